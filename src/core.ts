@@ -61,7 +61,7 @@ export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
 export type { ActionFilter, ActionLog } from './queue/actions/action-log.js';
 export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/verbs/action-verbs.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';
-export type { AuditEntry } from './queue/model/job-event.js';
+export type { AuditEntry, JobOutcome } from './queue/model/job-event.js';
 export type { History } from './queue/operate/history.js';
 export type {
   HistoryCounts,

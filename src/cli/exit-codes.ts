@@ -1,5 +1,7 @@
 // The exit codes of the command line; docs/cli.md lists them.
+import { outcomeInWords } from '../inspect/display/outcome-words.js';
 import type { Severity } from '../inspect/queue-signs.js';
+import type { JobOutcome } from '../queue/model/job-event.js';
 
 export const EXIT = {
   ok: 0,
@@ -33,6 +35,7 @@ export class CliError extends Error {
 }
 
 /** Shows that a queue has no such job. */
-export function noJob(queue: string, id: string): CliError {
-  return new CliError(`Queue ${JSON.stringify(queue)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
+export function noJob(queue: string, id: string, outcome: JobOutcome | null = null): CliError {
+  const missing = `Queue ${JSON.stringify(queue)} has no job ${JSON.stringify(id)}`;
+  return new CliError(outcome ? `${missing} any more. ${outcomeInWords(outcome)}` : `${missing}.`, EXIT.notFound);
 }

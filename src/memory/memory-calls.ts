@@ -149,6 +149,7 @@ export class MemoryCalls implements StoreCalls {
     callOf('attemptLog', () => addLines(this.queue, of, keep, lines));
 
   get = (id: string) => callOf('get', () => lists.record(this.queue, id));
+  outcome = (id: string) => callOf('outcome', () => lists.outcome(this.queue, id));
   find = (status: JobStatus, query: JobQuery) => callOf('queueFind', () => lists.find(this.queue, status, query));
 
   list = (status: JobStatus, offset: number, limit: number) =>

@@ -3,6 +3,7 @@ import { authoredBy } from './actions/author.js';
 import { onOne } from './actions/noted-action.js';
 import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
+import type { JobOutcome } from './model/job-event.js';
 import type { JobRecord } from './model/job.js';
 import type { StatusCondition } from './store/job-ref.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
@@ -69,6 +70,17 @@ export abstract class JobAdmin {
   async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
     return this.exec((calls) => calls.get(id));
+  }
+
+  /**
+   * Returns how a job ended, also once its record has gone. Null for a job that has not ended, that somebody deleted, or
+   * whose queue keeps no `outcomes`.
+   *
+   * @example (await queue.get(id)) ?? (await queue.outcome(id)); // did it run?
+   */
+  async outcome(id: string): Promise<JobOutcome | null> {
+    checkText('job id', id);
+    return this.exec((calls) => calls.outcome(id));
   }
 
   /**

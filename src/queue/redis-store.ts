@@ -258,9 +258,11 @@ function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number)
   return (limitMs) => silence.remainingMs(limitMs);
 }
 
-/** Returns the audit trail of a queue; undefined if it has none. */
-function markOf({ keys, options }: QueueCalls): AuditMark | undefined {
-  return options.auditTrail && { stream: keys.audit, maxEntries: options.auditTrail.maxEntries };
+/** Returns what the calls of a queue write beside their changes; undefined without these options. */
+function markOf({ keys, options: { auditTrail, outcomes } }: QueueCalls): AuditMark | undefined {
+  return auditTrail || outcomes
+    ? { keys: [keys.audit, keys.outcomesA, keys.outcomesB], ...auditTrail, ...(outcomes && { outcomes }) }
+    : undefined;
 }
 
 /** Returns the keys of calls that this store made. */

@@ -1,6 +1,8 @@
 // What an operator relies on: ages in spite of a wrong clock, and words for a command that changed nothing.
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
+import { queueOn } from '../support/queue/queue-state.js';
+import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliProcess } from './run-cli.js';
 
@@ -84,3 +86,23 @@ it(
   },
   LONG_MS,
 );
+
+it('says how a job ended whose record has gone, and writes the outcomes of a queue that keeps them', async () => {
+  const queue = newQueue({ outcomes: {} });
+  const [first, second] = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+  await queue.complete((await queue.claim())!);
+  expect(await cli(['cancel', queue.name, second!.id])).toMatchObject({ code: EXIT.ok });
+  const { redis, keys } = queueOn(connect(), {}, queue.name);
+  await redis.del(keys.job(first!.id), keys.job(second!.id));
+  const [ran, cancelled] = [
+    await cli(['show', queue.name, first!.id]),
+    await cli(['show', queue.name, second!.id]),
+  ];
+  expect([ran.code, ran.stderr]).toEqual([
+    EXIT.notFound,
+    expect.stringMatching(
+      /has no job ".*" any more\. It completed at 20.* UTC after 1 attempt; its record was dropped\./,
+    ),
+  ]);
+  expect(cancelled.stderr).toMatch(/It was cancelled at .* UTC before its first attempt; its record was dropped\./);
+});

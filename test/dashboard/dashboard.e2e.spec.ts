@@ -147,6 +147,23 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get(`/api/find?id=${first}`)).body).toMatchObject({ jobs: [{ id: first, queue: name }] });
   });
 
+  it('says how a job ended whose record has gone, also where it is looked for by its id', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] }, jobs: { worker: false, outcomes: {} } });
+    const queue = app.queue(name);
+    const { id } = await queue.enqueue(1);
+    await queue.complete((await queue.claim())!);
+    await connect().unlink(`queue:${name}:job:${id}`);
+    expect(await app.get(`/api/job?queue=${name}&id=${id}`)).toMatchObject({
+      status: 404,
+      body: {
+        error: { message: expect.stringMatching(/^It completed at .* after 1 attempt; its record was dropped\.$/) },
+      },
+    });
+    const ended = [{ queue: name, id, name, state: 'completed' }];
+    expect((await app.get(`/api/find?id=${id}`)).body).toMatchObject({ jobs: [], ended });
+  });
+
   it.each(['ada+x@example.com', 'a/../b c', '#1?x=y&z', '%2F', '日本語'])(
     'shows and cancels a job with the id %j',
     async (id) => {

@@ -58,9 +58,10 @@ export async function compareStores({ runs, seed, path, isPlanted = false }: Dra
     const server = new MemoryServer(now);
     const memory = new MemoryStore({ ...systemClock, now }, { server });
     const isAudited = steps.length % 3 === 0;
+    const outcomes = steps.length % 2 === 0 ? { outcomes: { ageMs: 5_000_001 } } : {};
     const [onRedis, inMemory] = [redis, memory].map((store) =>
       newSide(
-        new JobQueue(store, name, { ...OPTIONS, ...(isAudited && { auditTrail: {} }) }),
+        new JobQueue(store, name, { ...OPTIONS, ...outcomes, ...(isAudited && { auditTrail: {} }) }),
         new JobQueue(store, `${name}-other`),
         now,
       ),

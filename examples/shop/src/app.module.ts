@@ -24,6 +24,7 @@ import { WebhookModule } from './webhook/webhook.module.js';
       maintenance: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
       shutdownTimeoutMs: 5_000,
       audit: settings.audit,
+      outcomes: {}, // so that a job whose record has gone can still be asked for
     }),
     StorageModule,
     TroubleModule,

@@ -6,11 +6,11 @@ local changes, order = {}, {}
 local function change_of(key)
   local id = string.sub(key, #prefix + 1)
   if not changes[id] then
-    local before = server.pcall('HMGET', key, 'status', 'name', 'attempts', 'worker')
+    local before = server.pcall('HMGET', key, 'status', 'name', 'attempts', 'worker', 'failed_at_ms')
     if before.err then
       before = {}
     end
-    changes[id] = { from = before[1] or '', name = before[2], attempts = before[3], worker = before[4] }
+    changes[id] = { from = before[1] or '', name = before[2], attempts = before[3], worker = before[4], failed_at = before[5] }
     order[#order + 1] = id
   end
   return changes[id]
@@ -31,7 +31,8 @@ local function note(command, key, ...)
   elseif command == 'UNLINK' then
     for _, each in ipairs({ key, ... }) do
       if is_job(each) then
-        change_of(each).to = ''
+        local change = change_of(each)
+        change.ended, change.to = change.to, '' -- one that ended in this script, and was deleted at once
       end
     end
   end

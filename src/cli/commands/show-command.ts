@@ -15,7 +15,7 @@ export function addShow(program: Command, run: Run): void {
         const queue = await session.known(name!);
         const stored = await queue.get(id!);
         if (!stored) {
-          throw noJob(name!, id!);
+          throw noJob(name!, id!, await queue.outcome(id!));
         }
         const job = (await session.shownBy(queue)).record(stored);
         const reason = whyNotRunning(job, await readJobSigns(queue, job));

@@ -1,5 +1,5 @@
 import { JobQueue } from '../../queue/job-queue.js';
-import type { QueueOptions } from '../../queue/model/queue-options.js';
+import { SHORTEST_OUTCOME_MS, type QueueOptions } from '../../queue/model/queue-options.js';
 import { announcedRedact } from '../../queue/codec/announced-content.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
@@ -22,7 +22,10 @@ export interface SessionOptions extends AddressOptions {
 }
 
 /** Keeps all entries of a queue's audit trail: calls of this command line are written and push nothing out. */
-const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
+const TRAIL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
+
+/** Does the same for the outcomes of jobs: the shortest age never begins a new hash too early. */
+const OUTCOMES: QueueOptions = { outcomes: { cap: 10_000_000, ageMs: SHORTEST_OUTCOME_MS } };
 
 const SCAN_COUNT = 5_000;
 
@@ -110,7 +113,7 @@ export class Session {
 
   queue(name: string, options: QueueOptions = {}): JobQueue {
     let queue = this.queues.get(name);
-    if (!queue || options.auditTrail) {
+    if (!queue || Object.keys(options).length > 0) {
       queue?.close();
       queue = new JobQueue(this.client, name, { prefix: this.prefix, ...options });
       queue.author = this.author;
@@ -137,12 +140,13 @@ export class Session {
     return this.audited(name);
   }
 
-  /** Returns a queue, there or not, which writes its audit trail if it has one. */
+  /** Returns a queue, there or not, which writes its audit trail and its outcomes if it has them. */
   async audited(name: string): Promise<JobQueue> {
-    const { keys } = await redisWithAllKeys(this.queue(name));
-    return (await this.awaitReply(this.client.exists(keys.audit))) === 0
-      ? this.queue(name)
-      : this.queue(name, KEEPS_ALL);
+    const { audit, outcomesA, outcomesB } = (await redisWithAllKeys(this.queue(name))).keys;
+    const [trails, outcomes] = await this.awaitReply(
+      Promise.all([this.client.exists(audit), this.client.exists(outcomesA, outcomesB)]),
+    );
+    return this.queue(name, { ...(trails > 0 && TRAIL), ...(outcomes > 0 && OUTCOMES) });
   }
 
   /** Returns what may be shown of a queue: it hides the parts that its workers list under `redact`. */

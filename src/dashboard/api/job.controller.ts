@@ -1,5 +1,6 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
+import { outcomeInWords } from '../../inspect/display/outcome-words.js';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
@@ -12,7 +13,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName } from './known-queue.js';
 import { Reads, Routes } from './route.js';
 import type { Call, QueueCall } from './route-runner.js';
-import type { FoundJobsView } from '../views/search-views.js';
+import type { EndedJobView, FoundJobsView } from '../views/search-views.js';
 import type { JobRow, JobView } from '../views/views.js';
 
 const jobSchema = z.object({ queue: queueName, id: jobId });
@@ -43,9 +44,12 @@ export class JobController extends Routes {
   async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<FoundJobsView> {
     await this.queues.look();
     const visible = await this.permissions.visibleQueues(request, this.queues.names(), { id });
-    const { found, unreadable } = await this.queues.gather(visible, (queue) => this.rowsOf(queue, id));
+    const { found: jobs, unreadable } = await this.queues.gather(visible, (queue) => this.rowsOf(queue, id));
+    const ended =
+      jobs.length > 0 ? [] : (await this.queues.gather(visible, (queue) => this.outcomeOf(queue, id))).found;
     return {
-      jobs: found,
+      jobs,
+      ended,
       unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
     };
   }
@@ -71,10 +75,18 @@ export class JobController extends Routes {
     return job ? [this.describer.row(job)] : [];
   }
 
+  private async outcomeOf(queue: JobQueue, id: string): Promise<EndedJobView[]> {
+    const outcome = await queue.outcome(id);
+    return outcome ? [{ queue: queue.name, id, name: outcome.name, state: outcome.status }] : [];
+  }
+
   private async read(queue: JobQueue, id: string): Promise<JobView> {
     const job = await queue.get(id);
     if (!job) {
-      throw new NotFoundException('There is no job of that id any more. It was removed, or has aged out.');
+      const outcome = await queue.outcome(id);
+      throw new NotFoundException(
+        outcome ? outcomeInWords(outcome) : 'There is no job of that id any more. It was removed, or has aged out.',
+      );
     }
     const actions: DashboardAction[] = [];
     return this.describer.view(job, { actions, signs: await readJobSigns(queue, job) });

@@ -1,9 +1,14 @@
 // What searches over several queues return. Types only: the page imports them too.
 import type { JobRow, QueueVerdictView, SearchPage } from './views.js';
 
+/** The end of a job whose record has gone. */
+export type EndedJobView = Pick<JobRow, 'queue' | 'id' | 'name' | 'state'>;
+
 /** The jobs with an id, in all queues that could be read. */
 export interface FoundJobsView {
   jobs: JobRow[];
+  /** The ends of jobs whose records have gone; empty if a job was found. */
+  ended: EndedJobView[];
   unreadable: QueueVerdictView[];
 }
 

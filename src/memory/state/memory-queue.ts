@@ -12,6 +12,7 @@ import type { StoredAction } from '../../queue/store/verbs/action-verbs.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { DroppedLetters } from './dead-letters/dropped-letters.js';
 import { ErrorKinds } from './dead-letters/error-kinds.js';
+import { Outcomes } from './dead-letters/outcomes.js';
 import { FlowControl } from './flow-control.js';
 import { EarlyEnds, FollowUpOutbox, type FollowUpBatch } from './follow-up-batch.js';
 import { LimitWaits } from './limit-waits.js';
@@ -60,6 +61,7 @@ export class MemoryQueue {
   readonly claims = new ScoredSet();
   readonly dead = new ScoredSet();
   readonly kinds = new ErrorKinds();
+  readonly outcomes = new Outcomes();
   readonly completed: string[] = [];
   readonly failed: string[] = [];
   readonly cancelled: string[] = [];
@@ -137,10 +139,6 @@ export class MemoryQueue {
 
   get names(): Announcements['names'] {
     return this.announced.names;
-  }
-
-  get handlerLimits(): Announcements['handlerLimits'] {
-    return this.announced.handlerLimits;
   }
 
   /** Returns a job's hash; undefined once it is forgotten. */

@@ -16,7 +16,7 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           queue.content = announcedContent(options);
           notePayload(queue, options);
           for (const handler of handlers) {
-            queue.handlerLimits.set(handler.name, handler);
+            queue.announced.handlerLimits.set(handler.name, handler);
             queue.names.set(handler.name, queue.now);
           }
         } else {

@@ -52,6 +52,22 @@ export interface JobEvent {
   result?: unknown;
 }
 
+/** The end of a job, which is kept longer than its record. */
+export interface JobOutcome {
+  /** The id of the job. */
+  readonly id: string;
+  /** The name of the job. */
+  readonly name: string;
+  /** The queue of the job. */
+  readonly queue: string;
+  /** The state in which it ended. */
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  /** The time of its end, by the server's clock. */
+  readonly at: Date;
+  /** The number of used attempts. */
+  readonly attempts: number;
+}
+
 /** A transition of a job in the trail. */
 export interface AuditEntry {
   /** The place in the trail; later entries have greater ones. Pass it to continue after an entry, and to acknowledge it. */

@@ -107,6 +107,12 @@ export interface QueueOptions {
    * @default nothing is recorded
    */
   auditTrail?: { maxEntries?: number };
+  /**
+   * Keeps one line for each ended job, beyond its record: `JobQueue.outcome`. About the last `cap` (1,000 to 10,000,000;
+   * default 100,000), each for `ageMs` (at least 60,000; default two days). It must be the same in all processes of the queue.
+   * @default nothing is kept
+   */
+  outcomes?: { cap?: number; ageMs?: number };
   /** The number of jobs of the queue that run at once over all workers of the fleet. @default without a limit */
   maxRunning?: number;
   /** The number of jobs of the queue that start in a period, over all workers of the fleet. @default without a limit */
@@ -139,6 +145,9 @@ export type ResolvedQueueOptions = Omit<z.output<typeof queueOptionsSchema>, Der
     /** The retries that are not set, for jobs of clients of the Redis pattern and for claims by hand. @internal */
     [OF_PATTERN]: PatternRetries;
   };
+
+/** The shortest time that the line of an ended job may be kept, in ms. */
+export const SHORTEST_OUTCOME_MS = 60_000;
 
 const switchField = z.boolean({ error: 'expected true or false' }).optional();
 
@@ -189,6 +198,15 @@ export const queueOptionFields = {
     .strictObject(
       { maxEntries: wholeNumber(1_000, 100_000_000).default(100_000) },
       { error: 'expected { maxEntries? }' },
+    )
+    .optional(),
+  outcomes: z
+    .strictObject(
+      {
+        cap: wholeNumber(1_000, 10_000_000).default(100_000),
+        ageMs: duration(SHORTEST_OUTCOME_MS).default(172_800_000),
+      },
+      { error: 'expected { cap?, ageMs? }' },
     )
     .optional(),
   ...limitFields,

@@ -20,6 +20,11 @@ interface PreparedStore {
   exec<Reply>(call: RedisCall<Reply>, limit: { timeoutMs: number }): Promise<Reply>;
 }
 
+/** Returns whether the scripts of a queue run inside the frame of `lua/audit`, and so have other texts. */
+function isFramed({ options: { auditTrail, outcomes } }: QueueCalls): boolean {
+  return auditTrail !== undefined || outcomes !== undefined;
+}
+
 /** Prepares queues for their first job. The queues of one tick share their calls, because a worker opens all at once. */
 export class Preparation {
   private waiting: WaitingQueue[] = [];
@@ -45,7 +50,7 @@ export class Preparation {
       group.forEach((each) => checked.set(each, check));
     }
     for (const each of queues) {
-      const server = `${this.store.serverOf(each.calls)} ${each.calls.options.auditTrail !== undefined}`;
+      const server = `${this.store.serverOf(each.calls)} ${isFramed(each.calls)}`;
       const texts = taught.get(server) ?? this.teach(each.calls);
       taught.set(server, texts);
       each.done(Promise.all([checked.get(each), texts]));

@@ -68,6 +68,9 @@ export class QueueKeys extends KeyBase {
   readonly actions = `${this.base}actions`;
   readonly bulkRuns = `${this.base}bulk_runs`;
   readonly audit = `${this.base}audit`;
+  /** The lines of ended jobs: one of both gets the new ones, see `lua/lib/audit/outcomes.lua`. */
+  readonly outcomesA = `${this.base}outcomes_a`;
+  readonly outcomesB = `${this.base}outcomes_b`;
   readonly historyOpen = `${this.base}history_open`;
   readonly history = `${this.base}history`;
   readonly historyMarks = `${this.base}history_marks`;

@@ -13,6 +13,7 @@ import type {
 } from './call-outcomes.js';
 import type { CompleteReply } from './complete-reply.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
+import type { JobOutcome } from '../model/job-event.js';
 import type { ClaimRef, ClaimedJob, JobRecord, JobStatus, QueueStats, RefusedJob } from '../model/job.js';
 import type { StepOutcome, StoredStep } from '../model/step.js';
 import type { WorkerDetails, WorkerRecord } from '../model/worker-record.js';
@@ -198,6 +199,8 @@ interface JobVerbs {
 /** The verbs of operators for a queue and its jobs. */
 interface AdminVerbs {
   get(id: string): StoreCall<JobRecord | null>;
+  /** Returns the end of a job, which outlives its record; null without the option `outcomes`. */
+  outcome(id: string): StoreCall<JobOutcome | null>;
   /** @param mostBytes leaves out longer payloads and the like; a store in memory leaves out nothing */
   list(status: JobStatus, offset: number, limit: number, mostBytes?: number): StoreCall<JobRecord[]>;
   find(status: JobStatus, query: JobQuery): StoreCall<FoundJobs>;

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { clusterScripts, luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
 
-/** The audit trail of a call. */
+/** What a call writes beside its own changes: the audit trail, the outcomes of jobs, or both. */
 export interface AuditMark {
-  /** The key of the stream. */
-  stream: string;
-  /** The approximate maximum of its entries. */
-  maxEntries: number;
+  /** The stream of the trail, and both keys of outcomes. */
+  keys: readonly [stream: string, a: string, b: string];
+  /** The approximate maximum of its entries. Absent: no trail. */
+  maxEntries?: number;
+  /** The bounds of the outcomes. Absent: none are written. */
+  outcomes?: { cap: number; ageMs: number };
 }
 
 interface AuditedScript {
@@ -31,6 +33,11 @@ export function auditedScript(name: LuaScriptName, sharded = false): AuditedScri
 /** Returns whether a script can change the status of a job, or delete a job, as its header declares. */
 export function changesJobs(name: LuaScriptName): boolean {
   return transitions[name] !== undefined;
+}
+
+/** Returns the last arguments of a script inside the frame. */
+export function frameArguments({ maxEntries, outcomes }: AuditMark): string[] {
+  return [maxEntries ?? '', outcomes?.cap ?? '', outcomes?.ageMs ?? ''].map(String);
 }
 
 /** Returns one of these scripts inside the audit frame of the same set. */

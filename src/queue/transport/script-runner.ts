@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Command } from 'ioredis';
 import { JobQueueError } from '../errors/errors.js';
 import { clusterScripts, luaScripts } from '../lua.generated.js';
-import { auditedScript, type AuditMark } from './audited-script.js';
+import { auditedScript, frameArguments, type AuditMark } from './audited-script.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -256,7 +256,7 @@ function scriptOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): Loa
  */
 function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): string[] {
   return audit
-    ? [script, String(keys.length + 1)].concat(keys, audit.stream, args.map(String), String(audit.maxEntries))
+    ? [script, String(keys.length + 3)].concat(keys, audit.keys, args.map(String), frameArguments(audit))
     : [script, String(keys.length)].concat(keys, args.map(String));
 }
 

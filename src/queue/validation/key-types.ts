@@ -30,6 +30,8 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   actions: 'stream',
   bulk_runs: 'hash',
   audit: 'stream',
+  outcomes_a: 'hash',
+  outcomes_b: 'hash',
   history_open: 'hash',
   history: 'stream',
   history_marks: 'stream',

@@ -8,7 +8,7 @@ function isServed(queue: MemoryQueue): boolean {
 }
 
 function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
-  return handledAs(queue.handlerLimits, job?.name ?? queue.name) !== undefined;
+  return handledAs(queue.announced.handlerLimits, job?.name ?? queue.name) !== undefined;
 }
 
 /** Returns whether a job can be claimed now, by a worker that handles its name. */

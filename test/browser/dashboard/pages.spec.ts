@@ -187,7 +187,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.notice', 'No dead letters');
     await picture('empty');
     await open('/job/archive/nobody');
-    await says(page, '.notice', 'There is no such job now.');
+    await says(page, '.notice', 'There is no record of this job now.');
     await picture('job-gone');
     await open('/queue/nothing');
     await says(page, '.notice', 'There is no such queue');

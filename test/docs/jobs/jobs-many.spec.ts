@@ -147,6 +147,24 @@ describe('docs/jobs.md', () => {
     }
   });
 
+  it('outcome', async () => {
+    const { withOutcomes, didItRun } = await example<{
+      withOutcomes: (redis: string) => DynamicModule;
+      didItRun: (jobs: JobQueueService, id: string) => Promise<string | null>;
+    }>('outcome');
+    const app = await startApp({ module: withOutcomes(redisUrl()) });
+    const jobs = app.get(JobQueueService);
+    const { id } = await jobs.enqueue('invoice', 1);
+    expect(await didItRun(jobs, id)).toBeNull();
+    const queue = jobs.queue('invoice');
+    await queue.complete((await queue.claim())!);
+    const { redis, keys } = stateOf('invoice');
+    await redis.del(keys.job(id));
+    expect(await jobs.get('invoice', id)).toBeNull();
+    expect(await didItRun(jobs, id)).toMatch(/^completed at 20.*Z, attempts: 1$/);
+    await redis.del(keys.outcomesA, keys.outcomesB);
+  });
+
   it('event-extras', async () => {
     const { ImportModule, untilDrained } = await example<{
       ImportModule: Type;

@@ -1,11 +1,21 @@
 // The frame around a script, run with the transitions of one that it wraps.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { audited } from '#queue/scripts/audited-calls.js';
+import type { AuditMark } from '#queue/transport/audited-script.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-const run = <Reply>(q: TestQueue, call: ScriptCall<Reply>) =>
-  q.run(audited(call, { stream: q.keys.audit, maxEntries: 100 }));
+const framed = <Reply>(q: TestQueue, call: ScriptCall<Reply>, options: Omit<AuditMark, 'keys'>) =>
+  q.run(audited(call, { keys: [q.keys.audit, q.keys.outcomesA, q.keys.outcomesB], ...options }));
+const run = <Reply>(q: TestQueue, call: ScriptCall<Reply>) => framed(q, call, { maxEntries: 100 });
+
+const AGE_MS = 3_600_000;
+const withOutcomes = <Reply>(q: TestQueue, call: ScriptCall<Reply>, cap = 1_000) =>
+  framed(q, call, { outcomes: { cap, ageMs: AGE_MS } });
+const lines = async (q: TestQueue) => [
+  await q.redis.hgetall(q.keys.outcomesA),
+  await q.redis.hgetall(q.keys.outcomesB),
+];
 
 async function trail(q: TestQueue): Promise<Record<string, string>[]> {
   const entries = await q.redis.xrange(q.keys.audit, '-', '+');
@@ -49,4 +59,67 @@ it('notes the error of this transition, at most 200 bytes of it', async () => {
   expect(await trail(q)).toMatchObject([
     { from: 'processing', to: 'failed', attempt: '1', worker: 'worker-1', error: 'ä'.repeat(100) },
   ]);
+});
+
+describe('outcomes', () => {
+  it('keeps a line for each ended job, and no trail', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const [a, b] = await q.claim(2);
+    await withOutcomes(q, q.scripts.complete([{ ...a!, result: '1' }]));
+    const error = { name: 'Error', message: 'no' };
+    await withOutcomes(q, q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0 }]));
+    await withOutcomes(q, q.scripts.cancel('c'));
+    const [first, second] = await lines(q);
+    expect(first).toEqual({
+      a: expect.stringMatching(new RegExp(`^completed \\d{13} 1 ${q.name}$`)),
+      b: expect.stringMatching(/^failed \d{13} 1 /),
+      c: expect.stringMatching(/^cancelled \d{13} 0 /),
+    });
+    expect(second).toEqual({});
+    const left = await q.redis.pttl(q.keys.outcomesA);
+    expect(left).toBeGreaterThan(AGE_MS);
+    expect(left).toBeLessThanOrEqual(2 * AGE_MS);
+    expect(await trail(q)).toEqual([]);
+  });
+
+  it('writes to the other hash once one is full or old, and empties it before', async () => {
+    const q = testQueue();
+    const end = async (id: string, cap?: number) => {
+      await q.addAll(id);
+      await withOutcomes(q, q.scripts.cancel(id), cap);
+      return (await lines(q)).map((each) => Object.keys(each).toSorted());
+    };
+    expect(await end('a', 2)).toEqual([['a'], []]);
+    expect(await end('b', 2)).toEqual([['a'], ['b']]);
+    await q.redis.pexpire(q.keys.outcomesB, 2 * AGE_MS + 5); // so that the order does not hang on a millisecond
+    expect(await end('c', 2)).toEqual([['c'], ['b']]);
+    await q.redis.pexpire(q.keys.outcomesB, AGE_MS - 1);
+    await q.redis.pexpire(q.keys.outcomesA, AGE_MS);
+    expect(await end('d')).toEqual([['c'], ['d']]);
+  });
+
+  it('deletes the line of a job that somebody deletes, and keeps that of a job that retention deletes', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const error = { name: 'Error', message: 'no' };
+    for (const job of await q.claim(2)) {
+      await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }])); // before the option was set
+    }
+    await q.redis.zadd(q.keys.dead, 1, 'a');
+    await withOutcomes(q, {
+      ...q.scripts.sweep.tidy(9),
+      args: ['9', '1000', '1', '1', '9', '9', '9', '9', '9', '0'],
+    });
+    expect(await q.status('a')).toBeNull();
+    expect((await lines(q))[0]).toEqual({ a: expect.stringMatching(/^failed \d{13} 1 /) });
+    await withOutcomes(q, q.scripts.cancel('b'));
+    await q.addAll('c', 'd');
+    await withOutcomes(q, q.scripts.cancel('c'));
+    await withOutcomes(q, q.scripts.cancel('d'));
+    await withOutcomes(q, q.scripts.remove('c'));
+    expect(Object.keys((await lines(q))[0]!).toSorted()).toEqual(['a', 'd']);
+    await withOutcomes(q, q.scripts.purge(100));
+    expect(await lines(q)).toEqual([{}, {}]);
+  });
 });

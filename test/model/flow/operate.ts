@@ -35,6 +35,7 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['deadLetters.get', ({ queue }, id) => queue.deadLetters.get(id).then((letter) => letter?.lastError)],
   ['deadLetters.redriveMany', ({ queue }, id) => queue.deadLetters.redriveMany([id, 'unknown'])],
   ['get', ({ queue }, id) => queue.get(id).then((job) => job?.status)],
+  ['outcome', ({ queue }, id) => queue.outcome(id)],
 ];
 export const onJob = fc.tuple(fc.constantFrom(...verbs), drawnIndex).map(([[name, does], number]) =>
   step(`${name}(${number})`, async (side) => {

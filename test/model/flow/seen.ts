@@ -5,8 +5,8 @@ import { ask, type Side } from './side.js';
 
 /** Returns a queue's visible state, without random parts. The calls of one state travel together. */
 export async function seen(side: Side) {
-  const { queue, other } = side;
-  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches, errors, actions] =
+  const { queue, other, ids } = side;
+  const [stats, jobs, group, groups, limits, workers, schedules, elsewhere, batches, errors, actions, outcomes] =
     await Promise.all([
       queue.stats(),
       jobsOf(queue),
@@ -19,6 +19,7 @@ export async function seen(side: Side) {
       batchesOf(side),
       ask(side, (calls) => calls.deadLetters.kinds()),
       queue.actionLog.latest({ limit: 5 }),
+      Promise.all(ids.map((id) => queue.outcome(id))),
     ]);
   return {
     stats: figures(stats),
@@ -30,6 +31,7 @@ export async function seen(side: Side) {
     schedules: byId(schedules),
     elsewhere: figures(elsewhere),
     batches,
+    outcomes,
     actions: actions.map(({ entryId: _id, at: _at, ...action }) => action),
     errors: errors.kinds.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
   };

@@ -66,6 +66,7 @@ const verbs: Record<string, Parameter[]> = {
   'update: definition': [anything(Greet), text('none'), payload(greeting)],
   setPriority: [text('none'), [5, [null, undefined, '5', -1, 1_001, NaN]]],
   runAgain: [text('none')],
+  outcome: [text('none')],
   clean: [cleanable, options({}, { limit: null })],
   batch: [options({}, { then: 5 }, { failFast: 1 })],
   findBatch: [text('none')],

@@ -15,6 +15,13 @@ export class JobsController {
       const job = await this.queue.find(id, queue);
       if (job) return toView(job);
     }
-    throw new NotFoundException(`No job ${id}: never enqueued, or its result has expired.`);
+    const [ended] = (await Promise.all(QUEUES.map((queue) => this.queue.outcome(id, queue)))).filter(
+      (each) => each,
+    );
+    throw new NotFoundException(
+      ended
+        ? `Job ${id} is gone: ${ended.status} at ${ended.at.toISOString()}, attempts: ${ended.attempts}; its record was dropped.`
+        : `No job ${id}: never enqueued, or its result has expired.`,
+    );
   }
 }

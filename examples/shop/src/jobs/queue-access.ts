@@ -5,6 +5,7 @@ import {
   redisClientOf,
   type RedisClient,
   type EnqueueOptions,
+  type JobOutcome,
   type JobQueue,
   type JobRecord,
   type JobStatus,
@@ -54,6 +55,10 @@ export class QueueAccess {
 
   find(id: string, queue = this.name): Promise<JobRecord | null> {
     return this.ask(() => this.jobs.queue(queue).get(id));
+  }
+
+  outcome(id: string, queue = this.name): Promise<JobOutcome | null> {
+    return this.ask(() => this.jobs.queue(queue).outcome(id));
   }
 
   async enqueue(name: string, payloads: unknown[], options: EnqueueOptions = {}): Promise<string[]> {

@@ -29,7 +29,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
   if (!job) {
     return problem ? (
       <Notice
-        title={gone ? 'There is no such job now.' : 'The job could not be loaded.'}
+        title={gone ? 'There is no record of this job now.' : 'The job could not be loaded.'}
         kind={gone ? 'empty' : 'problem'}
       >
         <p>{problem.message}</p>
@@ -45,7 +45,11 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
   }
   return (
     <article class="job">
-      {gone && <Notice title="This job is gone meanwhile. What you see was its last state." />}
+      {gone && (
+        <Notice title="This job is gone meanwhile. What you see was its last state.">
+          <p>{problem.message}</p>
+        </Notice>
+      )}
       <JobHead job={job} gone={gone ?? false} changed={reload} />
       <StatePath job={job} />
       {!gone && job.whyNotRunning && (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { JobRow, QueueView } from '../../views/views.js';
+import type { EndedJobView, FoundJobsView } from '../../views/search-views.js';
+import type { QueueView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark, VerdictMark } from '../parts/parts.js';
 import { pauseOrResume } from '../queue/pause-button.js';
@@ -30,7 +31,7 @@ export interface Entry {
 }
 
 /** Returns what a text finds: jobs, queues, pages, actions, and at last the search over all queues. */
-export function entriesOf(text: string, jobs: readonly JobRow[]): Entry[] {
+export function entriesOf(text: string, { jobs, ended }: Pick<FoundJobsView, 'jobs' | 'ended'>): Entry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (entry: Entry) => words.every((word) => `${entry.text} ${entry.hint}`.toLowerCase().includes(word));
   const isNamed = (entry: Entry) => words.every((word) => entry.text.toLowerCase().includes(word));
@@ -38,7 +39,8 @@ export function entriesOf(text: string, jobs: readonly JobRow[]): Entry[] {
   const current = route.value.parts[0] === 'queue' ? route.value.parts[1] : undefined;
   const acted = words.length > 0 ? queues : queues.filter(({ name }) => name === current);
   return [
-    ...jobs.map(jobEntry),
+    ...jobs.map((job) => jobEntry(job)),
+    ...ended.map((job) => jobEntry(job, ', its record is gone')),
     ...best(queues.map(queueEntry).filter(isNamed), text).slice(0, MOST_QUEUES),
     ...PAGES.map(pageEntry).filter(has),
     ...[...acted.flatMap(queueActions), ...general()].filter(has).slice(0, MOST_ACTIONS),
@@ -52,8 +54,8 @@ function best(entries: readonly Entry[], text: string): Entry[] {
   return text === '' ? [...entries] : entries.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function jobEntry({ queue, id, name, state }: JobRow): Entry {
-  const hint = `${name} in ${queue}, ${state}`;
+function jobEntry({ queue, id, name, state }: EndedJobView, more = ''): Entry {
+  const hint = `${name} in ${queue}, ${state}${more}`;
   return link({ key: `job ${queue} ${id}`, text: id, hint, mark: <StateMark state={state} /> }, ['job', queue, id]);
 }
 

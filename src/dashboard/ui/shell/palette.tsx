@@ -7,7 +7,7 @@ import { entriesOf, type Entry } from './palette-entries.js';
 
 /** The pause in typing after which ids are looked up, in ms. */
 const TYPING_MS = 150;
-const NOTHING: FoundJobsView = { jobs: [], unreadable: [] };
+const NOTHING: FoundJobsView = { jobs: [], ended: [], unreadable: [] };
 
 const isOpen = signal(false);
 
@@ -28,7 +28,7 @@ function PaletteDialog() {
   /** True if Enter came before the look for an id has ended. */
   const [isEntered, setEntered] = useState(false);
   useLayoutEffect(() => dialog.current?.showModal(), []); // the next key is for its field
-  const entries = entriesOf(text.trim(), found.jobs);
+  const entries = entriesOf(text.trim(), found);
   const active = Math.min(chosen, entries.length - 1);
   const take = (entry: Entry | undefined) => {
     dialog.current?.close();

@@ -92,7 +92,7 @@ function named({ name }: Hash): string {
 
 /** Returns the job's own limits, else those of its handler as the workers announced them, else the queue's. */
 export function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
-  const handler = queue.handlerLimits.get(handledAs(queue.handlerLimits, job.name ?? '') ?? '');
+  const handler = queue.announced.handlerLimits.get(handledAs(queue.announced.handlerLimits, job.name ?? '') ?? '');
   return {
     maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? attemptsByHand(queue.options)),
     maxCrashes: Number(job.max_crashes ?? handler?.maxCrashes ?? queue.options.maxCrashes),

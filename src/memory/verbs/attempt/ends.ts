@@ -29,6 +29,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string, 
   queue.count('failed');
   jobEnded(queue, id, job, 'failed', reason);
   queue.emit(id, 'failed', { error: reason });
+  queue.outcomes.add(queue, id, 'failed', job);
   reportFailure(queue, id, job, reason);
   trimDeadLetters(queue);
 }
@@ -85,6 +86,7 @@ export function endCancelled(queue: MemoryQueue, id: string, job: Hash): void {
   queue.count('cancelled');
   jobEnded(queue, id, job, 'cancelled');
   queue.emit(id, 'cancelled');
+  queue.outcomes.add(queue, id, 'cancelled', job);
 }
 
 export function freeUnique(queue: MemoryQueue, id: string, job: Hash): void {

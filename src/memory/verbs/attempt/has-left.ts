@@ -15,5 +15,9 @@ export function isReused(queue: MemoryQueue, id: string): boolean {
 
 /** Deletes a job that has left the dead letters, and returns whether it did. Spares an id in use again. */
 export function dropDeadLetter(queue: MemoryQueue, id: string): boolean {
-  return !isReused(queue, id) && queue.drop(id);
+  if (isReused(queue, id)) {
+    return false;
+  }
+  queue.outcomes.addDropped(queue, id);
+  return queue.drop(id);
 }

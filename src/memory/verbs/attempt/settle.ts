@@ -44,6 +44,7 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
       queue.claims.delete(id);
       queue.forgottenAt.set(id, queue.now + resultTtlMs);
       queue.emit(id, 'completed', queue.options.eventExtras?.results ? { result } : {});
+      queue.outcomes.add(queue, id, 'completed', job);
       done.push(id);
     } else if (settledBy(queue, completion)?.status !== 'completed') {
       lost.push(i);

@@ -59,6 +59,7 @@ export function discard(queue: MemoryQueue, letters: readonly { id: string; at?:
     removeFirst(queue.failed, id);
     if (!isReused(queue, id)) {
       freeUnique(queue, id, job);
+      queue.outcomes.delete(id);
       queue.drop(id);
       discarded++;
     }

@@ -1,4 +1,5 @@
 // Lists of jobs; see lua/queue/list.lua and find.lua.
+import type { JobOutcome } from '../../../queue/model/job-event.js';
 import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
 import type { FoundJobs, JobQuery } from '../../../queue/store/find-query.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
@@ -7,6 +8,12 @@ import { jobRecord } from './job-record.js';
 export function record(queue: MemoryQueue, id: string): JobRecord | null {
   const job = queue.job(id);
   return job?.status === undefined ? null : jobRecord(queue.name, id, job);
+}
+
+/** Returns how a job ended, where the queue keeps that. */
+export function outcome(queue: MemoryQueue, id: string): JobOutcome | null {
+  const line = queue.outcomes.get(queue.now, id);
+  return line ? { id, queue: queue.name, ...line } : null;
 }
 
 export function list(queue: MemoryQueue, status: JobStatus, offset: number, limit: number): JobRecord[] {

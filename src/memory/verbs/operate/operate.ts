@@ -85,6 +85,7 @@ function destroy(queue: MemoryQueue, id: string, job: Hash): void {
   queue.takeOut(id);
   queue.dead.delete(id);
   freeUnique(queue, id, job);
+  queue.outcomes.delete(id);
   queue.drop(id);
   jobEnded(queue, id, job, 'removed');
 }
@@ -249,6 +250,7 @@ export function purge(queue: MemoryQueue): { deleted: number; more: boolean } {
   [queue.prioritized, queue.scheduled, queue.claims, queue.dead].forEach((set) => set.clear());
   [queue.pending, queue.completed, queue.failed, queue.cancelled].forEach((ids) => ids.splice(0));
   [queue.unique, queue.uniqueExpiries, queue.replaced].forEach((map) => map.clear());
+  queue.outcomes.clear();
   queue.forgetSweeps();
   if (queue.liveWorkers > 0) {
     queue.announced.expiresAt = queue.now + WORKER_FORGOTTEN_MS + 2 * queue.options.visibilityMs;

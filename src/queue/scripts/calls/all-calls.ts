@@ -7,6 +7,7 @@ import { alertCalls } from './alert-calls.js';
 import { attemptCalls } from './attempt-calls.js';
 import { actionCalls } from './trails/action-calls.js';
 import { auditCalls } from './trails/audit-calls.js';
+import { outcomeCalls } from './trails/outcome-calls.js';
 import { batchCalls } from './batch-calls.js';
 import { deadLetterCalls } from './dead-letter-calls.js';
 import { doctorCalls } from './doctor-calls.js';
@@ -38,6 +39,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     ...jobCalls(context),
     ...attemptCalls(context),
     ...queueCalls(context),
+    ...outcomeCalls(context),
     sweep: sweepCalls(context),
     workers: workerCalls(context),
     limits: limitsCalls(context),
