@@ -1,7 +1,8 @@
 // Runs the benchmark:
 //
 //   npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//     [--beside CHECKOUT] [--observed] [--nest] [--slots [--only cN.Nms]…] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+//     [--beside CHECKOUT] [--observed] [--nest] [--slots [--only cN.Nms]…]
+//     [--queues [--only qN.mN]…] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,6 +17,7 @@ import { NEST_MEASURES, reportNest } from './turns/nest.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './turns/rounds.mjs';
 import { buildReport, printSettings, printTable } from './report/report.mjs';
 import { reportPages } from './pages/pages.mjs';
+import { queuesOptions, runQueues } from './queues/queues.mjs';
 import { runSlots, slotsOptions } from './slots/slots.mjs';
 import { Server } from './fleet/server.mjs';
 import { openObserved, OBSERVED_MEASURES, printObserved } from './turns/observed.mjs';
@@ -33,6 +35,7 @@ const { values: options } = parseArgs({
     flow: { type: 'boolean', default: false },
     pages: { type: 'boolean', default: false },
     slots: { type: 'boolean', default: false },
+    queues: { type: 'boolean', default: false },
     trials: { type: 'string' },
     beside: { type: 'string' },
     observed: { type: 'boolean', default: false },
@@ -81,6 +84,7 @@ try {
   if (options.growth) await runGrowth(bench, path(options.plots ?? 'results'));
   else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
   else if (options.slots) await runSlots(bench, context, slotsOptions(options, path));
+  else if (options.queues) await runQueues(bench, context, queuesOptions(options, path));
   else if (options.pages) await reportPages(bench, context, options.json && path(options.json));
   else if (options.trials) {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });

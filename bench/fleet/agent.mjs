@@ -4,6 +4,7 @@ import { loadPeer } from '../peers/index.mjs';
 import { runBareLoop } from '../slots/bare-loop.mjs';
 import { monotonicUs, payload } from './payload.mjs';
 import { drive } from './producer.mjs';
+import { serve } from './serve.mjs';
 
 const [contestant] = process.argv.slice(2);
 const peer = await loadPeer(contestant);
@@ -90,12 +91,4 @@ function cpuSince(before) {
   return user + system;
 }
 
-process.on('message', async ({ id, command, args }) => {
-  try {
-    process.send({ id, value: await commands[command](args ?? {}) });
-  } catch (error) {
-    process.send({ id, error: error.stack ?? String(error) });
-  }
-});
-process.on('disconnect', () => process.exit(0));
-process.send({ event: 'ready' });
+serve(commands);

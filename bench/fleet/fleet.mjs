@@ -5,20 +5,22 @@ import { fileURLToPath } from 'node:url';
 
 const agentPath = fileURLToPath(new URL('./agent.mjs', import.meta.url));
 
-class Agent {
+/** A child process of one contestant. It runs the commands of its module. */
+export class Agent {
   #child;
   #calls = new Map();
   #listeners = new Set();
   #lastId = 0;
 
-  static async start(contestant) {
+  /** @param path the module, by default that of a producer or a worker of one queue */
+  static async start(contestant, path = agentPath) {
     const agent = new Agent();
-    await agent.#start(contestant);
+    await agent.#start(contestant, path);
     return agent;
   }
 
-  async #start(contestant) {
-    this.#child = fork(agentPath, [contestant], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  async #start(contestant, path) {
+    this.#child = fork(path, [contestant], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#child.on('exit', (code) => {
       for (const { reject } of this.#calls.values()) reject(new Error(`${contestant}: process ended with ${code}`));
     });

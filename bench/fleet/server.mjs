@@ -4,8 +4,9 @@ import { Redis } from 'ioredis';
 import { startRedisServer } from '../../scripts/redis/redis-server.mjs';
 
 export class Server {
-  static async start() {
-    const process = await startRedisServer({ quiet: true });
+  /** @param args more arguments of redis-server */
+  static async start(args = []) {
+    const process = await startRedisServer({ quiet: true, args });
     const control = new Redis(process.url);
     return new Server(process, control);
   }
@@ -39,6 +40,23 @@ export class Server {
       bytesIn: Number(stats.total_net_input_bytes),
       bytesOut: Number(stats.total_net_output_bytes),
     };
+  }
+
+  /** Returns how often each command was called, also inside scripts. */
+  async calls() {
+    const stats = await this.#info('commandstats');
+    return Object.fromEntries(
+      Object.entries(stats).map(([name, text]) => [
+        name.replace('cmdstat_', ''),
+        Number(/^calls=(\d+)/.exec(text)[1]),
+      ]),
+    );
+  }
+
+  /** Returns the number of clients, without the control connection. */
+  async clients() {
+    const clients = await this.#info('clients');
+    return Number(clients.connected_clients) - 1;
   }
 
   async since(before) {

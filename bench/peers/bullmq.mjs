@@ -1,6 +1,7 @@
 // BullMQ with the fastest of its documented settings: bulk adds, one Worker with local concurrency, history capped by the Worker.
 import { createRequire } from 'node:module';
 import { Queue, Worker } from 'bullmq';
+import { Cluster, Redis } from 'ioredis';
 
 export const name = 'BullMQ';
 export const { version } = createRequire(import.meta.url)('bullmq/package.json');
@@ -79,5 +80,29 @@ export async function open({ url, queue: queueName, keep, trial = {} }) {
     },
     shrink: () => queue.trimEvents(0),
     close: () => queue.close(),
+  };
+}
+
+/** Opens many queues of one server or Cluster. All share a connection for commands. A worker adds one, which waits. */
+export function openMany({ nodes, names }) {
+  const redisOptions = { maxRetriesPerRequest: null };
+  const connection =
+    nodes.length > 1 ? new Cluster(nodes, { redisOptions }) : new Redis({ ...nodes[0], ...redisOptions });
+  connection.setMaxListeners(0);
+  // The braces keep the keys of a queue in one slot.
+  const options = names.map((name) => ({ connection, prefix: `{${name}}` }));
+  const queues = [];
+  return {
+    async work(handler) {
+      const retention = { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 1_000 } };
+      const workers = names.map(
+        (name, i) => new Worker(name, (job) => handler(job.data), { ...options[i], ...retention }),
+      );
+      let failure;
+      workers.forEach((worker) => worker.on('error', (error) => (failure = error)));
+      await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+      if (failure) throw failure;
+    },
+    enqueue: (i, data) => (queues[i] ??= new Queue(names[i], options[i])).add('bench', data),
   };
 }

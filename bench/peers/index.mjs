@@ -7,6 +7,8 @@
 //   flows     { id: { text, … } }: the same with limits or groups, for `--flow`; open gets one as `trial` too
 //   keepsAll  true where the history of completed jobs cannot be capped
 //   open({ url, queue, keep, events, concurrency, trial }) → session    (concurrency: of all workers that will run)
+//   openMany({ nodes, names }) → { work(handler), enqueue(i, payload) }    many queues, for `--queues`; work() resolves
+//                                    when a worker of each queue is ready; nodes: { host, port } of one server or of masters
 //
 // and a session has, with payloads as plain objects:
 //

@@ -39,7 +39,7 @@ async function loadFrom(root, name) {
   const { JobQueue, Worker } = await import(new URL('dist/esm/index.js', root));
   const manifest = new URL('package.json', root);
   // The copy of ioredis that the library uses, because an application has one copy.
-  const { Redis } = createRequire(manifest)('ioredis');
+  const { Redis, Cluster } = createRequire(manifest)('ioredis');
   return {
     name,
     version: JSON.parse(readFileSync(manifest, 'utf8')).version,
@@ -53,6 +53,21 @@ async function loadFrom(root, name) {
       const watched = await (watches[options.trial?.text ?? ''] ??= watchBy(options.trial ?? {}, root));
       return open({ JobQueue, Worker, Redis }, options, watched);
     },
+    openMany: (options) => openMany({ JobQueue, Worker, Redis, Cluster }, options),
+  };
+}
+
+/** Opens many queues of one server or Cluster. */
+function openMany({ JobQueue, Worker, Redis, Cluster }, { nodes, names }) {
+  const redis = nodes.length > 1 ? new Cluster(nodes) : new Redis(nodes[0]);
+  const queues = names.map((name) => new JobQueue(redis, name));
+  return {
+    async work(handler) {
+      const run = (job) => handler(job.payload);
+      const worker = new Worker(queues.map((queue) => ({ queue, handlers: { [queue.name]: run } })));
+      await worker.start();
+    },
+    enqueue: (i, payload) => queues[i].enqueue(payload),
   };
 }
 

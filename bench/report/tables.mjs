@@ -1,10 +1,12 @@
 // node bench/report/tables.mjs: writes tables from the JSON of runs. docs/performance.md has those of
 // `--json docs/internals/figures/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
 // `--pages --json docs/internals/figures/dashboard-pages.json`. The table of Nest's variants is from
-// `--nest --json docs/internals/figures/benchmark-nest.json`.
+// `--nest --json docs/internals/figures/benchmark-nest.json`, those of docs/scaling.md from
+// `--queues --json docs/internals/figures/queues.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillPages } from '../pages/tables.mjs';
+import { fillQueues } from '../queues/tables.mjs';
 
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
 const NAMES = { self: 'nest-job-queue', ...PEERS };
@@ -118,4 +120,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(at('performance.md'), fillNest(filled, read('internals/figures/benchmark-nest.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
+  const scaling = readFileSync(at('scaling.md'), 'utf8');
+  writeFileSync(at('scaling.md'), fillQueues(scaling, read('internals/figures/queues.json')));
 }
