@@ -1,6 +1,6 @@
-#!lua flags=no-writes,allow-oom
--- Returns which keys of many queues exist. Queues without any of them share one EXISTS.
--- KEYS: the keys of the first queue, then as many of the next, and so on
+#!lua flags=no-writes,allow-oom,allow-cross-slot-keys
+-- Returns which keys of many queues exist. Queues without any of them share one EXISTS, but in a Cluster each has its own.
+-- KEYS: the keys of the first queue, then as many of the next, and so on; in a Cluster see lib/slots/take_keys
 -- ARGV[1] how many keys each queue has
 -- ARGV[2] which of them, from 1, has the scheduled jobs and is asked for a due one; '' for none
 -- Returns now in ms, then for each queue with at least one of the keys: its position from 1, and '1' or '0' for each key.
@@ -8,6 +8,7 @@
 -- Repeated: looks again.
 --@include lib/core/clock
 local keys, width, scheduled_column = KEYS, tonumber(ARGV[1]), tonumber(ARGV[2])
+--@cluster lib/slots/take_keys
 local reply = { now }
 
 local function exist(first, last)
@@ -40,5 +41,6 @@ local function look(first, last)
   reply[#reply + 1], reply[#reply + 2] = first, table.concat(found)
 end
 
+--@cluster lib/slots/look_apart
 look(1, #keys / width)
 return reply

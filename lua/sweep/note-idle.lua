@@ -1,9 +1,9 @@
-#!lua flags=allow-oom
+#!lua flags=allow-oom,allow-cross-slot-keys
 -- Notes that maintenance has found no work in these queues. Moves on the open minutes of their histories, as
 -- lua/history/close-minute does for a minute without counts.
 -- Transition: none
 -- KEYS: for each queue its sweep (hash, the sweep's memory), stats (hash, the counters) and history_open (hash, data of
---   the next entry)
+--   the next entry); in a Cluster see lib/slots/take_keys
 -- ARGV[1] the interval of the caller's maintenance in ms
 -- ARGV[2] the gap that is an outage in ms, see lua/history/close-minute
 -- ARGV[3] how long the history is kept, in ms
@@ -12,6 +12,7 @@
 --   Repeated: the same.
 --@include lib/core/clock
 local keys, every, gap, kept = KEYS, ARGV[1], tonumber(ARGV[2]), ARGV[3]
+--@cluster lib/slots/take_keys
 local counters, totals, reply = { 'enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed' }, {}, {}
 for i, name in ipairs(counters) do
   totals[i] = name .. '_total'

@@ -1,9 +1,10 @@
-#!lua flags=allow-oom
+#!lua flags=allow-oom,allow-cross-slot-keys
 -- Repeats the announcement of a worker to its queues, as long as they still have all of it. Else the worker must announce
 -- itself again, see lua/worker/register.
 -- Transition: none
 -- KEYS: for each queue its workers (sorted set, score = last seen in ms) and names (sorted set, score = last announcement in
---   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes)
+--   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes).
+--   In a Cluster see lib/slots/take_keys
 -- ARGV[1] worker
 -- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
 -- ARGV[3..] for each queue lines: the names of its handlers. With ARGV[2] the limits of the queue, see
@@ -11,6 +12,7 @@
 -- Returns the positions, from 1, of the queues to which the worker must announce itself. Repeated: the same.
 --@include lib/core/clock
 local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
+--@cluster lib/slots/take_keys
 local checks = layout ~= ''
 local width = checks and 6 or 2
 local reply = {}

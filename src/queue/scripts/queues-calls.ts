@@ -1,4 +1,5 @@
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
+import { groupBy } from '../runtime/group-by.js';
 import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
@@ -14,9 +15,10 @@ import { call } from './script-call.js';
 /** The most keys and arguments of a call. Some servers that speak Redis accept less than 4,000. */
 const MOST_ARGUMENTS = 3_900;
 
-/** Runs calls, and knows whether one call may reach several queues. */
+/** Runs calls, and knows which queues a call may reach together. */
 interface QueuesStore {
   readonly isSharded: boolean;
+  serverOf(queue: StoreCalls): string;
   exec<Reply>(call: RedisCall<Reply>, limit: Required<CallLimit>): Promise<Reply>;
 }
 
@@ -24,7 +26,7 @@ interface QueuesStore {
 export function queuesVerbs(store: QueuesStore): QueuesVerbs {
   const looks = new KeptLooks(store);
   return {
-    look: (queues, places, limit) => runCalls(store, looks.of(queues, places), limit),
+    look: (queues, places, limit) => looks.run(queues, places, limit),
     noteIdle: (queues, note, limit) =>
       runCalls(
         store,
@@ -48,48 +50,96 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
 
 /** A call of a verb, for some of its queues. */
 interface SharedCall<Reply> {
-  /** The number of its queues. */
-  readonly count: number;
+  /** The positions of its queues in the arguments of the verb. */
+  readonly positions: readonly number[];
   readonly call: ScriptCall<Reply[]>;
+  /** Returns a call for each of its queues. */
+  readonly apart: () => SharedCall<Reply>[];
+}
+
+/** The call of a verb for some queues of a server. */
+interface BuiltCall<Reply> {
+  readonly call: ScriptCall<Reply[]>;
+  /** The number of keys of each queue; absent if its keys are of no queue. */
+  readonly keysOfEach?: number;
 }
 
 /**
- * Returns the calls of a verb. On one server many queues share a call, in a Cluster each queue has its own.
+ * Returns the calls of a verb. Many queues of a server share a call, in a Cluster those of a master.
  *
  * @param width the number of arguments of each queue
  */
-function shared<Queue, Reply>(
-  { isSharded }: QueuesStore,
+function shared<Queue extends StoreCalls | AnnouncedQueue, Reply>(
+  store: QueuesStore,
   queues: readonly Queue[],
   width: number,
-  build: (queues: readonly Queue[]) => ScriptCall<Reply[]>,
+  build: (queues: readonly Queue[]) => BuiltCall<Reply>,
 ): SharedCall<Reply>[] {
-  const most = isSharded ? 1 : Math.floor(MOST_ARGUMENTS / width);
-  return Array.from({ length: Math.ceil(queues.length / most) }, (_, i) => {
-    const some = queues.slice(i * most, (i + 1) * most);
-    return { count: some.length, call: build(some) };
-  });
+  const most = Math.floor(MOST_ARGUMENTS / width);
+  const callFor = (positions: readonly number[]): SharedCall<Reply> => {
+    const built = build(positions.map((position) => queues[position]!));
+    const apart = () => positions.map((position) => callFor([position]));
+    return { positions, apart, call: store.isSharded ? declaringFirst(built) : built.call };
+  };
+  const serverOf = (position: number) => {
+    const queue = queues[position]!;
+    return store.isSharded ? store.serverOf('handlers' in queue ? queue.calls : queue) : '';
+  };
+  return [...groupBy([...queues.keys()], serverOf).values()].flatMap((ofServer) =>
+    Array.from({ length: Math.ceil(ofServer.length / most) }, (_, i) =>
+      callFor(ofServer.slice(i * most, (i + 1) * most)),
+    ),
+  );
 }
 
-/** Runs the calls of one server one after another, so that each is short. In a Cluster all run at once. */
+/** Declares the keys of the first queue only, because those of the others may be in other slots: see lua/lib/slots/take_keys. */
+function declaringFirst<Reply>({ call: whole, keysOfEach }: BuiltCall<Reply>): ScriptCall<Reply[]> {
+  if (keysOfEach === undefined) {
+    return whole;
+  }
+  const [keys, others] = [whole.keys.slice(0, keysOfEach), whole.keys.slice(keysOfEach)];
+  return { ...whole, keys, args: [...whole.args, ...others, others.length] };
+}
+
+/**
+ * Runs the calls of one server one after another, so that each is short. In a Cluster all run at once. If a master refuses a
+ * call there, a slot may have moved, so each of its queues is asked alone.
+ *
+ * @param refused called then
+ */
 async function runCalls<Reply>(
   store: QueuesStore,
   calls: readonly SharedCall<Reply>[],
   limit: Required<CallLimit>,
+  refused?: () => void,
 ): Promise<Settled<Reply>[]> {
-  const run = ({ call: shares, count }: SharedCall<Reply>): Promise<Settled<Reply>[]> =>
-    store.exec(shares, limit).then(
-      (replies) => replies.map((reply) => ({ ok: true, reply })),
-      (error: Error) => Array.from({ length: count }, () => ({ ok: false, error })),
-    );
-  if (store.isSharded) {
-    return (await Promise.all(calls.map(run))).flat();
-  }
   const outcomes: Settled<Reply>[] = [];
-  for (const each of calls) {
-    outcomes.push(...(await run(each)));
+  const run = async (each: SharedCall<Reply>): Promise<void> => {
+    try {
+      const replies = await store.exec(each.call, limit);
+      each.positions.forEach((position, i) => (outcomes[position] = { ok: true, reply: replies[i]! }));
+    } catch (error) {
+      if (store.isSharded && each.positions.length > 1 && isRefusal(error as Error)) {
+        refused?.();
+        await Promise.all(each.apart().map(run));
+      } else {
+        each.positions.forEach((position) => (outcomes[position] = { ok: false, error: error as Error }));
+      }
+    }
+  };
+  if (store.isSharded) {
+    await Promise.all(calls.map(run));
+  } else {
+    for (const each of calls) {
+      await run(each);
+    }
   }
   return outcomes;
+}
+
+/** Returns whether a master refused a call, or ioredis gave up because masters sent it to each other. */
+function isRefusal({ name, message }: Error): boolean {
+  return name === 'ReplyError' || message.startsWith('Too many Cluster redirections');
 }
 
 /**
@@ -101,7 +151,15 @@ class KeptLooks {
 
   constructor(private readonly store: QueuesStore) {}
 
-  of(queues: readonly StoreCalls[], places: readonly Place[]): SharedCall<Look>[] {
+  run(
+    queues: readonly StoreCalls[],
+    places: readonly Place[],
+    limit: Required<CallLimit>,
+  ): Promise<Settled<Look>[]> {
+    return runCalls(this.store, this.of(queues, places), limit, () => this.kept.delete(queues));
+  }
+
+  private of(queues: readonly StoreCalls[], places: readonly Place[]): SharedCall<Look>[] {
     const ofQueues = this.kept.get(queues) ?? new Map<readonly Place[], SharedCall<Look>[]>();
     this.kept.set(queues, ofQueues);
     const calls =
@@ -111,7 +169,7 @@ class KeptLooks {
   }
 }
 
-function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): ScriptCall<Look[]> {
+function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): BuiltCall<Look> {
   const keys = queues.flatMap((queue) => places.map((place) => keyOf((queue as QueueCalls).keys, place)));
   const count = queues.length;
   const due = places.indexOf('due');
@@ -130,23 +188,24 @@ function lookCall(queues: readonly StoreCalls[], places: readonly Place[]): Scri
     }
     return looks;
   });
-  return { ...look, sent: new SentTexts() };
+  return { call: { ...look, sent: new SentTexts() }, keysOfEach: places.length };
 }
 
 const NONE: ReadonlySet<Place> = new Set();
 
-function noteIdleCall(queues: readonly StoreCalls[], { everyMs, gapMs }: IdleNote): ScriptCall<boolean[]> {
+function noteIdleCall(queues: readonly StoreCalls[], { everyMs, gapMs }: IdleNote): BuiltCall<boolean> {
   const all = queues as readonly QueueCalls[];
   const keys = all.flatMap(({ keys: of }) => [of.sweep, of.stats, of.historyOpen]);
   const args = [everyMs, gapMs, HISTORY_KEPT_MS, ...all.map(({ options }) => (options.history ? '1' : '0'))];
-  return call('sweepNoteIdle', keys, args, (reply) => {
+  const note = call('sweepNoteIdle', keys, args, (reply) => {
     const toClose = new Set(listOf(reply).map(wholeNumberOf));
     return queues.map((_, i) => toClose.has(i + 1));
   });
+  return { call: note, keysOfEach: 3 };
 }
 
 /** Returns the call of `renew`. A queue with limits of the worker's code must register, which decides whose limits apply. */
-function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewal): ScriptCall<boolean[]> {
+function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewal): BuiltCall<boolean> {
   const all = queues.map(({ calls, handlers }) => ({
     keys: (calls as QueueCalls).keys,
     options: (calls as QueueCalls).options,
@@ -162,17 +221,18 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewa
       ? [limitsText(options), ...handlerLimitsText(handlers)].join('\n')
       : handlers.map(({ name }) => name).join('\n'),
   );
-  return call('workerRenew', keys, [worker, checks ? LAYOUT : '', ...lines], (reply) => {
+  const renew = call('workerRenew', keys, [worker, checks ? LAYOUT : '', ...lines], (reply) => {
     const unknown = new Set(listOf(reply).map(wholeNumberOf));
     return all.map(({ options }, i) => !unknown.has(i + 1) && configuredLimits(options) === '');
   });
+  return { call: renew, keysOfEach: checks ? 6 : 2 };
 }
 
-function registerCall(queues: readonly StoreCalls[]): ScriptCall<void[]> {
+function registerCall(queues: readonly StoreCalls[]): BuiltCall<void> {
   const keys = queues.map((queue) => (queue as QueueCalls).keys);
   const registers = keys.map(({ register }) => register);
   const names = keys.map(({ queue }) => queue);
-  return call('registerAdd', registers, names, () => queues.map(() => undefined));
+  return { call: call('registerAdd', registers, names, () => queues.map(() => undefined)) };
 }
 
 function keyOf(keys: QueueKeys, place: Place): string {

@@ -9,7 +9,7 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 /** The interval of the looks, in ms. */
 const INTERVAL_MS = 1_000;
 
-/** The most keys of one look. In a Cluster it is the most queues of one look, because each has a call. */
+/** The most keys of one look. */
 const MOST_KEYS = 3_900;
 
 /** The places of jobs that a claim could find. */
@@ -40,9 +40,8 @@ class TurnedLook {
     private readonly waiting: WaitingRunners,
     private readonly places: readonly Place[],
   ) {
-    const { runners, store } = waiting;
-    const width = store.isSharded ? 1 : places.length; // in a Cluster each queue has a call of its own
-    const count = Math.ceil((runners.length * width) / MOST_KEYS);
+    const { runners } = waiting;
+    const count = Math.ceil((runners.length * places.length) / MOST_KEYS);
     const length = Math.ceil(runners.length / count);
     this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
   }
@@ -79,8 +78,7 @@ export class IdleLooks implements BackgroundRole {
   private readonly looks: readonly TurnedLook[];
 
   constructor(private readonly waiting: WaitingRunners) {
-    const { runners, store } = waiting;
-    const isSplit = !store.isSharded && runners.length * CLAIMABLE.length > MOST_KEYS;
+    const isSplit = waiting.runners.length * CLAIMABLE.length > MOST_KEYS;
     this.looks = (isSplit ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
   }
 

@@ -2,7 +2,9 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import { keptArray } from '../../queue/runtime/kept-array.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
@@ -33,8 +35,8 @@ export class ScheduleTicker implements BackgroundRole {
   private nextInMs = LOOK_MS;
   private unsubscribe: (() => void)[] = [];
   private readonly opened = new Map<JobQueue, StoreCalls>();
-  /** The calls of the last look, so that its keys are built once. */
-  private looked: readonly StoreCalls[] | undefined;
+  /** The calls of the last look at each server, so that its keys are built once. */
+  private readonly looked = new Map<string, readonly StoreCalls[]>();
   private readonly faults: FaultLog;
 
   constructor(
@@ -80,7 +82,7 @@ export class ScheduleTicker implements BackgroundRole {
     do {
       this.again = false;
       this.nextInMs = LOOK_MS;
-      await Promise.all((await this.queuesToTick()).map((queue) => this.tickQueue(queue)));
+      await this.tickAll();
     } while (this.again && !this.stopped);
     if (!this.stopped) {
       this.clock.clear(this.timer);
@@ -88,26 +90,37 @@ export class ScheduleTicker implements BackgroundRole {
     }
   }
 
-  /** Returns the queues that may have schedules. One look for all costs less than a call for each. */
-  private async queuesToTick(): Promise<readonly JobQueue[]> {
+  /** Ticks the queues that may have schedules. One look for all of a server costs less than a call for each. */
+  private async tickAll(): Promise<void> {
     const { store } = this.queues[0] ?? {};
-    if (this.queues.length <= FEW || !store?.isReady || store.isSharded) {
-      return this.queues;
+    const tick = (queues: readonly JobQueue[]) => Promise.all(queues.map((queue) => this.tickQueue(queue)));
+    if (this.queues.length <= FEW || !store?.isReady) {
+      await tick(this.queues);
+      return;
     }
     await this.openAll();
-    const opened = this.queues.filter((queue) => this.opened.has(queue));
-    this.looked = keptArray(
-      this.looked,
-      opened.map((queue) => this.opened.get(queue)!),
+    const unknown = this.queues.filter((queue) => !this.opened.has(queue));
+    const servers = groupBy(
+      this.queues.filter((queue) => this.opened.has(queue)),
+      (queue) => store.serverOf(this.opened.get(queue)!),
     );
-    const looks = await store.queues.look(this.looked, PLACES, LOOK_LIMIT);
-    const without = new Set(
-      opened.filter((_, i) => {
-        const look = looks[i]!;
-        return look.ok && look.reply.found.size === 0;
-      }),
+    const tickThoseOf = async ([server, queues]: [string, JobQueue[]]) =>
+      tick(await this.withSchedules(store, server, queues));
+    await Promise.all([tick(unknown), ...[...servers].map(tickThoseOf)]);
+  }
+
+  /** Returns the queues of a server that may have schedules. */
+  private async withSchedules(store: QueueStore, server: string, queues: readonly JobQueue[]): Promise<JobQueue[]> {
+    const calls = keptArray(
+      this.looked.get(server),
+      queues.map((queue) => this.opened.get(queue)!),
     );
-    return this.queues.filter((queue) => !without.has(queue));
+    this.looked.set(server, calls);
+    const looks = await store.queues.look(calls, PLACES, LOOK_LIMIT);
+    return queues.filter((_, i) => {
+      const look = looks[i]!;
+      return !look.ok || look.reply.found.size > 0;
+    });
   }
 
   /** Opens all queues. The tick of one that cannot be opened says why. */

@@ -1,12 +1,14 @@
 // Operations on all masters of a Cluster, or on one of many. These are the doctor's walks, the wait for replicas, and
 // each master's replies.
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { RedisStore } from '#queue/redis-store.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -71,6 +73,79 @@ describe("durability: 'replica'", () => {
     expect(error).toMatchObject({ acknowledged: 0 });
     expect((await queue.enqueue(3)).outcome).toBe('new');
     expect(await queue.stats()).toMatchObject({ pending: 3 });
+  });
+});
+
+describe('a call for many queues', () => {
+  const LIMIT = { timeoutMs: 5_000 };
+  const HANDLERS = [{ name: 'mail', maxAttempts: 5, maxCrashes: 3 }];
+
+  /** Returns verbs and queues that the first of two workers serves. Each fifth has a job. */
+  async function served() {
+    const client = cluster.connect();
+    const queues = Array.from({ length: 20 }, () => new JobQueue(client, uniqueQueueName()));
+    open.push(...queues);
+    const all = await Promise.all(queues.map((queue) => inside(queue).scripts()));
+    const { store } = inside(queues[0]!);
+    for (const [i, calls] of all.entries()) {
+      await store.exec(calls.workers.register('w1', true, HANDLERS));
+      await store.exec(calls.workers.describe('w1', { host: 'h', pid: 1, slots: 1 }, 0));
+      if (i % 5 === 0) await queues[i]!.enqueue({});
+    }
+    const sent = jest.spyOn(client, 'sendCommand');
+    const counted = async <Reply>(run: () => Promise<Reply>) => {
+      sent.mockClear();
+      return {
+        outcome: await run(),
+        commands: sent.mock.calls.filter(([{ name }]) => name.startsWith('eval')).length,
+      };
+    };
+    return { store, queues, all, counted };
+  }
+
+  const look = (store: RedisStore, all: readonly StoreCalls[]) =>
+    store.queues
+      .look(all, ['pending', 'claims'], LIMIT)
+      .then((looks) => looks.map((each) => (each.ok ? [...each.reply.found] : each.error.message)));
+
+  const expected = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? ['pending'] : []));
+
+  it('reaches all of a master, and returns the outcomes in their order', async () => {
+    const { store, all, counted } = await served();
+    await look(store, all); // sends the texts
+    expect(await counted(() => look(store, all))).toEqual({ outcome: expected, commands: 3 });
+
+    const note = () => store.queues.noteIdle(all, { everyMs: 5_000, gapMs: 180_000 }, LIMIT);
+    await note();
+    const noted = await counted(note);
+    const toClose = expected.map(() => ({ ok: true, reply: false }));
+    expect(noted).toEqual({ outcome: toClose, commands: 3 });
+
+    const announced = all.map((calls) => ({ calls, handlers: HANDLERS }));
+    const renew = (worker: string, checks: boolean) =>
+      store.queues
+        .renew(announced, { worker, checks }, LIMIT)
+        .then((each) => each.map((one) => one.ok && one.reply));
+    expect(await renew('w1', true)).toEqual(all.map(() => true));
+    expect(await renew('w2', true)).toEqual(all.map(() => false));
+    expect(await counted(() => renew('w1', false))).toEqual({ outcome: all.map(() => true), commands: 3 });
+  });
+
+  it('asks the queues of a master alone while a slot moves, and together again after that', async () => {
+    const { store, all, counted } = await served();
+    const key = all[0]!.keys.pending;
+    await look(store, all);
+    const owner = await cluster.ownerOf(key);
+    const other = cluster.nodes.slice(0, 3).find((each) => each !== owner)!;
+    await cluster.moveSlot(key, other, async () => {
+      const { outcome, commands } = await counted(() => look(store, all));
+      expect(outcome.slice(1)).toEqual(expected.slice(1));
+      expect(commands).toBeGreaterThan(3);
+    });
+    await look(store, all);
+    await look(store, all);
+    const again = await counted(() => look(store, all));
+    expect(again).toEqual({ outcome: expected, commands: 3 });
   });
 });
 

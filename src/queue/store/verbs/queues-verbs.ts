@@ -60,8 +60,8 @@ export interface Renewal {
 }
 
 /**
- * Each verb returns the outcome of each queue, in the order of the queues. On one server some hundred queues share a call. In a
- * Cluster each queue has its own, because a script reaches the keys of one slot only.
+ * Each verb returns the outcome of each queue, in the order of the queues. Some hundred queues of a server share a call. In a
+ * Cluster each master has its own calls.
  */
 export interface QueuesVerbs {
   /** Returns which of these places hold something. */
