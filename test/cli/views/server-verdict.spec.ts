@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../../support/faults/wait.js';
+import { FAST_REPLICATION } from '../../support/redis/replicas.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { cli } from '../run-cli.js';
@@ -13,7 +14,7 @@ const FULL = /^✕ Redis is full: \d+ % of 500 KB used, and it refuses enqueues\
 const REPLICA = /^✕ Redis is a replica and takes no writes: .*\n {4}next: {2}connect to the master/;
 
 async function serve() {
-  const { url } = await startOwnRedis();
+  const { url } = await startOwnRedis({ args: FAST_REPLICATION });
   return { url, redis: connect({}, url), env: { REDIS_URL: url } };
 }
 

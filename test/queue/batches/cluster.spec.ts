@@ -1,16 +1,22 @@
 // Jobs of several slots of a Redis Cluster: a batch, also while a master fails over, and `after`.
-import { expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Job } from '#worker/handlers/job.js';
 import type { Cluster } from 'ioredis';
 import { NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually, gate } from '../../support/faults/wait.js';
-import { startCluster } from '../../support/redis/own-cluster.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
 
 const LONG_MS = 120_000;
+let cluster: OwnCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ replicas: true });
+}, LONG_MS);
+
 const handler = (job: Job<number>) => job.payload;
 const SLOT_OF = (client: Cluster, queue: string) => client.cluster('KEYSLOT', `queue:{${queue}}:pending`);
 
@@ -28,7 +34,6 @@ async function queuesOn(client: Cluster, count: number): Promise<JobQueue[]> {
 it(
   'fires once all members of four slots have ended, and once only',
   async () => {
-    const cluster = await startCluster();
     const client = cluster.connect();
     const queues = await queuesOn(client, 4);
     const [home] = queues;
@@ -61,7 +66,7 @@ it(
 it(
   'starts a job after jobs of three other slots, and fails one after a job of another slot that failed',
   async () => {
-    const client = (await startCluster()).connect();
+    const client = cluster.connect();
     const queues = await queuesOn(client, 4);
     const [home, ...others] = queues;
     const ended: string[] = [];
@@ -97,7 +102,6 @@ it(
 it(
   'fires once when the master of the batch fails over while ends are in flight',
   async () => {
-    const cluster = await startCluster({ replicas: true });
     const client = cluster.connect();
     const [home, ...others] = await queuesOn(client, 8);
     const owner = ({ name }: JobQueue) => cluster.ownerOf(`queue:{${name}}:pending`);

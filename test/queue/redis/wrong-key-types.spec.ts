@@ -33,7 +33,7 @@ const withIds = [
 
 function newQueue(): { queue: JobQueue; base: string } {
   const name = uniqueQueueName();
-  return { queue: new JobQueue(redis, name), base: new QueueKeys(name).base };
+  return { queue: new JobQueue(redis, name, { durabilityTimeoutMs: 1 }), base: new QueueKeys(name).base };
 }
 
 async function spoil(key: string, expected: string, asSet = false): Promise<string> {

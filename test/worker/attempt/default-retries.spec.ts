@@ -62,8 +62,8 @@ describe('a job of a client of the Redis pattern', () => {
       attempts.push(`${job.attempt} of ${job.maxAttempts}`);
       return fail();
     };
-    const worker = await startWorker([{ queue, handlers: { email: handle } }]);
     const id = await foreignTo(queue).enqueue({ kind: 'email' });
+    const worker = await startWorker([{ queue, handlers: { email: handle } }]);
     await worker.event('failed');
     expect(attempts).toEqual(['1 of 3', '2 of 3', '3 of 3']);
     expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 3, maxAttempts: 3, name: 'email' });
@@ -74,16 +74,16 @@ describe('a job of a client of the Redis pattern', () => {
     ['the queue', { maxAttempts: 5 }, {}],
   ])('has as many attempts as %s says, without a wait', async (_, options, ofHandler) => {
     const queue = newQueue({ ...DEFAULT_RETRIES, ...options });
-    const worker = await startWorker([{ queue, handlers: { email: { handle: fail, ...ofHandler } } }]);
     const id = await foreignTo(queue).enqueue({ kind: 'email' });
+    const worker = await startWorker([{ queue, handlers: { email: { handle: fail, ...ofHandler } } }]);
     await worker.event('failed');
     expect(await queue.get(id)).toMatchObject({ attempts: 5 });
   });
 
   it('waits as long as its handler says, and has three attempts', async () => {
     const queue = newQueue(DEFAULT_RETRIES);
-    const worker = await startWorker([{ queue, handlers: { email: { handle: fail, backoff: 60_000 } } }]);
     const id = await foreignTo(queue).enqueue({ kind: 'email' });
+    const worker = await startWorker([{ queue, handlers: { email: { handle: fail, backoff: 60_000 } } }]);
     for (const attempt of [1, 2]) {
       await worker.event('retry', attempt);
       const { dueAt, lastErrorAt } = (await queue.get(id))!;
@@ -95,8 +95,8 @@ describe('a job of a client of the Redis pattern', () => {
 
   it('keeps its three attempts where a worker without its handler met it first', async () => {
     const queue = newQueue(DEFAULT_RETRIES);
-    const other = await startWorker([{ queue, handlers: { fax: fail } }]);
     const id = await foreignTo(queue).enqueue({ kind: 'email' });
+    const other = await startWorker([{ queue, handlers: { fax: fail } }]);
     await other.event('released');
     const worker = await startWorker([{ queue, handlers: { email: fail } }]);
     await worker.event('failed');
@@ -109,8 +109,8 @@ describe('a job of a client of the Redis pattern', () => {
       if (job.attempt === 2) worker.worker.pause();
       return fail();
     };
-    const worker = await startWorker([{ queue, handlers: { email: handle } }]);
     const id = await foreignTo(queue).enqueue({ kind: 'email' });
+    const worker = await startWorker([{ queue, handlers: { email: handle } }]);
     await worker.event('retry', 2);
     await queue.claim();
     await expire(queue, id);

@@ -89,7 +89,7 @@ describe('an idle worker', () => {
     const worker = await startWorker(queue);
     await queue.enqueue({});
     await worker.event('completed');
-    expect(await commandsPerSecond(admin)).toBeLessThanOrEqual(6);
+    expect(await commandsPerSecond(admin, 2_000)).toBeLessThanOrEqual(6);
     expect(worker.warnings).toEqual([expect.stringMatching(/bzpopmin.*once a second/)]);
     const begun = performance.now();
     await queue.enqueue({});
@@ -132,7 +132,7 @@ async function commandsCalled(redis: Redis): Promise<number> {
 }
 
 /** Counts the commands that clients send, not those of scripts or of this measurement. */
-async function commandsPerSecond(redis: Redis): Promise<number> {
+async function commandsPerSecond(redis: Redis, measuredMs = MEASURED_MS): Promise<number> {
   const count = async () => {
     const stats = await redis.info('commandstats');
     let sent = 0;
@@ -145,6 +145,6 @@ async function commandsPerSecond(redis: Redis): Promise<number> {
   };
   const begun = performance.now();
   const before = await count();
-  await sleep(MEASURED_MS);
+  await sleep(measuredMs);
   return (((await count()) - before) * 1_000) / (performance.now() - begun);
 }
