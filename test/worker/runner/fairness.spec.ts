@@ -1,5 +1,5 @@
 // No job waits behind a busy slot while another worker is free: workers of unequal pace, in virtual time.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { Hash } from '#memory/state/memory-queue.js';
 import { isMarked } from '#memory/verbs/attempt/unstarted.js';
@@ -7,6 +7,8 @@ import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
+import { Prefetcher } from '#worker/runner/prefetcher.js';
+import { PrefetchLimit } from '#worker/runner/prefetch-limit.js';
 import { Worker } from '#worker/worker.js';
 
 const TRIP_MS = 1;
@@ -135,6 +137,15 @@ it('the check finds jobs that are claimed ahead without a bound', async () => {
   const { p99, longestWaitMs } = await run({ paces: [1, 3], concurrency: 2, prefetch: 1_000 }, shallow(7, 60));
   expect(p99).toBeGreaterThan(10);
   expect(longestWaitMs).toBeGreaterThan(10);
+});
+
+it('the check finds jobs that wait without a bound for slots of several queues', async () => {
+  const room = jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(1_000);
+  const returns = jest.spyOn(Prefetcher.prototype as unknown as { watch(): void }, 'watch').mockReturnValue();
+  const { p99, longestWaitMs } = await run({ paces: [1, 3], concurrency: 2, queues: 3 }, shallow(7, 60));
+  expect(p99).toBeGreaterThan(10);
+  expect(longestWaitMs).toBeGreaterThan(10);
+  [room, returns].forEach((spy) => spy.mockRestore());
 });
 
 it('one worker that holds jobs ahead starts them in the order of the queue', async () => {
