@@ -1,5 +1,6 @@
 // node bench/slots/shared.mjs: how much of its slots a worker uses if its queues share a `concurrency` of the process.
-// Compares a worker with and without prefetched jobs to the same handlers in a bare loop. Prints the table of
+// Compares a worker with and without prefetched jobs to the same handlers in a bare loop. Then compares queues with limits
+// or groups, where nothing is prefetched, to plain ones. Prints the tables of
 // docs/internals/performance.md. Needs `npm run build`.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -11,6 +12,14 @@ import { runBareLoop } from './bare-loop.mjs';
 const QUEUES = [1, 10];
 const SLOTS = [10, 50];
 const HANDLERS_MS = [1, 5];
+const MANY = 100_000;
+/** Limits that no job waits for. */
+const KINDS = [
+  ['plain', {}],
+  ['`maxRunning`', { limits: { maxRunning: MANY } }],
+  ['`rateLimit`', { limits: { rateLimit: { limit: MANY, periodMs: 1_000, burst: MANY } } }],
+  ['groups', { groups: 100 }],
+];
 const ROUNDS = 3;
 const ROUND_MS = 400;
 
@@ -18,7 +27,7 @@ const monotonicUs = () => performance.now() * 1_000;
 const p99 = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)];
 
 /** Returns the jobs of a second, and the 99th percentile from claim to start, in ms. */
-async function runWorker(redis, { queues, slots, handlerMs, total, prefetch }) {
+async function runWorker(redis, { queues, slots, handlerMs, total, prefetch, limits, groups, isShared = true }) {
   const [waits, ended] = [[], deferred()];
   let [done, startedAt] = [0, undefined];
   const handle = async (job) => {
@@ -32,9 +41,13 @@ async function runWorker(redis, { queues, slots, handlerMs, total, prefetch }) {
     return { queue, concurrency: slots, handlers: { [queue.name]: handle }, ...(prefetch === 0 && { prefetch }) };
   });
   await redis.flushall();
-  const jobs = Array.from({ length: total / queues }, () => ({ payload: 0 }));
+  if (limits) await served[0].queue.limits.set(limits);
+  const jobs = Array.from({ length: total / queues }, (_, i) => ({
+    payload: 0,
+    ...(groups && { group: `g${i % groups}` }),
+  }));
   await Promise.all(served.map(({ queue }) => queue.enqueueMany(jobs)));
-  const worker = new Worker(served, { concurrency: slots });
+  const worker = new Worker(served, isShared ? { concurrency: slots } : {});
   await worker.start();
   const perSecond = (total / ((await ended.promise) - startedAt)) * 1_000;
   await worker.stop();
@@ -48,24 +61,24 @@ function deferred() {
   return made;
 }
 
-async function measure(redis, cell) {
-  const runs = { bare: [], without: [], ahead: [] };
+/** Returns the share of a bare loop that each worker reaches, and its 99th percentile from claim to start. */
+async function measure(redis, { slots, handlerMs }, workers) {
+  const total = Math.ceil(ROUND_MS / handlerMs) * slots;
+  const bares = [];
+  const runs = workers.map(() => []);
   for (let round = -1; round < ROUNDS; round++) {
-    const handler = () => sleep(cell.handlerMs);
-    const bare = await runBareLoop({ concurrency: cell.slots, total: cell.total, handler, monotonicUs });
-    const without = await runWorker(redis, { ...cell, prefetch: 0 });
-    const ahead = await runWorker(redis, cell);
-    if (round < 0) continue; // it warms up
-    runs.bare.push((cell.total / bare.us) * 1e6);
-    runs.without.push(without);
-    runs.ahead.push(ahead);
+    const handler = () => sleep(handlerMs);
+    const bare = await runBareLoop({ concurrency: slots, total, handler, monotonicUs });
+    for (const [i, options] of workers.entries()) {
+      const run = await runWorker(redis, { slots, handlerMs, total, ...options });
+      if (round >= 0) runs[i].push(run); // the first round warms up
+    }
+    if (round >= 0) bares.push((total / bare.us) * 1e6);
   }
-  const bare = median(runs.bare);
-  const of = (each) => ({
-    share: (median(each.map(({ perSecond }) => perSecond)) / bare).toFixed(2),
+  return runs.map((each) => ({
+    share: (median(each.map(({ perSecond }) => perSecond)) / median(bares)).toFixed(2),
     p99: median(each.map(({ p99: ms }) => ms)),
-  });
-  return { without: of(runs.without), ahead: of(runs.ahead) };
+  }));
 }
 
 const server = await startRedisServer();
@@ -76,8 +89,7 @@ console.log(
 for (const slots of SLOTS) {
   for (const handlerMs of HANDLERS_MS) {
     for (const queues of QUEUES) {
-      const total = Math.ceil(ROUND_MS / handlerMs) * slots;
-      const { without, ahead } = await measure(redis, { queues, slots, handlerMs, total });
+      const [without, ahead] = await measure(redis, { slots, handlerMs }, [{ queues, prefetch: 0 }, { queues }]);
       const cells = [
         `${slots}, ${handlerMs} ms`,
         queues,
@@ -87,6 +99,14 @@ for (const slots of SLOTS) {
       ];
       console.log(`| ${cells.join(' | ')} |`);
     }
+  }
+}
+console.log(`\n| slots, handler | ${KINDS.map(([name]) => name).join(' | ')} |\n| --- | --- | --- | --- | --- |`);
+for (const slots of SLOTS) {
+  for (const handlerMs of HANDLERS_MS) {
+    const workers = KINDS.map(([, kind]) => ({ queues: 1, isShared: false, ...kind }));
+    const shares = await measure(redis, { slots, handlerMs }, workers);
+    console.log(`| ${slots}, ${handlerMs} ms | ${shares.map(({ share }) => share).join(' | ')} |`);
   }
 }
 redis.disconnect();
