@@ -61,6 +61,23 @@ function expectNoPassword(...told: unknown[]): string {
   return text;
 }
 
+/** Boots an app with such credentials, and returns all that it tells. */
+async function toldBy(redis: () => JobQueueModuleOptions['redis']): Promise<unknown[]> {
+  const log = new KeptLog();
+  const jobs = { redis: redis(), enqueueTimeoutMs: 50, durabilityTimeoutMs: 1, maintenance: false } as const;
+  const app = await startApp({ jobs, log });
+  const service = app.get(JobQueueService);
+  const errors = await Promise.all([
+    failure(() => service.enqueue('email', null)),
+    failure(() => service.enqueue('email', null, { durability: 'replica' })),
+    failure(() => service.queue('email').stats()),
+    failure(() => service.get('email', 'x')),
+  ]);
+  const health = await app.get(JobQueueHealthIndicator).check();
+  expect(health.jobQueue.status).toBe('down');
+  return [errors, health, log.lines];
+}
+
 describe('credentials that Redis refuses', () => {
   const quick = { disconnectTimeout: 100 };
   const ways: [string, () => JobQueueModuleOptions['redis'], string][] = [
@@ -81,23 +98,6 @@ describe('credentials that Redis refuses', () => {
       'Failed to refresh slots cache',
     ],
   ];
-
-  /** Boots an app with such credentials, and returns all that it tells. */
-  const toldBy = async (redis: () => JobQueueModuleOptions['redis']): Promise<unknown[]> => {
-    const log = new KeptLog();
-    const jobs = { redis: redis(), enqueueTimeoutMs: 50, durabilityTimeoutMs: 1, maintenance: false } as const;
-    const app = await startApp({ jobs, log });
-    const service = app.get(JobQueueService);
-    const errors = await Promise.all([
-      failure(() => service.enqueue('email', null)),
-      failure(() => service.enqueue('email', null, { durability: 'replica' })),
-      failure(() => service.queue('email').stats()),
-      failure(() => service.get('email', 'x')),
-    ]);
-    const health = await app.get(JobQueueHealthIndicator).check();
-    expect(health.jobQueue.status).toBe('down');
-    return [errors, health, log.lines];
-  };
 
   it('are in no log line, error or health report, however they are given', async () => {
     // All at once, because each health check waits for a second.
