@@ -36,6 +36,11 @@ function awayQueue(middleware: EnqueueMiddleware[]): JobQueue {
   return queue;
 }
 
+/** Returns the name of the error of a way without a server. */
+function expectedOf(way: string): string {
+  return way.endsWith('to a batch') ? 'RedisUnsuitableError' : 'EnqueueError';
+}
+
 async function theCaller(enqueue: () => Promise<unknown>): Promise<Error> {
   try {
     await enqueue();
@@ -66,7 +71,6 @@ describe.each([
         return [way, error, stack];
       }),
     );
-    const expectedOf = (way: string) => (way.endsWith('to a batch') ? 'RedisUnsuitableError' : 'EnqueueError');
     expect(told).toEqual(
       Object.keys(WAYS).map((way) => [way, expectedOf(way), expect.stringContaining('theCaller')]),
     );
