@@ -5,7 +5,8 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] payload (JSON) that replaces theirs, or ''
 -- ARGV[2..] ids
--- Returns how many were redriven. Other ids are skipped. Repeated: 0.
+-- Returns how many were redriven. Other ids are skipped, and dead letters that were redriven as a known new job.
+-- Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/count
 --@include lib/core/clock
@@ -19,13 +20,14 @@
 --@include lib/batch/end_member
 --@include lib/place/start_over
 --@include lib/retention/delete_dead_letter
+--@include lib/dead_letter/new_job_of
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
   local id = ARGV[i]
   local key = job .. id
   local priority, unique_key, batch, group = unpack(read(key, 'priority', 'unique', 'batch', 'group'))
-  local was_dead = redis.call('ZREM', dead, id) == 1
+  local was_dead = not new_job_of(id) and redis.call('ZREM', dead, id) == 1
   if was_dead and (redis.call('EXISTS', key) == 0 or is_reused(id)) then
     end_hold_of(id)
   elseif was_dead then

@@ -30,6 +30,8 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['schedule', job.schedule],
     ['after', tiedJobs(job, job.after)],
     ['followed by', tiedJobs(job, job.followedBy)],
+    ['redrives', job.redriven?.from],
+    ['redriven as', job.redriven?.as],
     [job.status === 'processing' ? 'worker' : 'last worker', job.worker],
     ['last error', job.lastError],
     ['payload', job.brokenPayload ?? json(job.payload)],

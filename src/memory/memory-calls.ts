@@ -265,6 +265,8 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
       })),
     discard: (letters) => callOf('deadLetterDiscard', () => deadLetters.discard(queue, letters)),
     redrive: (ids, payload = '') => callOf('deadLetterRedrive', () => operate.redrive(queue, ids, payload)),
+    redriveAsNew: (id, newId, payload = '') =>
+      callOf('deadLetterRedriveAsNew', () => deadLetters.redriveAsNew(queue, id, newId, payload)),
   };
 }
 

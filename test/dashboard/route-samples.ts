@@ -49,6 +49,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
       [jobs('remove', 'pending'), ['remove']],
       [jobs('run-again', 'completed'), ['run-again']],
     ],
+    'POST api/jobs/redrive-as-new': [[{ queue, id: 'a' }, ['redrive']]],
     'POST api/jobs/edit': [[{ queue, id: 'a', payload: 1 }, ['edit', 'redrive']]],
     'POST api/queue/act': [
       [{ action: 'pause', queue }, ['pause']],

@@ -23,7 +23,7 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
     ['redrive', 'send back to work'],
     ['discard', 'delete for good'],
   ] as const) {
-    program
+    const command = program
       .command(`${verb} <queue> [id]`)
       .description(`dead letters: ${doing} one, or with --all those that match`)
       .option('--all', 'all that match the filters')
@@ -42,12 +42,18 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
             );
           }
           const queue = await context.session.known(name!);
+          if (options['asNew'] !== undefined) {
+            return redriveAsNew(context, queue, id);
+          }
           const done =
             id === undefined ? await all(context, queue, verb, options) : await one(context, queue, verb, id);
           const word = verb === 'redrive' ? 'redriven' : 'discarded';
           context.out.show({ [word]: done }, () => text`${word}: ${letters(done)}`);
         }),
       );
+    if (verb === 'redrive') {
+      command.option('--as-new', 'one, as a new job: the dead letter stays, and both name each other');
+    }
   }
 }
 
@@ -71,6 +77,21 @@ async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string
     throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
   }
   return 1;
+}
+
+async function redriveAsNew({ out }: Context, queue: JobQueue, id: string | undefined): Promise<void> {
+  if (id === undefined) {
+    throw new CliError('--as-new redrives one dead letter: pass its id.', EXIT.usage);
+  }
+  const redriven = await queue.deadLetters.redriveAsNew(id);
+  if (redriven.outcome === 'missing') {
+    throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+  } else if (redriven.outcome === 'known') {
+    throw new CliError(
+      `Dead letter ${JSON.stringify(id)} was redriven as the job ${JSON.stringify(redriven.id)}. Redrive that one.`,
+    );
+  }
+  out.show({ redriven: 1, id: redriven.id }, () => text`redriven as the job ${redriven.id}`);
 }
 
 async function all(

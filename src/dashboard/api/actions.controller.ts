@@ -27,6 +27,7 @@ const actSchema = z.strictObject({
     .max(MOST_JOBS, `expected at most ${MOST_JOBS} job ids`),
 });
 const editSchema = z.strictObject({ queue: queueName, id: jobId, payload: z.unknown() });
+const redriveSchema = z.strictObject({ queue: queueName, id: jobId });
 const queueSchema = z.strictObject({
   action: z.enum(['pause', 'resume'], { error: 'expected pause, resume' }),
   queue: queueName,
@@ -81,6 +82,24 @@ export class ActionsController extends Routes {
       throw new NotFoundException('This job is no dead letter any more.');
     }
     return { done: 1 };
+  }
+
+  /** Redrives a dead letter as a new job, and keeps it. */
+  @Changes('api/jobs/redrive-as-new', redriveSchema, {
+    needs: ({ queue, id }) => [{ action: 'redrive', queue, id }],
+    logs: ({ id }) => onOne('redrive-as-new', 'job', id),
+  })
+  async redriveAsNew(
+    { id }: z.output<typeof redriveSchema>,
+    { queue }: ChangeCall,
+  ): Promise<Outcome & { id: string }> {
+    const redriven = await queue.deadLetters.redriveAsNew(id);
+    if (redriven.outcome === 'known') {
+      throw new ConflictException(`It was redriven as the job ${redriven.id}. Redrive that job.`);
+    } else if (redriven.outcome === 'missing') {
+      throw new NotFoundException('This job is no dead letter any more.');
+    }
+    return { done: 1, id: redriven.id };
   }
 
   @Changes('api/queue/act', queueSchema, {

@@ -19,6 +19,9 @@ import type { JobRow, JobView } from '../views/views.js';
 const jobSchema = z.object({ queue: queueName, id: jobId });
 const findSchema = z.object({ id: jobId });
 
+/** The fields of a job that name other jobs. */
+type Tie = 'after' | 'followedBy' | 'redrivenFrom' | 'redrivenAs';
+
 /** Serves one job, and finds the queue of an id. */
 @Injectable()
 export class JobController extends Routes {
@@ -57,14 +60,16 @@ export class JobController extends Routes {
   /** Returns the ties of a job to others. Leaves out the jobs that the request may not see. */
   private async visibleTies(
     request: DashboardRequest,
-    { after: all, followedBy, batch, whyNotRunning }: JobView,
-  ): Promise<Pick<JobView, 'after' | 'followedBy' | 'batch' | 'whyNotRunning'>> {
+    { after: all, followedBy, redrivenFrom, redrivenAs, batch, whyNotRunning }: JobView,
+  ): Promise<Pick<JobView, Tie | 'batch' | 'whyNotRunning'>> {
     const after = await this.permissions.visible(request, all);
     const namesHidden = all.some((each) => !after.includes(each) && whyNotRunning?.includes(each.id));
     const [visibleBatch = null] = await this.permissions.visible(request, batch ? [batch] : []);
     return {
       after,
       followedBy: await this.permissions.visible(request, followedBy),
+      redrivenFrom: await this.permissions.visible(request, redrivenFrom),
+      redrivenAs: await this.permissions.visible(request, redrivenAs),
       batch: visibleBatch,
       whyNotRunning: namesHidden ? 'It starts after a job that you may not see.' : whyNotRunning,
     };

@@ -67,6 +67,8 @@ export class JobDescriber {
       batch: job.batch ?? null,
       after: (job.after ?? []).slice(0, MOST_TIES),
       followedBy: (job.followedBy ?? []).slice(0, MOST_TIES),
+      redrivenFrom: refTo(job, job.redriven?.from),
+      redrivenAs: refTo(job, job.redriven?.as),
       metadata: job.metadata && Object.keys(job.metadata).length > 0 ? { ...job.metadata } : null,
       dueAt: timeOf(job.dueAt),
       claimedAt: timeOf(job.claimedAt),
@@ -105,6 +107,11 @@ export class JobDescriber {
   private labelFrom(job: JobRecord): string {
     return jobLabel(job, ({ name, queue, payload }) => this.options.label?.({ name, queue, payload }));
   }
+}
+
+/** Returns a reference to another job of the same queue, or none. */
+function refTo({ queue }: JobRecord, id: string | undefined): { queue: string; id: string }[] {
+  return id === undefined ? [] : [{ queue, id }];
 }
 
 function bounded(value: unknown): unknown {

@@ -221,6 +221,9 @@ export interface JobView extends JobRow {
   /** The jobs in its `after`, and the jobs with it in theirs. A long list is cut. */
   after: JobReference[];
   followedBy: JobReference[];
+  /** The dead letter as which new job it was enqueued, and the new job as which it was redriven. */
+  redrivenFrom: JobReference[];
+  redrivenAs: JobReference[];
   metadata: Record<string, string> | null;
   dueAt: number | null;
   claimedAt: number | null;

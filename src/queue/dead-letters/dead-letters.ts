@@ -15,7 +15,7 @@ import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
 import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { DeadLetterPlace, DeadLetterQuery } from '../store/store-calls.js';
+import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/store-calls.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -44,7 +44,7 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec'> &
+type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec' | 'store'> &
   Pick<JobSource, 'get'> &
   Logged &
   Pick<EditedQueue, 'definitionOf'>;
@@ -170,16 +170,43 @@ export class DeadLetters {
     );
   }
 
+  /**
+   * Redrives one as a new job, which has its payload, options and group. The dead letter stays, with its attempts, and
+   * names the new job; the new job names it. The new job is in no batch, and has no checkpoint and no steps.
+   *
+   * @param options.payload replaces the payload in the new job
+   * @returns the id of the new job; `known` with the id of an earlier one that is still known
+   * @throws InvalidPayloadError with the path of the fault, InvalidOptionError. Nothing was changed
+   * @example const { outcome, id: newId } = await queue.deadLetters.redriveAsNew(id);
+   */
+  async redriveAsNew(id: string, options: { payload?: unknown } = {}): Promise<RedriveAsNewReply> {
+    checkText('job id', id);
+    checkOptions('deadLetters.redriveAsNew', redriveSchema, options);
+    const newId = this.queue.store.clock.randomId();
+    const payload =
+      'payload' in options ? await this.editedPayload(id, options.payload, undefined, newId) : undefined;
+    const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
+    return this.queue.actionLog.record(onOne('redrive-as-new', 'job', id, `job ${newId}`), redrive, {
+      count: ({ outcome }) => (outcome === 'redriven' ? 1 : 0),
+    });
+  }
+
   /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
-  private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
-    const json = encodeContent('payload', payload, this.queue.options, { queue: this.queue.name, id });
+  private async editedPayload(
+    id: string,
+    payload: unknown,
+    given: JobDefinition | undefined,
+    ownerId = id,
+  ): Promise<string> {
+    const owner = { queue: this.queue.name, id: ownerId };
+    const json = encodeContent('payload', payload, this.queue.options, owner);
     const name = given && (await this.get(id))?.name;
     if (given && name !== undefined && given.name !== name) {
       throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));
     }
     const definition = given ?? (await handlerDefinition(this.queue, id));
     if (definition) {
-      await checkPayload(definition, json, this.queue, id);
+      await checkPayload(definition, json, this.queue, ownerId);
     }
     await announceGiant(this.queue, json);
     return json;

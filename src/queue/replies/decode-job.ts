@@ -92,6 +92,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
+    ...redrivenField(hash.redriven_from, hash.redriven_as),
     ...(hash.error_kind !== undefined && { errorKind: hash.error_kind }),
   });
 }
@@ -129,6 +130,12 @@ function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord
     fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]),
   );
   return fields.length > 0 ? { leftOut } : {};
+}
+
+/** Returns the ids of the dead letter before a job, and of the new job after it. */
+export function redrivenField(from: string | undefined, as: string | undefined): Pick<JobRecord, 'redriven'> {
+  const ids = { ...(from !== undefined && { from }), ...(as !== undefined && { as }) };
+  return from === undefined && as === undefined ? {} : { redriven: ids };
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

@@ -40,6 +40,7 @@ export type {
   DeadLetterSlice,
   KindCount,
   DeadLetterVerbs,
+  RedriveAsNewReply,
 } from './verbs/dead-letter-verbs.js';
 import type { PauseOptions } from '../model/pause.js';
 export type { HistorySlice, HistoryVerbs, MinuteReading } from './verbs/history-verbs.js';

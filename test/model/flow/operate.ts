@@ -5,6 +5,16 @@ import { JOB_STATUSES } from '#queue/model/job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
+/** Redrives with an id that both sides have, instead of a random one. */
+async function redriveAsNew(side: Side, id: string) {
+  const newId = `${id}+`;
+  const reply = await ask(side, (calls) => calls.deadLetters.redriveAsNew(id, newId));
+  if (reply.outcome === 'redriven' && !side.ids.includes(newId)) {
+    side.ids.push(newId);
+  }
+  return reply;
+}
+
 const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['cancel', ({ queue }, id) => queue.cancel(id)],
   [
@@ -30,6 +40,7 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
   ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
+  ['deadLetters.redriveAsNew', redriveAsNew],
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
   ['result', ({ queue }, id) => queue.result(id, { timeoutMs: 0 }).catch((error: Error) => error.name)],
   ['deadLetters.get', ({ queue }, id) => queue.deadLetters.get(id).then((letter) => letter?.lastError)],

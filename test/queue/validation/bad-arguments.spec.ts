@@ -86,6 +86,7 @@ const verbs: Record<string, Parameter[]> = {
   'deadLetters.get': [text('none')],
   'deadLetters.redrive': [text('none'), options({})],
   'deadLetters.redrive: definition': [anything(Greet), text('none'), options({})],
+  'deadLetters.redriveAsNew': [text('none'), options({})],
   'deadLetters.redriveMany': [ids],
   'deadLetters.redriveAll': [options({}, { name: 5 }, { filter: {} })],
   'deadLetters.discard': [text('none')],

@@ -29,6 +29,16 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
       changed();
     }
   };
+  const redriveAsNew = async () => {
+    const outcome = await tried(async () => {
+      const { id: newId } = await post<{ id: string }>('jobs/redrive-as-new', { queue, id });
+      return `Redriven as the job ${startOf(newId, 40)}.`;
+    });
+    if (outcome) {
+      say(outcome);
+      changed();
+    }
+  };
   const canEdit = state === 'failed' && job.actions.includes('edit') && job.actions.includes('redrive');
   return (
     <div class="job-actions" role="toolbar" aria-label="Actions on this job">
@@ -43,6 +53,16 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
           {ACTION_WORDS[action]}
         </button>
       ))}
+      {state === 'failed' && job.actions.includes('redrive') && (
+        <button
+          type="button"
+          disabled={unreachable.value || job.redrivenAs.length > 0}
+          title="This record stays, and the new job names it"
+          onClick={() => void redriveAsNew()}
+        >
+          Redrive as a new job
+        </button>
+      )}
       {canEdit && (
         <button
           type="button"

@@ -4,7 +4,11 @@ import { short } from '../parts/format.js';
 import { href } from '../state/route.js';
 
 /** Links to the batch, schedule and group of the job, and to the jobs before and after it. */
-export function Ties({ job: { queue, batch, schedule, group, after, followedBy } }: { job: JobView }) {
+export function Ties({
+  job: { queue, batch, schedule, group, after, followedBy, redrivenFrom, redrivenAs },
+}: {
+  job: JobView;
+}) {
   const ties: [string, ComponentChildren][] = [];
   if (batch) {
     const link = <TieLink to={href(['batch', batch.queue, batch.id])} text={batch.id} />;
@@ -21,6 +25,12 @@ export function Ties({ job: { queue, batch, schedule, group, after, followedBy }
   }
   if (followedBy.length > 0) {
     ties.push(['Followed by', <JobLinks home={queue} jobs={followedBy} />]);
+  }
+  if (redrivenFrom.length > 0) {
+    ties.push(['Redrives the dead letter', <JobLinks home={queue} jobs={redrivenFrom} />]);
+  }
+  if (redrivenAs.length > 0) {
+    ties.push(['Redriven as the job', <JobLinks home={queue} jobs={redrivenAs} />]);
   }
   return ties.length === 0 ? null : (
     <section class="part">

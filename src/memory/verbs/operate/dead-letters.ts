@@ -1,7 +1,10 @@
 // Dead letters: which a filter means, and their end; see lua/dead-letter.
 import type { DeadLetterQuery, DeadLetterSlice } from '../../../queue/store/store-calls.js';
-import type { MemoryQueue } from '../../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { removeFirst } from '../../state/scored-set.js';
+import type { RedriveAsNewReply } from '../../../queue/store/verbs/dead-letter-verbs.js';
+import { withoutPlainMark } from '../../../queue/model/metadata.js';
+import { holderOf } from '../enqueue.js';
 import { record } from './list.js';
 import { freeUnique } from '../attempt/ends.js';
 import { isReused } from '../attempt/has-left.js';
@@ -66,4 +69,64 @@ export function discard(queue: MemoryQueue, letters: readonly { id: string; at?:
   }
   queue.count('discarded', discarded);
   return discarded;
+}
+
+/** The begin of a payload that a codec has encoded for its own job. */
+const ENCODED = /^\{"\$codec":("[a-z0-9-]+"),"value":/;
+
+/** The options of a worker that a new job does not take over. */
+const OF_THE_OLD = ['batch', 'member', 'remote', 'stopsBatch', 'delayMs', 'runAtMs', 'payloadId'];
+
+/** Redrives a dead letter as a new job, and keeps it; see lua/dead-letter/redrive-as-new.lua. */
+export function redriveAsNew(queue: MemoryQueue, id: string, newId: string, payload: string): RedriveAsNewReply {
+  const letter = queue.job(id);
+  const known = newJobOf(queue, id);
+  if (known !== undefined) {
+    return { outcome: known === newId ? 'redriven' : 'known', id: known };
+  }
+  if (letter?.payload === undefined || letter.status !== 'failed' || !queue.dead.has(id)) {
+    return { outcome: 'missing', id: '' };
+  }
+  const { name, priority, cost, group, max_attempts, max_crashes, unique, unique_for } = letter;
+  const isUnique = unique !== undefined && holderOf(queue, unique) === undefined;
+  const copied = {
+    name,
+    priority,
+    cost,
+    group,
+    max_attempts,
+    max_crashes,
+    ...(isUnique && { unique, unique_for }),
+  };
+  const job: Hash = {
+    ...(Object.fromEntries(Object.entries(copied).filter(([, value]) => value !== undefined)) as Hash),
+    payload: payload || letter.payload.replace(ENCODED, `{"$codec":$1,"of":${JSON.stringify(id)},"value":`),
+    enqueued_at_ms: String(queue.now),
+    options: JSON.stringify(optionsOfNew(id, letter, payload)),
+    redriven_from: id,
+  };
+  if (isUnique) {
+    queue.unique.set(unique, newId);
+    queue.uniqueExpiries.delete(unique);
+  }
+  letter.redriven_as = newId;
+  queue.flow.holds.endHold(id, group);
+  queue.jobs.set(newId, job);
+  queue.count('enqueued');
+  queue.toBack(newId, job);
+  return { outcome: 'redriven', id: newId };
+}
+
+/** Returns the options of the worker for the new job. An encoded payload says for which job it was encoded. */
+function optionsOfNew(id: string, letter: Hash, payload: string): object {
+  const options = JSON.parse(withoutPlainMark(letter.options)) as Record<string, unknown>;
+  const kept = Object.entries(options).filter(([name]) => !OF_THE_OLD.includes(name));
+  const payloadId = payload !== '' ? undefined : ENCODED.test(letter.payload!) ? id : options.payloadId;
+  return { ...Object.fromEntries(kept), ...(payloadId !== undefined && { payloadId }) };
+}
+
+/** Returns the id of the job as which a dead letter was redriven, while that job is known. */
+export function newJobOf(queue: MemoryQueue, id: string): string | undefined {
+  const newId = queue.job(id)?.redriven_as;
+  return newId !== undefined && queue.job(newId) ? newId : undefined;
 }

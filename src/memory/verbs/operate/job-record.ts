@@ -4,6 +4,7 @@ import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../
 import type { LogLine } from '../../../queue/model/step.js';
 import { refsOf, splitRef } from '../../../queue/store/job-ref.js';
 import type { Hash } from '../../state/memory-queue.js';
+import { redrivenField } from '../../../queue/replies/decode-job.js';
 import { attemptsOf } from '../attempt/attempt-log.js';
 import { stepsOf } from '../attempt/step.js';
 import { isUnstarted } from '../attempt/unstarted.js';
@@ -53,6 +54,7 @@ export function jobRecord(queue: string, id: string, job: Hash): JobRecord {
     ...(job.status === 'processing' && isUnstarted(job) && unstartedFields(job)),
     group: job.group,
     schedule: job.schedule,
+    ...redrivenField(job.redriven_from, job.redriven_as),
     lastError: job.last_error,
     errorKind: job.error_kind,
   });

@@ -8,6 +8,7 @@ import { holderOf } from '../enqueue.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { removeFirst } from '../../state/scored-set.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
+import { newJobOf } from './dead-letters.js';
 import { record } from './list.js';
 
 /** Cancels a waiting job at once, a running one through its worker. */
@@ -121,7 +122,7 @@ export function reschedule(
 
 /** Sends dead letters back to work with all their attempts; the record of the old ones stays. */
 export function redrive(queue: MemoryQueue, ids: readonly string[], payload: string): number {
-  const found = ids.filter((id) => queue.dead.delete(id));
+  const found = ids.filter((id) => newJobOf(queue, id) === undefined && queue.dead.delete(id));
   const letters = found.filter((id) => queue.job(id)?.status === 'failed');
   for (const id of letters) {
     const job = queue.job(id)!;

@@ -1,9 +1,11 @@
-import { listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { listOf, oneOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeKind } from '../../replies/decode-kind.js';
 import { decodeJob } from '../../replies/decode-job.js';
-import type { DeadLetterQuery, DeadLetterSlice, KindCount } from '../../store/store-calls.js';
+import type { DeadLetterQuery, DeadLetterSlice, KindCount, RedriveAsNewReply } from '../../store/store-calls.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { type CallContext, call } from '../script-call.js';
+
+const REDRIVEN: (reply: unknown) => RedriveAsNewReply['outcome'] = oneOf('redriven', 'known', 'missing');
 
 /** Returns the calls of `lua/dead-letter`, one for each script; see the headers there. */
 export function deadLetterCalls({ keys }: CallContext) {
@@ -59,6 +61,13 @@ export function deadLetterCalls({ keys }: CallContext) {
     /** @param payload JSON that takes the place of the stored one */
     redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
       return call('deadLetterRedrive', keys.standard, [payload, ...ids], wholeNumberOf);
+    },
+
+    redriveAsNew(id: string, newId: string, payload = ''): ScriptCall<RedriveAsNewReply> {
+      return call('deadLetterRedriveAsNew', keys.standard, [id, newId, payload], (reply) => {
+        const [outcome, known] = listOf(reply);
+        return { outcome: REDRIVEN(outcome), id: textOf(known) };
+      });
     },
   };
 }

@@ -46,6 +46,14 @@ export interface KindCount {
   sample?: { id: string; payloadBytes: number };
 }
 
+/** The outcome of a redrive as a new job. */
+export interface RedriveAsNewReply {
+  /** `known`: it was redriven before, as a job that is still known. `missing`: there is no such dead letter. */
+  outcome: 'redriven' | 'known' | 'missing';
+  /** The id of the new job, or of the known one; empty if it is missing. */
+  id: string;
+}
+
 export interface DeadLetterVerbs {
   /** Returns the kinds of error with the time of the server, in ms. */
   kinds(): StoreCall<{ nowMs: number; kinds: KindCount[] }>;
@@ -54,4 +62,6 @@ export interface DeadLetterVerbs {
   discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
+  /** Redrives one as a new job of this id, and keeps it. @param payload JSON for the new job, instead of the stored one */
+  redriveAsNew(id: string, newId: string, payload?: string): StoreCall<RedriveAsNewReply>;
 }

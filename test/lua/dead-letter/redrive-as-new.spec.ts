@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { encrypted } from '#queue/codec/encrypted.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { newQueue } from '../../support/worker/workers.js';
+
+const error = { name: 'Error', message: 'no' };
+
+async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
+  const job = await q.addAndClaim(id, options);
+  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+}
+
+const redrive = (q: TestQueue, id: string, newId: string, payload = '') =>
+  q.run(q.scripts.deadLetters.redriveAsNew(id, newId, payload));
+
+describe('dead-letter/redrive-as-new.lua', () => {
+  it('adds a new job, and keeps the dead letter; both name each other', async () => {
+    const q = testQueue();
+    const worker = '{"timeoutMs":5,"delayMs":9}';
+    await bury(q, 'a', { priority: 2, max_attempts: 4, unique: 'u', unique_for: 'unfinished', worker });
+    const before = await q.job('a');
+    expect(await redrive(q, 'a', 'b')).toEqual({ outcome: 'redriven', id: 'b' });
+    expect(await q.job('a')).toEqual({ ...before, redriven_as: 'b' });
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+    const job = await q.job('b');
+    expect(job).toMatchObject({ name: q.name, payload: '{}', status: 'pending', priority: '2', max_attempts: '4' });
+    expect(job).toMatchObject({ unique: 'u', redriven_from: 'a', options: '{"timeoutMs":5}' });
+    expect(await q.redis.hget(q.keys.unique, 'u')).toBe('b');
+    expect(await q.run(q.scripts.get('b'))).toMatchObject({ redriven: { from: 'a' }, attempts: 0, attemptLog: [] });
+    expect((await q.claim(1))[0]).toMatchObject({ id: 'b', attempt: 1 });
+  });
+
+  it('changes nothing when it is repeated, and is refused while the new job is known', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await redrive(q, 'a', 'b');
+    expect(await expectUnchanged(q, () => redrive(q, 'a', 'b'))).toEqual({ outcome: 'redriven', id: 'b' });
+    expect(await expectUnchanged(q, () => redrive(q, 'a', 'c'))).toEqual({ outcome: 'known', id: 'b' });
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['a'])))).toBe(0);
+    await q.run(q.scripts.remove('b'));
+    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+  });
+
+  it('leaves other jobs alone, and lets the group of the dead letter go on', async () => {
+    const q = testQueue();
+    await q.addAll('pending');
+    expect(await expectUnchanged(q, () => redrive(q, 'pending', 'b'))).toEqual({ outcome: 'missing', id: '' });
+    expect(await expectUnchanged(q, () => redrive(q, 'unknown', 'b'))).toEqual({ outcome: 'missing', id: '' });
+    await q.run(q.scripts.remove('pending'));
+    await bury(q, 'a', { group: 'g' });
+    expect(await redrive(q, 'a', 'b', '{"to":"ada"}')).toEqual({ outcome: 'redriven', id: 'b' });
+    expect(await q.field('b', 'group')).toBe('g');
+    expect((await q.claim(1))[0]).toMatchObject({ id: 'b', payload: { to: 'ada' } });
+  });
+
+  it.each(['Redis', 'memory'])('gives the new job a payload that its worker can decrypt, on %s', async (place) => {
+    const options = { codec: encrypted([{ id: '1', key: Buffer.alloc(32) }]), maxAttempts: 1 };
+    const queue = place === 'Redis' ? newQueue(options) : new JobQueue(new MemoryStore(), 'jobs', options);
+    const { id } = await queue.enqueue({ iban: 'DE1' });
+    for (let last = id, i = 0; i < 2; i++) {
+      await queue.fail((await queue.claim())!, new Error('no'));
+      const redriven = await queue.deadLetters.redriveAsNew(last);
+      expect(redriven.outcome).toBe('redriven');
+      last = redriven.id;
+    }
+    expect((await queue.claim())!.payload).toEqual({ iban: 'DE1' });
+  });
+});
