@@ -164,6 +164,33 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get(`/api/find?id=${id}`)).body).toMatchObject({ jobs: [], ended });
   });
 
+  it('downloads what a page cuts, whole and as it may be shown', async () => {
+    const name = uniqueQueueName();
+    const queues = { [name]: { redact: ['iban'], maxAttempts: 1 } };
+    const { queue, get } = await startDashboard({ platform, jobs: { queues, worker: false } });
+    const payload = { text: 'x'.repeat(300_000), iban: 'DE02' };
+    await queue(name).enqueue(payload, { id: '"a/../b' });
+    const [job] = await queue(name).claimMany(1);
+    await queue(name).fail(job!, new TypeError('<b>no</b>'));
+    const about = `queue=${name}&id=${encodeURIComponent('"a/../b')}`;
+    expect((await get(`/api/job?${about}`)).body).toMatchObject({
+      cut: ['payload'],
+      payload: expect.stringMatching(/^.{20000,20001}$/),
+    });
+    const { status, headers, body } = await get(`/api/job/file?${about}&part=payload`);
+    expect([status, body]).toEqual([200, { ...payload, iban: expect.not.stringContaining('DE02') }]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}-_a_.._b-payload.json"`,
+      'x-content-type-options': 'nosniff',
+    });
+    const errors = await get(`/api/job/file?${about}&part=errors`);
+    expect(errors.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(errors.body['text']).toMatch(/^Attempt 1, .*\nTypeError: <b>no<\/b>\n {4}at /);
+    expect((await get(`/api/job/file?queue=${name}&id=none&part=payload`)).status).toBe(404);
+    expect((await get(`/api/job/file?${about}&part=all`)).status).toBe(400);
+  });
+
   it.each(['ada+x@example.com', 'a/../b c', '#1?x=y&z', '%2F', '日本語'])(
     'shows and cancels a job with the id %j',
     async (id) => {

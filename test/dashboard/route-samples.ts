@@ -40,6 +40,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'GET api/search/count': [[{ queue, state: 'failed' }, ['view']]],
     'GET api/errors': [[{ queue }, ['view']]],
     'GET api/job': [[{ queue, id: 'a' }, ['view']]],
+    'GET api/job/file': [[{ queue, id: 'a', part: 'payload' }, ['view']]],
     'GET api/find': [[{ id: 'a' }, ['view']]],
     'POST api/jobs/act': [
       [jobs('redrive', 'failed'), ['redrive']],

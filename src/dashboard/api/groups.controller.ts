@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { onOne } from '../../queue/actions/noted-action.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
+import { Permissions } from '../security/permissions.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
@@ -35,18 +37,23 @@ const limitsSchema = z.strictObject({
 /** Serves the groups of a queue that have jobs, the deepest first, and their actions. */
 @Injectable()
 export class GroupsController extends Routes {
-  constructor(private readonly reads: SharedReads) {
+  constructor(
+    private readonly reads: SharedReads,
+    private readonly permissions: Permissions,
+  ) {
     super();
   }
 
   @Reads('api/groups', groupsSchema)
-  async list(_query: z.output<typeof groupsSchema>, { queue }: QueueCall): Promise<{ groups: GroupView[] }> {
-    return this.reads.get(`groups ${queue.name}`, async () => {
-      const groups = await queue.groups.list({ limit: SHOWN });
-      const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
-      const actions = isLimited ? await queue.actionLog.latest({ limit: ACTIONS_READ }) : [];
-      return { groups: groups.map((group) => viewOf(group, actions)) };
-    });
+  async list(
+    _query: z.output<typeof groupsSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<{ groups: GroupView[] }> {
+    const groups = await this.reads.get(`groups ${queue.name}`, () => groupsOf(queue));
+    const seen = await Promise.all(
+      groups.map(({ name: group }) => this.permissions.allows('view', request, { queue: queue.name, group })),
+    );
+    return { groups: groups.filter((_, i) => seen[i]) };
   }
 
   @Changes('api/groups/act', actSchema, {
@@ -80,6 +87,13 @@ export class GroupsController extends Routes {
     await (limits ? queue.groups.set(group, limits) : queue.groups.clear(group));
     return { done: 1 };
   }
+}
+
+async function groupsOf(queue: JobQueue): Promise<GroupView[]> {
+  const groups = await queue.groups.list({ limit: SHOWN });
+  const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
+  const actions = isLimited ? await queue.actionLog.latest({ limit: ACTIONS_READ }) : [];
+  return groups.map((group) => viewOf(group, actions));
 }
 
 function viewOf(group: GroupStats, actions: readonly ActionEntry[]): GroupView {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { outcomeInWords } from '../../inspect/display/outcome-words.js';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobRecord } from '../../queue/model/job.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
 import { unreadableView } from '../live/verdict-view.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -11,12 +12,14 @@ import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queueName } from './known-queue.js';
-import { Reads, Routes } from './route.js';
+import { fileOf, JOB_PARTS, type TextFile } from '../views/job-file.js';
+import { Downloads, Reads, Routes } from './route.js';
 import type { Call, QueueCall } from './route-runner.js';
 import type { EndedJobView, FoundJobsView } from '../views/search-views.js';
 import type { JobRow, JobView } from '../views/views.js';
 
 const jobSchema = z.object({ queue: queueName, id: jobId });
+const fileSchema = jobSchema.extend({ part: z.enum(JOB_PARTS, { error: `expected ${JOB_PARTS.join(', ')}` }) });
 const findSchema = z.object({ id: jobId });
 
 /** The fields of a job that name other jobs. */
@@ -40,6 +43,13 @@ export class JobController extends Routes {
     const read = await this.reads.get(`job ${queue.name} ${id}`, () => this.read(queue, id));
     const actions = await this.permissions.actions(request, { queue: queue.name, id });
     return { ...read, ...(await this.visibleTies(request, read)), actions };
+  }
+
+  /** Returns a part of a job as a file, whole where the page cuts it. */
+  @Downloads('api/job/file', fileSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
+  async file({ id, part }: z.output<typeof fileSchema>, { queue }: QueueCall): Promise<TextFile> {
+    const job = this.redactor.record(await this.stored(queue, id));
+    return fileOf(job, part);
   }
 
   /** Looks for an id in every queue. */
@@ -85,7 +95,8 @@ export class JobController extends Routes {
     return outcome ? [{ queue: queue.name, id, name: outcome.name, state: outcome.status }] : [];
   }
 
-  private async read(queue: JobQueue, id: string): Promise<JobView> {
+  /** @throws NotFoundException */
+  private async stored(queue: JobQueue, id: string): Promise<JobRecord> {
     const job = await queue.get(id);
     if (!job) {
       const outcome = await queue.outcome(id);
@@ -93,6 +104,11 @@ export class JobController extends Routes {
         outcome ? outcomeInWords(outcome) : 'There is no job of that id any more. It was removed, or has aged out.',
       );
     }
+    return job;
+  }
+
+  private async read(queue: JobQueue, id: string): Promise<JobView> {
+    const job = await this.stored(queue, id);
     const actions: DashboardAction[] = [];
     return this.describer.view(job, { actions, signs: await readJobSigns(queue, job) });
   }

@@ -1,4 +1,4 @@
-import { HttpException, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { HttpException, Injectable, Logger, StreamableFile, type BeforeApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import {
   InvalidOptionError,
@@ -8,6 +8,7 @@ import {
 } from '../../queue/errors/errors.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
+import type { TextFile } from '../views/job-file.js';
 import type { ProblemView } from '../views/views.js';
 
 /**
@@ -36,6 +37,23 @@ export class Responder implements BeforeApplicationShutdown {
       [status, body] = this.problem(error);
     }
     this.send(response, status, body, { 'Cache-Control': 'no-store', ...SECURITY_HEADERS });
+  }
+
+  /** Sends what `work` returns as a file to save, or its error as JSON. */
+  async file(response: unknown, work: () => Promise<TextFile>): Promise<void> {
+    let file: TextFile;
+    try {
+      file = await work();
+    } catch (error) {
+      await this.json(response, () => Promise.reject(error as Error));
+      return;
+    }
+    this.send(response, 200, new StreamableFile(Buffer.from(file.text)), {
+      'Content-Type': `${file.type}; charset=utf-8`,
+      'Content-Disposition': `attachment; filename="${file.name.replaceAll(/[^\w.-]+/g, '_')}"`,
+      'Cache-Control': 'no-store',
+      ...SECURITY_HEADERS,
+    });
   }
 
   send(response: unknown, status: number, body: unknown, headers: Record<string, string>): void {

@@ -9,6 +9,7 @@ import { SnapshotFeed } from '../live/snapshot-feed.js';
 import { Permissions, type Need } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { checkInput, KnownQueues } from './known-queue.js';
+import type { TextFile } from '../views/job-file.js';
 import { Responder } from './responder.js';
 
 /** What a route gets beside its checked input. */
@@ -70,15 +71,27 @@ export class RouteRunner {
     request: ParsedRequest,
     response: unknown,
   ): Promise<void> {
-    await this.responder.json(response, async () => {
-      const input = checkInput(route.schema, request.query);
-      await this.admit(request, await route.needs(input, controller));
-      const { queue: name } = (input ?? {}) as { queue?: string };
-      const queue = name === undefined ? undefined : await this.queues.find(name);
-      await (queue && this.redactor.learn(queue.name));
-      const call: Call | QueueCall = { request, ...(queue && { queue }) };
-      return route.run(controller, input, call);
-    });
+    await this.responder.json(response, () => this.valueOf(controller, route, request));
+  }
+
+  async download<Input>(
+    controller: object,
+    route: Route<Input>,
+    request: ParsedRequest,
+    response: unknown,
+  ): Promise<void> {
+    await this.responder.file(response, () => this.valueOf(controller, route, request) as Promise<TextFile>);
+  }
+
+  /** Returns what a route reads, once its input and its permissions are checked. */
+  private async valueOf<Input>(controller: object, route: Route<Input>, request: ParsedRequest): Promise<unknown> {
+    const input = checkInput(route.schema, request.query);
+    await this.admit(request, await route.needs(input, controller));
+    const { queue: name } = (input ?? {}) as { queue?: string };
+    const queue = name === undefined ? undefined : await this.queues.find(name);
+    await (queue && this.redactor.learn(queue.name));
+    const call: Call | QueueCall = { request, ...(queue && { queue }) };
+    return route.run(controller, input, call);
   }
 
   async change<Input extends { queue: string }>(

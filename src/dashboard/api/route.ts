@@ -4,6 +4,7 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import type { NewAction } from '../../queue/actions/noted-action.js';
 import { declareRoute } from '../security/declared-route.js';
 import type { Need } from '../security/permissions.js';
+import type { TextFile } from '../views/job-file.js';
 import { RouteRunner, type Call, type ChangeCall, type Outcome, type QueueCall } from './route-runner.js';
 
 type CallOf<Input> = Input extends { queue: string } ? QueueCall : Call;
@@ -40,6 +41,20 @@ export function Reads<Schema extends z.ZodType>(
     const route = { schema, needs, run: runOf(found) };
     serve(target, key, found, Get(path), function (request, response) {
       return this.runner.read(this, route, request, response);
+    });
+  };
+}
+
+/** Declares a route whose value is downloaded as a file. Otherwise it is as one of `Reads`. */
+export function Downloads<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  needs: (input: z.output<Schema>) => readonly Need[],
+): Declares<(input: z.output<Schema>, call: CallOf<z.output<Schema>>) => Promise<TextFile>> {
+  return (target, key, found) => {
+    const route = { schema, needs, run: runOf(found) };
+    serve(target, key, found, Get(path), function (request, response) {
+      return this.runner.download(this, route, request, response);
     });
   };
 }

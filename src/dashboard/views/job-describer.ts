@@ -8,11 +8,14 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
+import type { JobPart } from './job-file.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const ERROR_LENGTH = 300;
 /** The longest value that the page gets whole. A longer value is cut, and says so. */
 const LONGEST_VALUE = 256 * 1024;
+/** The start of a longer value that the page gets. */
+const SHOWN_START = 20_000;
 /** The most named jobs before or after a job. */
 const MOST_TIES = 20;
 
@@ -57,6 +60,7 @@ export class JobDescriber {
       brokenPayload: job.brokenPayload === undefined ? null : cut(job.brokenPayload, LONGEST_VALUE),
       result: bounded(result ?? null),
       hasResult: result !== undefined,
+      cut: cutParts(job),
       progressValue: bounded(progress ?? null),
       steps: (job.steps ?? []).map(({ name, at, attempt }) => ({ name, at: at.getTime(), attempt })),
       log: job.log.map(({ at, message }) => ({ at: at.getTime(), message })),
@@ -114,11 +118,27 @@ function refTo({ queue }: JobRecord, id: string | undefined): { queue: string; i
   return id === undefined ? [] : [{ queue, id }];
 }
 
+/** Returns the parts that the page gets in part. */
+function cutParts({ payload, brokenPayload = '', result, progress }: JobRecord): JobPart[] {
+  const isLongPayload = isLong(payload) || brokenPayload.length > LONGEST_VALUE;
+  return [
+    ...(isLongPayload ? ['payload' as const] : []),
+    ...(isLong(result) ? ['result' as const] : []),
+    ...(isLong(progress) ? ['progress' as const] : []),
+  ];
+}
+
+/** Returns a value, or the start of its JSON if it is long. */
 function bounded(value: unknown): unknown {
-  const json = JSON.stringify(value) ?? 'null';
-  return json.length > LONGEST_VALUE
-    ? { '[too long to show]': `${json.length.toLocaleString('en')} characters`, start: cut(json, 20_000) }
-    : value;
+  return isLong(value) ? cut(jsonOf(value), SHOWN_START) : value;
+}
+
+function isLong(value: unknown): boolean {
+  return jsonOf(value).length > LONGEST_VALUE;
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value) ?? 'null';
 }
 
 function instantOf(job: JobRecord): number | null {

@@ -5,6 +5,7 @@ import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
+import type { JobPart } from './job-file.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
@@ -210,6 +211,8 @@ export interface JobView extends JobRow {
   brokenPayload: string | null;
   result: unknown;
   hasResult: boolean;
+  /** The parts that are shown in part, because they are long. */
+  cut: JobPart[];
   progressValue: unknown;
   log: { at: number; message: string }[];
   steps: { name: string; at: number; attempt: number }[];

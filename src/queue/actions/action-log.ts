@@ -41,7 +41,7 @@ export interface Logged {
 }
 
 /** The queue that the log belongs to. */
-type LoggedQueue = Pick<QueueAccess, 'exec'> & { author?: ActionAuthor | null | undefined };
+type LoggedQueue = Pick<QueueAccess, 'exec' | 'name' | 'store'> & { author?: ActionAuthor | null | undefined };
 
 /** How an action is written down. */
 interface Recording<Outcome> {
@@ -74,10 +74,12 @@ export class ActionLog {
     const ended = new Set<string>();
     // From the newest, because the end of an action is later than its begin, and hides it.
     for (let from = ''; found.length < limit;) {
-      const page = await this.queue.exec((calls) => calls.actions.read(from, PAGE));
+      // An action has two entries, so the first page of an unfiltered log mostly suffices.
+      const most = from === '' ? Math.min(PAGE, 2 * limit) : PAGE;
+      const page = await this.queue.exec((calls) => calls.actions.read(from, most));
       const entries = page.flatMap((entry) => shown(entry, ended));
       found.push(...entries.filter((entry) => isMeant(entry, filter) && isBefore(entry.entryId, before)));
-      if (page.length < PAGE) {
+      if (page.length < most) {
         break;
       }
       from = page.at(-1)!.entryId;
@@ -111,7 +113,13 @@ export class ActionLog {
     }
     const changed = count(outcome);
     const isVoid = changed === 0 && author.via === 'app';
-    await this.note({ ...entry, count: changed, of, ...(isVoid && { isVoid }) });
+    try {
+      await this.note({ ...entry, count: changed, of, ...(isVoid && { isVoid }) });
+    } catch (error) {
+      // The action is done, and its first entry stays without a count.
+      const words = `Could not write to the action log of queue "${this.queue.name}" how "${entry.action}" ended`;
+      this.queue.store.logger.error(`${words}: ${(error as Error).message}`);
+    }
     return outcome;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ActionEntry } from '#queue/store/verbs/action-verbs.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
@@ -121,6 +122,21 @@ onEachStore('the action log', () => {
       throw new Error('the connection is gone');
     });
     await expect(lost).rejects.toThrow('gone');
+    expect(await logOf(queue)).toEqual([['pause', 'the queue', null]]);
+  });
+
+  it('returns the outcome of an action whose end cannot be written, and logs that', async () => {
+    const queue = newQueue();
+    const { store } = queue;
+    const { logger } = store;
+    const errors: string[] = [];
+    store.logger = { ...silentLogger, error: (message) => errors.push(message) };
+    const { actionLog } = queue.as(ADA);
+    const note = actionLog.note.bind(actionLog);
+    actionLog.note = (action) => (action.of === undefined ? note(action) : Promise.reject(new Error('READONLY')));
+    expect(await actionLog.record({ action: 'pause', subject: 'the queue' }, () => Promise.resolve(7))).toBe(7);
+    store.logger = logger;
+    expect(errors).toEqual([expect.stringMatching(/^Could not write .* how "pause" ended: READONLY$/)]);
     expect(await logOf(queue)).toEqual([['pause', 'the queue', null]]);
   });
 

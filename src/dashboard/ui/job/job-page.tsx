@@ -12,6 +12,7 @@ import { asCommand } from '../parts/as-command.js';
 import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
+import { Download, Part, Value } from './part.js';
 import { StatePath } from './state-path.js';
 import { Ties } from './ties.js';
 import { cut } from '../../../queue/runtime/cut.js';
@@ -60,9 +61,9 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
       <Attempts job={job} nowMs={now.value} />
       <WhyItFailed job={job} />
       <div class="job-columns">
-        <Part title="Payload" copied={job.brokenPayload ?? jsonOf(job.payload)}>
+        <Part title="Payload" copied={job.brokenPayload ?? jsonOf(job.payload)} of={job} part="payload">
           {job.brokenPayload === null ? (
-            <JsonTree value={job.payload} />
+            <Value job={job} part="payload" value={job.payload} />
           ) : (
             <>
               <p>The payload is not JSON. Its text:</p>
@@ -72,13 +73,13 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
             </>
           )}
         </Part>
-        <Part title="Result" copied={job.hasResult ? jsonOf(job.result) : undefined}>
-          {job.hasResult ? <JsonTree value={job.result} /> : <NoResult job={job} />}
+        <Part title="Result" copied={job.hasResult ? jsonOf(job.result) : undefined} of={job} part="result">
+          {job.hasResult ? <Value job={job} part="result" value={job.result} /> : <NoResult job={job} />}
         </Part>
         {job.progressValue !== null && job.progressValue !== undefined && (
-          <Part title="Progress">
+          <Part title="Progress" of={job} part="progress">
             {job.progress !== null && <progress max="100" value={job.progress} aria-label={`${job.progress} %`} />}
-            <JsonTree value={job.progressValue} />
+            <Value job={job} part="progress" value={job.progressValue} />
           </Part>
         )}
         {job.metadata && (
@@ -142,23 +143,6 @@ function Since({ state, at }: { state: string; at: number | null }) {
   );
 }
 
-/** @param copied the text that its button copies */
-function Part({ title, copied, children }: { title: string; copied?: string; children: ComponentChildren }) {
-  return (
-    <section class="part">
-      <h2>
-        {title}
-        {copied !== undefined && (
-          <CopyButton text={copied} title={`Copy: ${title}`}>
-            Copy
-          </CopyButton>
-        )}
-      </h2>
-      {children}
-    </section>
-  );
-}
-
 function NoResult({ job: { state } }: { job: JobView }) {
   const ended = ENDED.includes(state);
   return (
@@ -181,7 +165,12 @@ function WhyItFailed({ job }: { job: JobView }) {
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   return (
-    <Part title={job.state === 'failed' ? 'Why it failed' : 'Errors so far'}>
+    <Part
+      title={job.state === 'failed' ? 'Why it failed' : 'Errors so far'}
+      copied={job.error ?? ''}
+      of={job}
+      part="errors"
+    >
       <ul class="errors">
         {[...counts].map(([words, times]) => (
           <li key={words}>
@@ -283,6 +272,7 @@ function LogLines({ job }: { job: JobView }) {
     <section class="part">
       <h2>
         Log <span class="quiet">{plural(job.log.length, 'line')}</span>
+        <Download job={job} part="log" />
       </h2>
       <ol class="log" tabIndex={0} aria-label="Log lines">
         {job.log.map(({ at, message }, i) => (

@@ -40,7 +40,8 @@ function Run({ run }: { run: RunView }) {
     <article class={`run run-${status}`}>
       <p>
         <strong>
-          {verb} {state} jobs of <a href={href(['queue', queue])}>{queue}</a>
+          {verb} {state === 'failed' ? 'dead letters' : `${state} jobs`} of{' '}
+          <a href={href(['queue', queue])}>{queue}</a>
         </strong>
       </p>
       <p>

@@ -1,0 +1,52 @@
+// Parts of a job as files, for what the page shows cut.
+import type { StoredError } from '../../queue/errors/stored-error.js';
+import type { JobRecord } from '../../queue/model/job.js';
+
+/** A text that a browser saves as a file. */
+export interface TextFile {
+  name: string;
+  /** A type that no browser runs. */
+  type: 'application/json' | 'text/plain';
+  text: string;
+}
+
+/** The parts of a job that can be downloaded. */
+export const JOB_PARTS = ['payload', 'result', 'progress', 'errors', 'log'] as const;
+export type JobPart = (typeof JOB_PARTS)[number];
+
+/**
+ * Returns a part of a job as a file.
+ *
+ * @param job as it may be shown
+ */
+export function fileOf(job: JobRecord, part: JobPart): TextFile {
+  const name = `${job.queue}-${job.id}-${part}`;
+  const text = (of: string): TextFile => ({ name: `${name}.txt`, type: 'text/plain', text: of });
+  switch (part) {
+    case 'errors':
+      return text(errorsOf(job));
+    case 'log':
+      return text(job.log.map(({ at, message }) => `${at.toISOString()} ${message}\n`).join(''));
+    case 'payload':
+      return job.brokenPayload === undefined ? jsonFile(name, job.payload) : text(job.brokenPayload);
+    default:
+      return jsonFile(name, job[part]);
+  }
+}
+
+function jsonFile(name: string, value: unknown): TextFile {
+  return { name: `${name}.json`, type: 'application/json', text: `${JSON.stringify(value ?? null, null, 2)}\n` };
+}
+
+/** Returns the errors of all attempts with their stacks and causes; the last error alone where no attempt is kept. */
+function errorsOf({ attemptLog, lastError = '' }: JobRecord): string {
+  const kept = attemptLog.flatMap(({ attempt, endedAt, error }) =>
+    error ? [`Attempt ${attempt}, ${endedAt.toISOString()}\n${errorText(error)}`] : [],
+  );
+  return `${kept.length > 0 ? kept.join('\n\n') : lastError}\n`;
+}
+
+function errorText({ name, message, stack, cause, errors = [] }: StoredError): string {
+  const inner = [...(cause ? [cause] : []), ...errors].map((each) => `Caused by: ${errorText(each)}`);
+  return [stack ?? `${name}: ${message}`, ...inner].join('\n');
+}
