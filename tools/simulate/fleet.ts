@@ -1,4 +1,5 @@
 // The processes of a simulated fleet: which there are at the start, and which replace those that end.
+import { HubWorker } from './processes/hub-worker.js';
 import { LimitsOperator } from './processes/limits-operator.js';
 import { SimulatedOperator } from './processes/operator.js';
 import type { SimulatedProcess } from './processes/process.js';
@@ -7,6 +8,7 @@ import { SimulatedSender, Table } from './processes/sender.js';
 import { SimulatedWorker } from './processes/worker.js';
 import { AfterProducer } from './producers/after-producer.js';
 import { BatchProducer } from './producers/batch-producer.js';
+import { HubProducer } from './producers/hub-producer.js';
 import { SimulatedProducer } from './producers/producer.js';
 import { UniqueProducer } from './producers/unique-producer.js';
 import { NEWER, OLDER, type Release } from './release.js';
@@ -14,6 +16,7 @@ import type { QueueName, World } from './world.js';
 
 const HOUR = 3_600_000;
 const WORKERS = 4;
+const HUB_WORKERS = 3;
 
 export class Fleet {
   private processes: SimulatedProcess[] = [];
@@ -23,7 +26,42 @@ export class Fleet {
 
   constructor(private readonly world: World) {}
 
-  begin(): void {
+  /** @param isForHub true for a fleet of the workers of many queues only */
+  begin(isForHub: boolean): void {
+    if (this.world.parts.has('hub')) {
+      this.beginHub();
+    }
+    if (!isForHub) {
+      this.beginOthers();
+    }
+  }
+
+  private beginHub(): void {
+    for (let i = 0; i < HUB_WORKERS; i++) {
+      this.addHubWorker();
+    }
+    this.add(new HubProducer('hub-producer', this.world, this.skew()));
+  }
+
+  /** Adds a worker of many queues. Each second one has a limit for all of them. */
+  private addHubWorker(): void {
+    const number = this.workers++;
+    this.add(new HubWorker(`hub-worker-${number}`, this.world, this.skew(), number % 2 === 0 ? undefined : 2));
+  }
+
+  /** The workers of many queues. */
+  get hubWorkers(): HubWorker[] {
+    return this.processes.filter((each) => each instanceof HubWorker);
+  }
+
+  /** Starts another worker of many queues for one that ended. */
+  replaceHubWorker(victim: HubWorker): void {
+    const { clock, random } = this.world;
+    this.processes = this.processes.filter((each) => each !== victim);
+    clock.setTimeout(() => this.addHubWorker(), random.between(1, 10_000));
+  }
+
+  private beginOthers(): void {
     for (let i = 0; i < WORKERS; i++) {
       this.addWorker('mixed');
     }

@@ -15,6 +15,7 @@ export const PARTS = [
   'clock',
   'once',
   'growth',
+  'hub',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -35,6 +36,7 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     clock: new Random(seed + 1_000_000),
     once: new Random(seed + 2_000_000),
     growth: new Random(seed + 3_000_000),
+    hub: new Random(seed + 4_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

@@ -59,6 +59,8 @@ const SOONEST: Readonly<Record<string, { seed: number; steps?: number }>> = {
   'a claim of a clock that was ahead stays': { seed: 25, steps: 200 },
   'a rate of a clock that was ahead stays': { seed: 8, steps: 60 },
   'a due time of a clock that was ahead stays': { seed: 12, steps: 60 },
+  'a worker becomes a waiter in a second call': { seed: 14 },
+  'a wake ends at a dead waiter': { seed: 3 },
 };
 
 const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));

@@ -2,6 +2,7 @@
 import { MemoryServer } from '#memory/memory-server.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { WakingServer } from '../../test/support/worker/waking-memory.js';
 import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';
 import { Random } from '../chaos/random.js';
 import { Fleet } from './fleet.js';
@@ -9,9 +10,11 @@ import { History } from './history/history.js';
 import { drawParts, type Part } from './parts.js';
 import type { Plant } from './plants/plant.js';
 import { CHANGED_GROUP } from './processes/limits-operator.js';
+import { HUB_QUEUES } from './processes/hub-worker.js';
 import type { SimulatedWorker } from './processes/worker.js';
 import { NEWER, OLDER } from './release.js';
 import { NO_FAULTS, type NetworkFaults } from './server/network.js';
+import { MeetingCheck } from './server/meeting-check.js';
 import { ServerClock } from './server/server-clock.js';
 import { WatchedServer } from './server/watched-server.js';
 import type { QueueName, World } from './world.js';
@@ -19,6 +22,9 @@ import type { QueueName, World } from './world.js';
 /** The share of a long run's steps that bring a fault, and the number of faults in a short run. */
 const FAULT_SHARE = 0.004;
 const FEWEST_FAULTS = 4;
+
+/** The share of steps that bring a fault of the workers of many queues. */
+const HUB_FAULT_SHARE = 0.01;
 
 /** Steps between two checks of the invariants. */
 const LOOK_EVERY = 50;
@@ -65,6 +71,7 @@ export class Simulation implements World {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly server: MemoryServer;
+  readonly waking: WakingServer | undefined;
   readonly watched: WatchedServer;
   readonly serverClock: ServerClock;
   readonly history: History;
@@ -73,6 +80,7 @@ export class Simulation implements World {
   readonly isQuick: boolean;
   private readonly faults: NetworkFaults;
   private readonly fleet = new Fleet(this);
+  private readonly meetings: MeetingCheck | undefined;
   private kills = 0;
   private freezes = 0;
   private deploys = 0;
@@ -95,7 +103,13 @@ export class Simulation implements World {
       this.history.clockJumped(nowMs);
       this.watched.forgetCalls();
     });
-    this.server = new MemoryServer(this.serverClock.now);
+    this.waking = this.parts.has('hub') ? new WakingServer(this.serverClock.now) : undefined;
+    this.server = this.waking ?? new MemoryServer(this.serverClock.now);
+    // Since a clock jumps, nobody knows how long a job has waited.
+    this.meetings =
+      this.waking && !this.parts.has('clock')
+        ? new MeetingCheck(this.waking, () => this.fleet.hubWorkers)
+        : undefined;
     this.history = new History(() => this.clock.now());
     this.server.observer = this.history.observer;
     this.watched = new WatchedServer(
@@ -109,7 +123,11 @@ export class Simulation implements World {
 
   faultsOf({ name }: { name: string }): NetworkFaults {
     // The ordered queue shows the store's order, so its calls always arrive.
-    return this.isEnding || name.startsWith('ordered') ? NO_FAULTS : this.faults;
+    if (this.isEnding || name.startsWith('ordered')) {
+      return NO_FAULTS;
+    }
+    // A lost call costs more than a lost wake, so those of workers of many queues are late or repeated only.
+    return name.startsWith('hub-worker') ? { ...this.faults, lost: 0, unanswered: 0 } : this.faults;
   }
 
   isOfLimits(group: string): boolean {
@@ -124,7 +142,7 @@ export class Simulation implements World {
   async run(): Promise<Outcome> {
     const { steps } = this;
     const begunAt = this.clock.now();
-    this.fleet.begin();
+    this.fleet.begin(this.parts.size === 1 && this.parts.has('hub'));
     let step = 0;
     const faultShare = Math.max(FAULT_SHARE, FEWEST_FAULTS / steps);
     for (; step < steps && this.violations.length === 0; step++) {
@@ -158,9 +176,50 @@ export class Simulation implements World {
     if (this.random.chance(faultShare)) {
       this.befall();
     }
+    if (this.waking && this.random.chance(HUB_FAULT_SHARE)) {
+      this.befallHub(this.waking);
+    }
+    this.meetings?.look().forEach((fault) => this.watched.violations.add(fault));
     if (step % LOOK_EVERY === 0) {
       this.look();
     }
+  }
+
+  /** Kills, freezes or replaces a worker of many queues, or lets it miss wakes. */
+  private befallHub(server: WakingServer): void {
+    const { random, fleet, clock } = this;
+    const workers = fleet.hubWorkers;
+    if (workers.length === 0) {
+      return;
+    }
+    const victim = random.pick(workers);
+    server.lostAt = server.now(); // a wake may be on its way
+    const faults = [
+      () => {
+        this.kills++;
+        victim.kill();
+        fleet.replaceHubWorker(victim);
+      },
+      () => {
+        this.deploys++;
+        void victim.stop();
+        fleet.replaceHubWorker(victim);
+      },
+      () => {
+        this.freezes++;
+        victim.clock.freeze();
+        clock.setTimeout(() => victim.clock.thaw(), random.between(100, 12_000));
+      },
+      () => server.cut(victim.name),
+      () => victim.mute(random.between(100, 4_000)),
+      () => server.move(random.pick(HUB_QUEUES)),
+      () => {
+        server.isDeaf = true;
+        server.cut(victim.name);
+        clock.setTimeout(() => (server.isDeaf = false), random.between(1_000, 30_000));
+      },
+    ];
+    random.pick(faults)();
   }
 
   /** Kills, freezes or replaces a worker, breaks a job, or lets the server's clock jump. */

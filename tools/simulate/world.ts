@@ -1,5 +1,6 @@
 // What the processes of a simulated fleet see of its run.
 import type { MemoryServer } from '#memory/memory-server.js';
+import type { WakingServer } from '../../test/support/worker/waking-memory.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { History } from './history/history.js';
@@ -15,6 +16,8 @@ export interface World {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly server: MemoryServer;
+  /** The same server, if its scripts wake workers over their channels. */
+  readonly waking: WakingServer | undefined;
   readonly watched: WatchedServer;
   readonly serverClock: ServerClock;
   readonly history: History;

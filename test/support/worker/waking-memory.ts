@@ -10,6 +10,8 @@ import type { ClaimReply, ClaimRequest, StoreCalls } from '#queue/store/store-ca
 
 type Message = 'wake' | 'cancel';
 
+type Delivery = 'delivered' | 'late' | 'lost';
+
 /** The time after which a lost subscription is made again, in ms. */
 const AGAIN_MS = 50;
 
@@ -17,8 +19,8 @@ const AGAIN_MS = 50;
 interface Subscriber {
   readonly queue: string;
   readonly worker: string;
-  /** Delivers a message, unless its process or its connection is away. Returns whether it was delivered. */
-  deliver(message: Message): boolean;
+  /** Delivers a message at once, later to a frozen process, or never over a silent connection. Says which. */
+  deliver(message: Message): Delivery;
   /** Learns that the server has ended the subscription. */
   dropped(): void;
 }
@@ -29,16 +31,16 @@ export interface WakingFaults {
   joinsLater?: boolean;
   /** A wake ends at the first waiter, whether it has a receiver or not. */
   trustsDead?: boolean;
-  /** A worker that passes its wake on wakes nobody. */
-  keepsWakes?: boolean;
 }
 
 export class WakingServer extends MemoryServer {
   faults: WakingFaults = {};
   /** True while the server confirms subscriptions and counts none of them. */
   isDeaf = false;
-  /** The time of the last wake that reached nobody although its channel has a subscriber. */
+  /** The time of the last wake that came late or never although its channel has a subscriber. */
   lostAt = -Infinity;
+  /** The times of the last wakes that never came, by worker. */
+  readonly lostBy = new Map<string, number>();
   private readonly joined = new Map<string, Map<string, number>>();
   private readonly subscribers = new Map<string, Subscriber>();
   /** Joins that a fault has put off. */
@@ -89,9 +91,7 @@ export class WakingServer extends MemoryServer {
 
   passWake(queue: string, worker: string, run: () => void): void {
     this.joined.get(queue)?.delete(worker);
-    if (!this.faults.keepsWakes) {
-      run();
-    }
+    run();
   }
 
   isHeard(queue: string, worker: string): boolean {
@@ -131,8 +131,12 @@ export class WakingServer extends MemoryServer {
   /** Returns whether the channel has a receiver, as SPUBLISH does. */
   private tell(queue: string, worker: string, message: Message): boolean {
     const subscriber = this.subscribers.get(idOf(queue, worker));
-    if (subscriber && !subscriber.deliver(message)) {
+    const delivery = subscriber?.deliver(message) ?? 'delivered';
+    if (delivery !== 'delivered') {
       this.lostAt = this.now();
+    }
+    if (delivery === 'lost') {
+      this.lostBy.set(worker, this.now());
     }
     return subscriber !== undefined;
   }
@@ -142,11 +146,11 @@ export class WakingServer extends MemoryServer {
 export interface HubLink {
   /** Returns the time that a message takes, in ms. */
   delayMs(): number;
-  /** Returns whether messages get lost now. */
-  isAway(): boolean;
+  /** Returns what becomes of a message now. */
+  delivery(): Delivery;
 }
 
-const SOUND: HubLink = { delayMs: () => 0, isAway: () => false };
+const SOUND: HubLink = { delayMs: () => 0, delivery: () => 'delivered' };
 
 export class WakingStore extends MemoryStore {
   override readonly isSharded: boolean = true;
@@ -196,10 +200,10 @@ export class WakingStore extends MemoryStore {
       queue: calls.key,
       worker,
       deliver: (message) => {
-        const isAway = hub.isAway();
+        const delivery = hub.delivery();
         const heard = () => (message === 'wake' ? listener.woken(calls) : listener.cancelled(calls));
-        if (!isAway) later(heard, hub.delayMs());
-        return !isAway;
+        if (delivery !== 'lost') later(heard, hub.delayMs());
+        return delivery;
       },
       dropped: () => later(subscribe, AGAIN_MS),
     };

@@ -3,6 +3,7 @@ import type { Hash } from '#memory/state/memory-queue.js';
 import { mark } from '#memory/verbs/attempt/unstarted.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 import { clockPlants } from './clock-plants.js';
+import { hubPlants } from './hub-plants.js';
 import { partPlants } from './part-plants.js';
 
 const isPlain = (job: Hash | undefined) => job?.payload !== undefined && !job.group && !job.attempts;
@@ -115,4 +116,4 @@ const basePlants: Record<string, Plant> = {
   }),
 };
 
-export const plants: Record<string, Plant> = { ...basePlants, ...partPlants, ...clockPlants };
+export const plants: Record<string, Plant> = { ...basePlants, ...partPlants, ...clockPlants, ...hubPlants };

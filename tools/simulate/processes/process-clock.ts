@@ -24,6 +24,10 @@ export class ProcessClock implements Clock {
     return this.dead;
   }
 
+  get isFrozen(): boolean {
+    return this.frozen;
+  }
+
   now = () => this.world.now() + this.skewMs;
   monotonic = () => this.world.monotonic();
   randomId = () => this.world.randomId();

@@ -2,7 +2,7 @@
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import { linkOf } from '../server/network.js';
 import { OLDER, type Release } from '../release.js';
@@ -12,6 +12,7 @@ import { ProcessClock } from './process-clock.js';
 export abstract class SimulatedProcess {
   readonly clock: ProcessClock;
   protected readonly queues: Record<QueueName, JobQueue>;
+  protected readonly store: MemoryStore;
 
   constructor(
     readonly name: string,
@@ -21,10 +22,11 @@ export abstract class SimulatedProcess {
     middleware?: readonly EnqueueMiddleware[],
   ) {
     this.clock = new ProcessClock(world.clock, skewMs);
-    const { clock, random, watched, server } = world;
+    const { clock, random, watched } = world;
     const faults = () => world.faultsOf(this);
     const link = linkOf(name, this.clock, clock, random, faults, watched);
-    const store = new MemoryStore(this.clock, { server, link });
+    const store = this.openStore(link);
+    this.store = store;
     const { options, limits } = release;
     const shared = { ...options, ...(middleware && { middleware }) };
     const open = (queue: QueueName, more = {}) => new JobQueue(store, queue, { ...shared, ...more });
@@ -32,6 +34,10 @@ export abstract class SimulatedProcess {
   }
 
   abstract start(): void;
+
+  protected openStore(link: StoreLink): MemoryStore {
+    return new MemoryStore(this.clock, { server: this.world.server, link });
+  }
 
   /** Ends it as a SIGKILL does. */
   kill(): void {

@@ -1,0 +1,102 @@
+// A worker of many queues, which scripts wake over its hub as in a Cluster. Its connection may be cut or silent.
+import { JobQueue } from '#queue/job-queue.js';
+import type { MemoryStore, StoreLink } from '#memory/memory-store.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Worker } from '#worker/worker.js';
+import { WakingStore, type HubLink } from '../../../test/support/worker/waking-memory.js';
+import { OPTIONS } from '../release.js';
+import type { World } from '../world.js';
+import { SimulatedProcess } from './process.js';
+
+export const HUB_QUEUES = Array.from({ length: 6 }, (_, i) => `hub-${i}`);
+
+/** No job runs alone, so that each free slot may take each job. */
+export const HUB_OPTIONS = { ...OPTIONS, maxCrashes: 1_000 };
+
+/** The time that a message takes at most, in ms. */
+const LONGEST_MESSAGE_MS = 40;
+
+const CONCURRENCY = 1;
+
+export class HubWorker extends SimulatedProcess {
+  private worker: Worker | undefined;
+  private isReady = false;
+  private isMuted = false;
+
+  /** @param concurrency the jobs at once of all its queues; undefined for no limit */
+  constructor(
+    name: string,
+    world: World,
+    skewMs: number,
+    private readonly concurrency: number | undefined,
+  ) {
+    super(name, world, skewMs);
+  }
+
+  start(): void {
+    const { concurrency } = this;
+    const served = HUB_QUEUES.map((name) => ({
+      queue: new JobQueue(this.store, name, HUB_OPTIONS),
+      concurrency: CONCURRENCY,
+      handlers: { [name]: (job: Job) => this.handle(job) },
+    }));
+    this.worker = new Worker(served, {
+      id: this.name,
+      sweepIntervalMs: 1_000,
+      logFailures: false,
+      ...(concurrency !== undefined && { concurrency }),
+    });
+    void this.worker.start().then(() => (this.isReady = true));
+  }
+
+  /** Ends it as a deploy does. */
+  async stop(): Promise<void> {
+    this.isReady = false;
+    await this.worker?.stop({ timeoutMs: 1_000 });
+    this.kill();
+  }
+
+  override kill(): void {
+    super.kill();
+    this.worker?.['endDeathWatch']?.();
+  }
+
+  /** True if it runs, so that its looks and its maintenance are due. */
+  get isUp(): boolean {
+    return this.isReady && !this.clock.isDead && !this.clock.isFrozen;
+  }
+
+  /** Returns whether it has a free slot for a job of a queue. */
+  isFree(queue: string): boolean {
+    const runner = this.isUp && this.worker!['runners'].find(({ name }) => name === queue);
+    return Boolean(runner && runner.capacity.freeForWait > 0 && this.worker!['slots'].capacity() > 0);
+  }
+
+  /** Loses all messages for a while, as a half-open connection does, which is then replaced. */
+  mute(ms: number): void {
+    this.isMuted = true;
+    this.world.clock.setTimeout(() => {
+      this.isMuted = false;
+      this.world.waking!.cut(this.name);
+    }, ms);
+  }
+
+  protected override openStore(link: StoreLink): MemoryStore {
+    const { random, waking } = this.world;
+    const hub: HubLink = {
+      delayMs: () => (random.chance(0.3) ? random.between(0, LONGEST_MESSAGE_MS) : 0),
+      delivery: () => (this.isMuted ? 'lost' : this.clock.isFrozen ? 'late' : 'delivered'),
+    };
+    return new WakingStore(this.clock, waking!, { link }, hub);
+  }
+
+  private async handle(job: Job): Promise<unknown> {
+    const { history, random } = this.world;
+    history.started(job);
+    await this.sleep(random.chance(0.3) ? random.between(500, 3_000) : random.between(0, 100));
+    if (random.chance(0.1)) {
+      throw new Error('the handler fails');
+    }
+    return history.returned(job);
+  }
+}
