@@ -1,6 +1,7 @@
 import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
+import { redrivenField } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';
 import { decodeAttemptLog } from './decode-attempt-log.js';
@@ -130,12 +131,6 @@ function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord
     fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]),
   );
   return fields.length > 0 ? { leftOut } : {};
-}
-
-/** Returns the ids of the dead letter before a job, and of the new job after it. */
-export function redrivenField(from: string | undefined, as: string | undefined): Pick<JobRecord, 'redriven'> {
-  const ids = { ...(from !== undefined && { from }), ...(as !== undefined && { as }) };
-  return from === undefined && as === undefined ? {} : { redriven: ids };
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

@@ -1,7 +1,7 @@
 // How hashes and scripts write lists of ids, and jobs and batches of other queues. No id has a control character, so a
 // line feed separates ids, and a tab a queue from an id.
 import type { BatchFollowUp, FollowUpKind, JobReference } from '../model/batch.js';
-import type { JobStatus } from '../model/job.js';
+import type { JobRecord, JobStatus } from '../model/job.js';
 import { BATCH_ELSEWHERE_PREFIX, BATCH_PREFIX } from '../validation/names.js';
 
 /** The status that a job must have for a change. */
@@ -79,4 +79,10 @@ export function refsOf(home: string, list: string): JobReference[] {
 /** Returns a list of ids as a hash has it. */
 export function listOf(ids: readonly string[]): string {
   return ids.join('\n');
+}
+
+/** Returns the ids of the dead letter before a job, and of the new job after it. */
+export function redrivenField(from: string | undefined, as: string | undefined): Pick<JobRecord, 'redriven'> {
+  const ids = { ...(from !== undefined && { from }), ...(as !== undefined && { as }) };
+  return from === undefined && as === undefined ? {} : { redriven: ids };
 }

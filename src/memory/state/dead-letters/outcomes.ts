@@ -1,5 +1,16 @@
 import type { JobOutcome } from '../../../queue/model/job-event.js';
-import type { Hash, MemoryQueue } from '../memory-queue.js';
+import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
+
+/** The fields of a job, with the names and the encoding of Redis. */
+type Fields = Readonly<Record<string, string>>;
+
+/** The part of a queue that its outcomes use. */
+interface EndingQueue {
+  readonly name: string;
+  readonly now: number;
+  readonly options: Pick<ResolvedQueueOptions, 'outcomes'>;
+  job(id: string): Fields | undefined;
+}
 
 type Line = Pick<JobOutcome, 'name' | 'status' | 'at' | 'attempts'>;
 
@@ -15,7 +26,7 @@ export class Outcomes {
   private generations: Lines[] = [];
 
   /** Adds the line of a job that has just ended. */
-  add(queue: MemoryQueue, id: string, status: JobOutcome['status'], job: Hash): void {
+  add(queue: EndingQueue, id: string, status: JobOutcome['status'], job: Fields): void {
     const { outcomes } = queue.options;
     if (outcomes) {
       const at = Number(job[`${status}_at_ms`] ?? queue.now);
@@ -25,7 +36,7 @@ export class Outcomes {
   }
 
   /** Adds the line of a dead letter that retention deletes, unless it has one. */
-  addDropped(queue: MemoryQueue, id: string): void {
+  addDropped(queue: EndingQueue, id: string): void {
     const job = queue.job(id);
     if (job && !this.get(queue.now, id)) {
       this.add(queue, id, 'failed', job);

@@ -2,9 +2,8 @@
 import { jsonLines, parseJson } from '../../../queue/codec/parse-json.js';
 import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../../../queue/model/job.js';
 import type { LogLine } from '../../../queue/model/step.js';
-import { refsOf, splitRef } from '../../../queue/store/job-ref.js';
+import { redrivenField, refsOf, splitRef } from '../../../queue/store/job-ref.js';
 import type { Hash } from '../../state/memory-queue.js';
-import { redrivenField } from '../../../queue/replies/decode-job.js';
 import { attemptsOf } from '../attempt/attempt-log.js';
 import { stepsOf } from '../attempt/step.js';
 import { isUnstarted } from '../attempt/unstarted.js';
