@@ -3,7 +3,7 @@
 // `--pages --json docs/internals/figures/dashboard-pages.json`. The table of Nest's variants is from
 // `--nest --json docs/internals/figures/benchmark-nest.json`, those of docs/scaling.md from
 // `--queues --json docs/internals/figures/queues.json`.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillPages } from '../pages/tables.mjs';
 import { fillQueues } from '../queues/tables.mjs';
@@ -120,6 +120,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(at('performance.md'), fillNest(filled, read('internals/figures/benchmark-nest.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
-  const scaling = readFileSync(at('scaling.md'), 'utf8');
-  writeFileSync(at('scaling.md'), fillQueues(scaling, read('internals/figures/queues.json')));
+  if (existsSync(at('internals/figures/queues.json'))) {
+    const scaling = readFileSync(at('scaling.md'), 'utf8');
+    writeFileSync(at('scaling.md'), fillQueues(scaling, read('internals/figures/queues.json')));
+  }
 }
