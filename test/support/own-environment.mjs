@@ -1,6 +1,7 @@
 // The environment of a test file that mocks modules or timers. It has a realm of its own, and each module anew. Such a
 // file begins with `@jest-environment ./test/support/own-environment.mjs`.
 import { TestEnvironment } from 'jest-environment-node';
+import './end-at-once.mjs';
 import { keepCompiledCode } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
 

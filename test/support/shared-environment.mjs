@@ -2,6 +2,7 @@
 // dependencies, which are loaded once (see shared-runtime.cjs). A file that mocks modules or timers takes
 // own-environment.mjs. Changes of `process.env` and of globals end with the file.
 import { ModuleMocker } from 'jest-mock';
+import './end-at-once.mjs';
 import { keepCompiledCode, SHARED_REALM } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
 
