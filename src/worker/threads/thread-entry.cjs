@@ -3,10 +3,9 @@
  * compiled, so that both builds and the sources use one file. It knows its own path and imports as Node does.
  *
  * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
- * error). From it: `progress` and `checkpoint` (ask, and a sent value), `log` (ask, message), and `batch.status`,
- * `batch.wait` and `batch.results` (ask, options), `batch.add` (ask, job, payload, options) and
- * `batch.addMany` (ask, members, options). Last comes `done` (a sent value), `refused` (a result that cannot be
- * stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy, see thread-values.ts.
+ * error). From it: the questions of thread-answers.ts, each with its number (ask). Last comes `done` (a sent value),
+ * `refused` (a result that cannot be stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy,
+ * see thread-values.ts.
  */
 'use strict';
 
