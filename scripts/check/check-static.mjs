@@ -1,5 +1,5 @@
-// Runs every check that needs no server, after `npm run embed`: the build, then those that read it beside the others. Most
-// use one core. A step of a lane starts after the one before it has passed. The output of a step comes in one piece.
+// Runs every check that needs no server, after `npm run embed`. The build comes first, then what reads it beside the
+// others. Most use one core. A step of a lane starts after the one before it has passed. The output of a step comes in one piece.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
