@@ -1,6 +1,6 @@
 // Who sees and changes what: for each event of the stream, for each id, and for requests of other sites.
 import { describe, expect, it } from '@jest/globals';
-import type { DashboardAction, DashboardOptions, DashboardSubject } from 'nest-job-queue/dashboard';
+import type { DashboardAction, DashboardSubject } from 'nest-job-queue/dashboard';
 import type { RunView } from '#dashboard/views/views.js';
 import { patiently } from '../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -138,9 +138,8 @@ describe('a `can` that decides by id', () => {
 
   it('is asked for each group of a queue', async () => {
     const name = uniqueQueueName();
-    const can: DashboardOptions['can'] = (_action, _request, { group }) => group !== 'secret';
     const { queue, get } = await startDashboard({
-      dashboard: { can },
+      dashboard: { can: (_action, _request, { group }) => group !== 'secret' },
       jobs: { queues: { [name]: {} }, worker: false },
     });
     for (const group of ['open', 'secret']) await queue(name).enqueue(1, { group });

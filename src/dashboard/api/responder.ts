@@ -45,7 +45,7 @@ export class Responder implements BeforeApplicationShutdown {
     try {
       file = await work();
     } catch (error) {
-      await this.json(response, () => Promise.reject(error as Error));
+      await this.json(response, () => Promise.reject(error));
       return;
     }
     this.send(response, 200, new StreamableFile(Buffer.from(file.text)), {

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../../views/views.js';
 import { duration, exact, plural } from '../parts/format.js';
