@@ -126,7 +126,7 @@ export class Simulation implements World {
     if (this.isEnding || name.startsWith('ordered')) {
       return NO_FAULTS;
     }
-    // A lost call costs more than a lost wake, so those of workers of many queues are late or repeated only.
+    // A lost call costs more than a lost wake. So calls of workers of many queues are only late or repeated.
     return name.startsWith('hub-worker') ? { ...this.faults, lost: 0, unanswered: 0 } : this.faults;
   }
 

@@ -6,7 +6,7 @@ import type { HubWorker } from '../processes/hub-worker.js';
 /** A lost wake costs a look, one each second. Each of its calls and of the claim takes up to 80 ms. */
 const LONGEST_MS = 1_300;
 
-/** A wake that was not lost costs a message and a claim, behind another one, and perhaps two workers that pass it on. */
+/** A wake that was not lost costs a message and a claim, behind another one. Two workers may pass it on before. */
 const LONGEST_AFTER_WAKE_MS = 500;
 
 /** The right to maintain ends within three rounds of a second. Then come a heartbeat of looks, and the round of the sweep. */
