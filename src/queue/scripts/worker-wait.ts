@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.js';
 import { isOfUser, isPassing } from '../redis/passing-errors.js';
 import { RetryingTransport } from '../transport/retrying-transport.js';
 import { ScriptRunner } from '../transport/script-runner.js';
+import { MOST_KEYS } from '../runtime/bounds.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -54,8 +55,9 @@ export class RedisWorkerWait implements WorkerWait {
     let cancelIn: StoreCalls | undefined;
     let wokenIn: StoreCalls | undefined;
     const claimsNothing = calls.length === 0;
+    const keys = [...this.nudgeKeysOf(running), ...queues.map((queue) => (queue as QueueCalls).keys.wake)];
     const outcomes = await this.blocking.carry<Replies>(calls, {
-      keys: [...this.nudgeKeysOf(running), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
+      keys: keys.slice(0, MOST_KEYS), // looks find the jobs of the others
       seconds: ms / 1_000,
       onMarker: (key, member) => {
         if (member.equals(CANCEL_MARKER)) {

@@ -1,4 +1,5 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { MOST_KEYS } from '../../queue/runtime/bounds.js';
 import { keptArray } from '../../queue/runtime/kept-array.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
@@ -8,9 +9,6 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** The interval of the looks, in ms. */
 const INTERVAL_MS = 1_000;
-
-/** The most keys of one look. */
-const MOST_KEYS = 3_900;
 
 /** The places of jobs that a claim could find. */
 const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'due', 'groupDepths'];

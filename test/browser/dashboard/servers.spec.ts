@@ -1,4 +1,4 @@
-// Several servers in one page: a switch that keeps the page, and a server that is away beside another that works.
+// Several servers in one page: a switch that keeps the page. A server that is away leaves the others alone.
 import { beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { serveDashboard } from '#dashboard/standalone/serve-dashboard.js';
