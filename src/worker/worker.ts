@@ -280,6 +280,7 @@ export class Worker {
     this.changedInTick = false;
     this.fetchLiveness.noteSlots(this.slots.isFull);
     this.isolation.check();
+    this.slots.shared?.ask(); // a claim of another queue may have found nothing for its slots
     this.loop?.flush();
     this.idleWaits.forEach((idleWait) => idleWait.check());
   });

@@ -51,16 +51,18 @@ export class SlotDeal {
         runner.capacity.free > 0 &&
         (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)),
     );
-    if (isLimited && room.jobs > 0) {
-      this.moveBack(mayHaveJobs.slice(0, room.jobs % mayHaveJobs.length)); // the runners that get one more than others
+    // Waiting jobs own the freed slots. So a runner whose jobs may not wait would never get one.
+    const ahead = mayHaveJobs.every(({ capacity }) => capacity.claimsAhead);
+    let [slots, jobs] = [room.slots, ahead ? room.jobs : room.slots];
+    if (isLimited && jobs > 0) {
+      this.moveBack(mayHaveJobs.slice(0, jobs % mayHaveJobs.length)); // the runners that get one more than others
     }
-    let { slots, jobs } = room;
     for (let i = 0; i < mayHaveJobs.length && jobs > 0; i++) {
       const sharers = mayHaveJobs.length - i;
       const share = this.shareOf(mayHaveJobs[i]!, Math.ceil(slots / sharers), Math.ceil(jobs / sharers));
       if (share.count > 0) {
         const { perSlot } = share.runner.capacity;
-        slots -= Math.ceil(Math.min(share.atOnce, share.count) / perSlot);
+        slots -= Math.ceil(share.atOnce / perSlot);
         jobs -= Math.ceil(share.count / perSlot);
         shares.push(share);
       }
@@ -72,7 +74,7 @@ export class SlotDeal {
   private shareOf(runner: QueueRunner, slots: number, jobs: number): Share {
     const { free, perSlot, mostPerClaim, beginAtOnce, claimsAhead } = runner.capacity;
     const count = Math.min(free, (claimsAhead ? jobs : slots) * perSlot, mostPerClaim, this.mostPerCall);
-    return { runner, count, atOnce: Math.min(beginAtOnce, slots * perSlot) };
+    return { runner, count, atOnce: Math.min(count, beginAtOnce, slots * perSlot) };
   }
 
   private moveBack(runners: readonly QueueRunner[]): void {

@@ -27,8 +27,8 @@ interface Fleet {
   prefetch?: number;
 }
 
-/** Runs a fleet until `jobs` are done. They come in bursts, so that the queue is shallow. */
-async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
+/** Returns a server in virtual time, and a link to it whose trips take time. */
+function newServer() {
   const clock = new VirtualClock(0);
   const server = new MemoryServer(() => clock.now());
   const link: StoreLink = async (_, call) => {
@@ -37,6 +37,12 @@ async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: 
     await new Promise<void>((resolve) => void clock.setTimeout(resolve, TRIP_MS / 2));
     return reply;
   };
+  return { clock, server, link };
+}
+
+/** Runs a fleet until `jobs` are done. They come in bursts, so that the queue is shallow. */
+async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
+  const { clock, server, link } = newServer();
   const names = Array.from({ length: queues }, (_, i) => `work${i}`);
   const open = () => {
     const store = new MemoryStore(clock, { server, link });
@@ -152,4 +158,59 @@ it('one worker that holds jobs ahead starts them in the order of the queue', asy
   const bursts = Array.from({ length: 40 }, () => Array<number>(50).fill(1));
   const { order } = await run({ paces: [1], concurrency: 20 }, bursts);
   expect(order).toEqual(Array.from(order.keys()));
+});
+
+/** Runs the jobs of two queues in one worker with two slots for both. Returns when each has started, by queue. */
+async function runTwo(
+  jobs: { quick: readonly number[]; other: readonly number[] },
+  other: { maxRunning?: number; prefetch?: number; bulk?: boolean } = {},
+) {
+  const { clock, server, link } = newServer();
+  const store = new MemoryStore(clock, { server, link });
+  const starts: Record<keyof typeof jobs, number[]> = { quick: [], other: [] };
+  const runs = async (name: keyof typeof jobs, ms: number) => {
+    starts[name].push(clock.now());
+    await new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));
+  };
+  const { bulk, prefetch, ...options } = other;
+  const names = ['quick', 'other'] as const;
+  const served = names.map((name) => {
+    const queue = new JobQueue(store, name, name === 'other' ? options : {});
+    const one = (job: Job<Work>) => runs(name, job.payload.ms);
+    const many = {
+      bulk: { size: 2, waitMs: 0 },
+      handle: async (all: readonly Job<Work>[]) => void (await Promise.all(all.map(one))),
+    };
+    const handler = name === 'other' && bulk ? many : one;
+    return { queue, handlers: { [name]: handler as never }, ...(name === 'other' && { prefetch }) };
+  });
+  served.forEach(({ queue }, i) => void queue.enqueueMany(jobs[names[i]!].map((ms) => ({ payload: { ms } }))));
+  const worker = new Worker(served, { sweepIntervalMs: 0, logFailures: false, concurrency: 2 });
+  const starting = worker.start();
+  await clock.advance(1_000);
+  await starting;
+  const stopping = worker.stop({ timeoutMs: 0 });
+  await clock.advance(1_000);
+  await stopping;
+  return starts;
+}
+
+it.each([
+  ['with limits', { maxRunning: 1 }],
+  ['that prefetches nothing', { prefetch: 0 }],
+  ['of a bulk handler', { bulk: true }],
+])('a queue %s gets its turn beside one whose jobs wait here', async (_, options) => {
+  const { quick, other } = await runTwo(
+    { quick: Array<number>(400).fill(1), other: Array<number>(20).fill(1) },
+    options,
+  );
+  expect([quick.length, other.length]).toEqual([400, 20]);
+  expect(other.at(-1)).toBeLessThan(quick.at(-1)!);
+});
+
+it('a waiting job begins at once where the claim of another queue finds nothing for a free slot', async () => {
+  const room = jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(10);
+  const { quick } = await runTwo({ quick: [500, 1], other: [] });
+  expect(quick[1]).toBe(quick[0]);
+  room.mockRestore();
 });
