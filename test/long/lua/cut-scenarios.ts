@@ -300,6 +300,15 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
+    name: 'redrive-as-new',
+    seed: async (world) => {
+      await rich(world);
+      await dead(world);
+      await world.state.add('p');
+      return world.state.scripts.deadLetters.redriveAsNew('a', 'z');
+    },
+  },
+  {
     name: 'discard',
     seed: async (world) => {
       await rich(world);
