@@ -80,6 +80,11 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '[title="Copy: Payload"][data-copied]', 'Copy');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('job-failed');
+    await page.getByRole('button', { name: 'Redrive as a new job' }).click();
+    await says(page, '.ties', 'Redriven as the job');
+    await page.locator('.ties a').last().click();
+    await says(page, '.ties', 'Redrives the dead letter');
+    await picture('job-redriven');
   });
 
   it.each(['1', '24', '72'])('the charts show %s h, with marks and a table', async (hours) => {

@@ -56,7 +56,7 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
       {state === 'failed' && job.actions.includes('redrive') && (
         <button
           type="button"
-          disabled={unreachable.value || job.redrivenAs.length > 0}
+          disabled={unreachable.value}
           title="This record stays, and the new job names it"
           onClick={() => void redriveAsNew()}
         >
