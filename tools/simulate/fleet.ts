@@ -1,4 +1,5 @@
 // The processes of a simulated fleet: which there are at the start, and which replace those that end.
+import { SimulatedCourier } from './processes/courier.js';
 import { HubWorker } from './processes/hub-worker.js';
 import { LimitsOperator } from './processes/limits-operator.js';
 import { SimulatedOperator } from './processes/operator.js';
@@ -125,6 +126,10 @@ export class Fleet {
       const table = new Table();
       this.add(new SimulatedSender('sender-a', world, this.skew(), table));
       this.add(new SimulatedSender('sender-b', world, this.skew(), table));
+    }
+    if (world.parts.has('elsewhere')) {
+      this.add(new SimulatedCourier('courier-a', world, this.skew()));
+      this.add(new SimulatedCourier('courier-b', world, this.skew()));
     }
     if (world.parts.has('limits')) {
       this.add(new LimitsOperator('limits-operator', world, this.skew()));

@@ -16,6 +16,8 @@ export const PARTS = [
   'once',
   'growth',
   'hub',
+  'elsewhere',
+  'steps',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -37,6 +39,8 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     once: new Random(seed + 2_000_000),
     growth: new Random(seed + 3_000_000),
     hub: new Random(seed + 4_000_000),
+    elsewhere: new Random(seed + 6_000_000),
+    steps: new Random(seed + 5_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

@@ -61,6 +61,10 @@ const SOONEST: Readonly<Record<string, { seed: number; steps?: number }>> = {
   'a due time of a clock that was ahead stays': { seed: 12, steps: 60 },
   'a worker becomes a waiter in a second call': { seed: 14 },
   'a wake ends at a dead waiter': { seed: 3 },
+  'a follow-up stays in the outbox after its acknowledgement': { seed: 2, steps: 60 },
+  'a follow-up leaves the outbox before its queue has it': { seed: 33, steps: 200 },
+  'a retry forgets the steps': { seed: 7, steps: 60 },
+  'a crash forgets the steps': { seed: 9 },
 };
 
 const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));

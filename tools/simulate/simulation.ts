@@ -309,7 +309,7 @@ export class Simulation implements World {
 
   /** Returns whether the fault concerns a job that the run itself broke. */
   private isBroken(fault: string): boolean {
-    const id = /^I\d: (\S+)/.exec(fault)?.[1] ?? '';
+    const id = /^I\d: (@batch-of:\S+ \S+|\S+)/.exec(fault)?.[1] ?? '';
     return this.history.jobs.get(id)?.broken ?? false;
   }
 
@@ -368,11 +368,11 @@ export class Simulation implements World {
     }
   }
 
-  /** The number of jobs that wait or run. */
+  /** The number of jobs that wait or run, and of ends and follow-ups on their way to other queues. */
   private get unfinished(): number {
     return this.server.all.reduce(
-      (sum, { pending, prioritized, scheduled, claims }) =>
-        sum + pending.length + prioritized.size + scheduled.size + claims.size,
+      (sum, { pending, prioritized, scheduled, claims, outbox }) =>
+        sum + pending.length + prioritized.size + scheduled.size + claims.size + outbox.entries.size,
       0,
     );
   }

@@ -11,7 +11,7 @@ interface KnownBatch {
   fired: FollowUpKind[];
 }
 
-const FOLLOW_UP = /^@batch:(.+):(then|on_failure|finally)$/;
+const FOLLOW_UP = /^@batch(?::|-of:\S+ )(.+):(then|on_failure|finally)$/;
 const WELL = 'completed';
 
 export class FollowRules {
@@ -19,6 +19,8 @@ export class FollowRules {
   private readonly completed = new Set<string>();
   private readonly endedBadly = new Set<string>();
   private readonly batches = new Map<string, KnownBatch>();
+  /** The queue of the batches. */
+  private home: MemoryQueue | undefined;
 
   constructor(
     private readonly jobs: ReadonlyMap<string, Known>,
@@ -58,8 +60,12 @@ export class FollowRules {
   }
 
   /** Checks that a batch fires after all members have ended: each follow-up at most once, and by their ends. */
-  enqueued({ jobs }: MemoryQueue, id: string): void {
+  enqueued(queue: MemoryQueue, id: string): void {
+    const { jobs } = queue;
     const joined = this.batches.get(jobs.get(id)?.batch ?? '');
+    if (joined) {
+      this.home = queue;
+    }
     if (joined && !joined.members.includes(id)) {
       joined.members.push(id); // by a running member
     }
@@ -69,7 +75,7 @@ export class FollowRules {
       return;
     }
     batch.fired.push(kind as FollowUpKind);
-    const ends = batch.members.map((member) => jobs.get(member)?.status ?? 'removed');
+    const ends = batch.members.map((member) => this.home!.jobs.get(member)?.status ?? 'removed');
     const faults = misfired(batch.fired, ends, batch.isCancelled);
     faults.forEach((fault) => this.fault(`batch: ${id} ${fault}`));
   }
@@ -100,7 +106,7 @@ export class FollowRules {
         this.fault(`batch: the follow-ups of ${id} were ${fired.join(', ') || 'none'}`);
       }
       for (const kind of fired) {
-        const followUp = `@batch:${id}:${kind}`;
+        const followUp = `@batch:${id}:${kind}`; // one in another queue has fences of that queue
         const late = members.filter((member) => claimedAfter(member, followUp));
         late.forEach((member) => this.fault(`batch: ${followUp} began before ${member} had ended`));
       }

@@ -8,6 +8,7 @@ import type { Fault, Known } from './known.js';
 import { MIDDLEWARE_THROWS, MiddlewareRules } from './middleware-rules.js';
 import { OnceRules } from './once-rules.js';
 import { RunRules } from './run-rules.js';
+import { StepRules } from './step-rules.js';
 import { ScheduleRules } from './schedule-rules.js';
 import { UniqueRules } from './unique-rules.js';
 
@@ -24,6 +25,7 @@ export class History {
   readonly follow = new FollowRules(this.jobs, this.fault);
   readonly schedules = new ScheduleRules(this.fault);
   readonly once = new OnceRules(this.fault);
+  readonly steps = new StepRules(this.jobs, this.fault);
   readonly middleware = new MiddlewareRules(this.fault);
   /** The jobs of each group, in the order of their enqueues. */
   private readonly groups = new Map<string, string[]>();

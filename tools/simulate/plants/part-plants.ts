@@ -1,6 +1,7 @@
 // Faults planted into parts of the library that only some runs exercise.
 import type { GroupState } from '#memory/state/group-state.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { MemberEnd } from '#queue/model/batch.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 
 const schedules: Record<string, Plant> = {
@@ -139,6 +140,33 @@ const once: Record<string, Plant> = {
   },
 };
 
+const elsewhere: Record<string, Plant> = {
+  'a follow-up stays in the outbox after its acknowledgement': {
+    breaks: 'batch',
+    before: (script, queues) =>
+      script === 'batchAcknowledge' ? queues.map(({ outbox }) => [...outbox.entries]) : undefined,
+    after: (script, queues, before) => {
+      if (script === 'batchAcknowledge') {
+        queues.forEach(({ outbox: { entries } }, i) =>
+          (before as [string, MemberEnd][][])[i]!.forEach(([place, entry]) => entries.set(place, entry)),
+        );
+      }
+    },
+  },
+  'a follow-up leaves the outbox before its queue has it': spoilsQueues('batch', ['batchFollowUps'], ({ outbox }) =>
+    outbox.entries.clear(),
+  ),
+};
+
+const steps: Record<string, Plant> = {
+  'a retry forgets the steps': spoils('step', ['attemptFail'], ({ job }) => {
+    delete job.steps;
+  }),
+  'a crash forgets the steps': spoils('step', ['sweepReclaim', 'sweepReclaimWorker'], ({ job }) => {
+    delete job.steps;
+  }),
+};
+
 const others: Record<string, Plant> = {
   'two jobs of a call swap their results': {
     ...spoils('I2', ['attemptComplete'], ({ job }, all) => {
@@ -191,5 +219,7 @@ export const partPlants: Record<string, Plant> = {
   ...of('changes', changes),
   ...of('once', once),
   ...of('growth', growth),
+  ...of('elsewhere', elsewhere),
+  ...of('steps', steps),
   ...others,
 };

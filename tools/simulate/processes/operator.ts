@@ -67,6 +67,7 @@ export class SimulatedOperator extends SimulatedProcess {
     if (id !== undefined) {
       const payload = runs.nextNumber();
       runs.deletesCheckpoint(id);
+      this.world.history.steps.deletes(id);
       const answer = await this.queues.mixed.update(id, payload);
       const fence = this.world.sequenceOf('mixed');
       runs.deletedCheckpoint(id, fence);

@@ -80,6 +80,9 @@ export class SimulatedWorker extends SimulatedProcess {
     if (this.world.parts.has('growth')) {
       await this.addMember(job);
     }
+    if (this.world.parts.has('steps')) {
+      await this.takeSteps(job);
+    }
     const isPlain = history.jobs.get(job.id)?.isPlain; // no replacement deletes its checkpoint
     if (isPlain && this.world.parts.has('checkpoints') && random.chance(0.3)) {
       await this.checkpoint(job);
@@ -91,6 +94,21 @@ export class SimulatedWorker extends SimulatedProcess {
       throw new Error('the handler fails');
     }
     return history.returned(job);
+  }
+
+  /** Takes two steps. A later attempt finds the first one, and often both. */
+  private async takeSteps(job: Job): Promise<void> {
+    const { random, history } = this.world;
+    for (const name of ['first', 'second']) {
+      const value = await job.step(name, async () => {
+        await this.sleep(random.between(0, 20));
+        return history.steps.nextResult();
+      });
+      history.steps.returned(job, name, value);
+      if (random.chance(0.3)) {
+        throw new Error('the handler fails between its steps');
+      }
+    }
   }
 
   /** Adds a member to the batch of a member, at most three deep. A later attempt adds the same. */

@@ -5,6 +5,11 @@ import { FAILING, MOST_ATTEMPTS } from '../release.js';
 
 export const GROUPS = ['a', 'b', 'c'] as const;
 
+/** A follow-up in another queue. */
+const ELSEWHERE = { queue: 'mixed', maxAttempts: 3, resultTtlMs: 1 } as const;
+
+const elsewhereId = (batch: string) => `@batch-of:limited ${batch}:finally`;
+
 interface Member {
   payload: number | string;
   id: string;
@@ -33,6 +38,10 @@ export class BatchProducer extends SimulatedProcess {
         members.map((member) => member.id),
         parts.has('batches'),
       );
+      if (parts.has('elsewhere')) {
+        // It may be forgotten at once. So only its mark keeps a second one away.
+        history.sent(elsewhereId(id), 'mixed', ELSEWHERE.maxAttempts, { hasOwnLimit: true, removed: true });
+      }
       await this.untilAnswered(() => this.enqueue(id, members));
       members.forEach((member) => history.acknowledged(member.id));
       history.follow.sealed(id);
@@ -56,7 +65,8 @@ export class BatchProducer extends SimulatedProcess {
     const { random, history, parts } = this.world;
     const isVaried = parts.has('batches');
     const name = 'limited';
-    const followUps = { ...(isVaried && { then: { name }, onFailure: { name } }), finally: { name } };
+    const last = parts.has('elsewhere') ? ELSEWHERE : { name };
+    const followUps = { ...(isVaried && { then: { name }, onFailure: { name } }), finally: last };
     const batch = this.queues.limited.batch({ id, ...followUps, failFast: isVaried && random.chance(0.5) });
     await batch.addMany(name, members);
     if (isVaried && random.chance(0.1)) {
