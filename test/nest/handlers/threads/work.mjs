@@ -5,10 +5,11 @@ import { isMainThread, threadId } from 'node:worker_threads';
 
 let jobsHere = 0;
 
+const validate = (value) =>
+  typeof value.n === 'number' ? { value } : { issues: [{ message: 'expected a number', path: ['n'] }] };
+
 /** Returns a definition as another copy of the library makes it. */
 function definition(name) {
-  const validate = (value) =>
-    typeof value.n === 'number' ? { value } : { issues: [{ message: 'expected a number', path: ['n'] }] };
   const schema = { '~standard': { version: 1, vendor: 'test', validate } };
   const brand = Symbol.for('nest-job-queue:brand');
   return { [brand]: 'JobDefinition', name, payload: schema, defaults: { priority: 3, backoff: () => 1 } };
