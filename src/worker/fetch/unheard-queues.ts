@@ -35,6 +35,7 @@ export class UnheardQueues {
   private readonly misses = new Map<QueueRunner, Misses>();
   private readonly givenUp = new Map<QueueRunner, IdleWait | undefined>();
   private readonly ending = new Set<Promise<void>>();
+  private stopped = false;
 
   constructor(private readonly options: UnheardQueuesOptions) {}
 
@@ -48,8 +49,11 @@ export class UnheardQueues {
     return [...this.misses.keys()];
   }
 
-  /** Evaluates the last claim of a queue. */
+  /** Evaluates the last claim of a queue. Once it is stopped, no wait may open that nobody ends. */
   check(runner: QueueRunner): void {
+    if (this.stopped) {
+      return;
+    }
     const { isUnheard, replies } = runner.outlook;
     if (!isUnheard) {
       this.heard(runner);
@@ -73,11 +77,13 @@ export class UnheardQueues {
   }
 
   async stop(): Promise<void> {
+    this.stopped = true;
     [...this.givenUp.keys()].forEach((runner) => this.end(runner));
     await Promise.all(this.ending);
   }
 
   abandon(): void {
+    this.stopped = true;
     this.givenUp.forEach((wait) => wait?.abandon());
   }
 

@@ -81,3 +81,12 @@ it('looks only, where more queues are not heard than get a wait', async () => {
   expect(times.filter((ms) => ms < FAST_MS)).toHaveLength(64);
   await stop();
 });
+
+it('waits for nothing more once it stops', async () => {
+  const { clock, worker, lines, stop } = await start(true);
+  await clock.advance(15_000);
+  expect(lines).toHaveLength(1);
+  await stop();
+  expect(worker.unheard).toEqual([]);
+  expect(lines).toHaveLength(1);
+});
