@@ -271,4 +271,4 @@ function keysOf(calls: StoreCalls): QueueKeys {
 }
 
 /** Returns whether a store is on Redis, also one of another copy of this package. */
-export const isRedisStore: (store: unknown) => store is RedisStore = brandCheck(RedisStore);
+export const isRedisStore: (store: unknown) => store is RedisStore = brandCheck('RedisStore');

@@ -99,7 +99,7 @@ export class JobDefinition<
 }
 
 /** Returns whether it is a definition, also one of another copy of this package. */
-export const isJobDefinition: (value: unknown) => value is JobDefinition = brandCheck(JobDefinition);
+export const isJobDefinition: (value: unknown) => value is JobDefinition = brandCheck('JobDefinition');
 
 /** The payload that an enqueue of the definition takes. */
 export type PayloadInput<Definition extends JobDefinition> = InputOf<Definition['payload']>;

@@ -11,19 +11,15 @@ export function brand(type: { prototype: object }, name: Brand): void {
   Object.defineProperty(type.prototype, BRAND, { value: name });
 }
 
-/** Returns the check for instances of a marked class, whichever copy made them. */
-export function brandCheck<Instance>(type: { prototype: Instance }): (value: unknown) => value is Instance {
-  const name = (type.prototype as { [BRAND]?: Brand })[BRAND]!;
-  return (value): value is Instance => hasBrand(value, name);
-}
-
-/** Returns whether a value is an instance of a marked class. For callers that do not load that class. */
-export function hasBrand(value: unknown, name: Brand): boolean {
-  try {
-    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
-  } catch {
-    return false; // a thrown value must be settled even if reading it throws
-  }
+/** Returns the check for instances of the class that has this mark, whichever copy made them. */
+export function brandCheck<Instance>(name: Brand): (value: unknown) => value is Instance {
+  return (value): value is Instance => {
+    try {
+      return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
+    } catch {
+      return false; // a thrown value must be settled even if reading it throws
+    }
+  };
 }
 
 /** Marks the base class of the errors. */

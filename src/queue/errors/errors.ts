@@ -186,7 +186,7 @@ export class NonRetryableError extends JobQueueError {
 }
 
 /** Returns whether it is a NonRetryableError, also one of another copy of this package. */
-export const isNonRetryable: (error: unknown) => error is NonRetryableError = brandCheck(NonRetryableError);
+export const isNonRetryable: (error: unknown) => error is NonRetryableError = brandCheck('NonRetryableError');
 
 /**
  * Thrown by a handler to run the job again after `delayMs` (0 to a year), without using an attempt.
@@ -288,5 +288,5 @@ export function retryAfterOf(error: unknown): number | undefined {
   return Math.ceil(retryAfterMs);
 }
 
-const isRetryLater: (error: unknown) => error is RetryLaterError = brandCheck(RetryLaterError);
-const isRateLimited: (error: unknown) => error is RateLimitedError = brandCheck(RateLimitedError);
+const isRetryLater: (error: unknown) => error is RetryLaterError = brandCheck('RetryLaterError');
+const isRateLimited: (error: unknown) => error is RateLimitedError = brandCheck('RateLimitedError');

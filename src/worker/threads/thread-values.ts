@@ -3,12 +3,15 @@ import { types } from 'node:util';
 import { encodeJson } from '../../queue/codec/encode-content.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
-import { hasBrand } from '../../queue/errors/brand.js';
+import { brandCheck } from '../../queue/errors/brand.js';
 import { InvalidPayloadError } from '../../queue/errors/errors.js';
 import { validateWithSchema, type Hiding } from '../../queue/validation/validate-with-schema.js';
 import { checkLogLine } from '../handlers/log-line.js';
 
 export { checkLogLine, InvalidPayloadError };
+
+/** Its own check, so that the threads load no class of definitions. */
+const isJobDefinition: (job: unknown) => job is JobDefinition = brandCheck('JobDefinition');
 
 /** A value on its way: its JSON, or a copy for a codec that takes more than JSON. Neither for undefined. */
 export interface SentValue {
@@ -52,8 +55,8 @@ export async function sentMember(
   subject = 'payload',
 ): Promise<{ job: SentJob; payload: SentValue }> {
   const sent = sentValue(subject, payload, asJson);
-  if (hasBrand(job, 'JobDefinition')) {
-    const { payload: schema } = job as JobDefinition;
+  if (isJobDefinition(job)) {
+    const { payload: schema } = job;
     await validateWithSchema(subject, schema, receivedValue(sent), isRedacted ? HIDING : undefined);
   }
   return { job: sentJob(job), payload: sent };
@@ -74,10 +77,10 @@ export async function sentMembers(
 
 /** Returns a job as data. The backoff of a definition, if it is a function, works only in the process of its handler. */
 export function sentJob(job: unknown): SentJob {
-  if (!hasBrand(job, 'JobDefinition')) {
+  if (!isJobDefinition(job)) {
     return { name: job };
   }
-  const { name, defaults } = job as JobDefinition;
+  const { name, defaults } = job;
   const { backoff, ...others } = defaults;
   return { name, defaults: { ...others, ...(typeof backoff !== 'function' && { backoff }) } };
 }
