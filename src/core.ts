@@ -22,7 +22,7 @@ export type {
 } from './queue/model/batch.js';
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
-export type { RedriveAsNewReply } from './queue/store/store-calls.js';
+export type { RedriveAsNewReply } from './queue/store/verbs/dead-letter-verbs.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
 export type { ErrorKind } from './queue/dead-letters/error-kinds.js';
 export {

@@ -35,6 +35,7 @@ if (generated.length === 0)
 const shared = new SharedModules(esm);
 const types = pruneTypes(entries.map((entry) => join(esm, `${entry}.d.ts`)));
 checkPackages(types);
+checkFiles(types);
 const sharedEntries = entries.filter((entry) => shared.isShared(join(esm, `${entry}.js`)));
 const bundles = {
   shared: [...(await bundleShared()), ...(await bundleGenerated()), ...THREAD_FILES.map(threadFile)],
@@ -193,6 +194,19 @@ function checkPackages(files) {
       if (!known.includes(name) && !name.startsWith('node:')) {
         throw new Error(
           `bundle: the types of ${relative(esm, file)} name ${name}, which users of the package need not have`,
+        );
+      }
+    }
+  }
+}
+
+/** Types may name only files that are kept. One that only re-exports is not kept: import from where the type is declared. */
+function checkFiles(files) {
+  for (const [file, text] of files) {
+    for (const [, name] of text.matchAll(/^(?:import|export) [^;]*from '(\.[^']+)\.js';$/gm)) {
+      if (!files.has(join(dirname(file), `${name}.d.ts`))) {
+        throw new Error(
+          `bundle: the types of ${relative(esm, file)} name ${name}.js, which declares nothing public; name the file that does`,
         );
       }
     }
