@@ -1,15 +1,15 @@
-// Runs commands one after another for a script that cleans up afterwards. A signal to the script goes to its command,
-// and no other one starts. So Ctrl-C leaves neither processes nor temporary folders.
+// Runs commands for a script that cleans up afterwards. A signal to the script goes to its commands, and no other one
+// starts. So Ctrl-C leaves neither processes nor temporary folders.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-let running;
+const running = new Set();
 let interrupted;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     interrupted = signal;
-    running?.kill(signal);
+    for (const child of running) child.kill(signal);
   });
 }
 
@@ -23,11 +23,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 export async function runChild(command, args, options) {
   if (interrupted) throw new Error(`ended by ${interrupted}`);
   const child = spawn(command, args, options);
-  running = child;
+  running.add(child);
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve(signal ?? code));
-  }).finally(() => (running = undefined));
+  }).finally(() => running.delete(child));
   const output = [child.stdout, child.stderr].map((each) => each && text(each));
   const [end, ...said] = await Promise.all([ended, ...output]);
   if (interrupted) throw new Error(`ended by ${interrupted}`);
