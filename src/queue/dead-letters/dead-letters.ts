@@ -15,8 +15,7 @@ import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
 import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { DeadLetterPlace, DeadLetterQuery } from '../store/store-calls.js';
-import type { RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
+import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;

@@ -12,6 +12,7 @@ export function brand(type: { prototype: object }, name: Brand): void {
 }
 
 /** Returns the check for instances of the class that has this mark, whichever copy made them. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's type says which class it is
 export function brandCheck<Instance>(name: Brand): (value: unknown) => value is Instance {
   return (value): value is Instance => {
     try {
