@@ -59,6 +59,22 @@ it(
 );
 
 it(
+  'names the new job of a dead letter that was redriven as one',
+  async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, new Error('down'), { final: true });
+    const { stdout } = await cli(['redrive', queue.name, id, '--as-new', '--json']);
+    const words = `Dead letter "${id}" was redriven as the job "${(JSON.parse(stdout) as { id: string }).id}". Redrive that one.`;
+    for (const asNew of [['--as-new'], []]) {
+      const ran = await cli(['redrive', queue.name, id, ...asNew]);
+      expect(ran).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining(words) });
+    }
+  },
+  LONG_MS,
+);
+
+it(
   'says that a cancel changed nothing, or is on its way',
   async () => {
     const queue = newQueue();

@@ -74,7 +74,8 @@ async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string
     await confirm(() => text`delete for good 1 dead letter of ${queue.name}`);
   }
   if (!(await queue.deadLetters[verb](id))) {
-    throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+    const known = (await queue.get(id))?.redriven?.as;
+    throw known === undefined ? noDeadLetter(id) : redrivenAs(id, known);
   }
   return 1;
 }
@@ -85,13 +86,21 @@ async function redriveAsNew({ out }: Context, queue: JobQueue, id: string | unde
   }
   const redriven = await queue.deadLetters.redriveAsNew(id);
   if (redriven.outcome === 'missing') {
-    throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+    throw noDeadLetter(id);
   } else if (redriven.outcome === 'known') {
-    throw new CliError(
-      `Dead letter ${JSON.stringify(id)} was redriven as the job ${JSON.stringify(redriven.id)}. Redrive that one.`,
-    );
+    throw redrivenAs(id, redriven.id);
   }
   out.show({ redriven: 1, id: redriven.id }, () => text`redriven as the job ${redriven.id}`);
+}
+
+function noDeadLetter(id: string): CliError {
+  return new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+}
+
+function redrivenAs(id: string, job: string): CliError {
+  return new CliError(
+    `Dead letter ${JSON.stringify(id)} was redriven as the job ${JSON.stringify(job)}. Redrive that one.`,
+  );
 }
 
 async function all(

@@ -148,6 +148,6 @@ const CHANGES = {
 
 /** Returns since when a job is in its state, such as "failed 3 s ago", or when it is due. */
 function since(job: JobRecord, out: Output): Text {
-  const [verb, at] = CHANGES[job.status];
+  const [verb, at] = Object.hasOwn(CHANGES, job.status) ? CHANGES[job.status] : CHANGES.pending; // another program wrote it
   return job[at] ? text`${verb} ${out.ago(job[at])}` : text`enqueued ${out.ago(job.enqueuedAt)}`;
 }

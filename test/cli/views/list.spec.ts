@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { newQueue } from '../../support/worker/workers.js';
+import { leaveBroken, newQueue } from '../../support/worker/workers.js';
 import { cli, cliOnScreen } from '../run-cli.js';
 
 const LONG = `order-${'x'.repeat(110)}-end`;
@@ -32,6 +32,15 @@ describe('list', () => {
       group: 'acme',
       label: 'to: ada, lines: [2]',
     });
+  });
+
+  it('shows a job whose state another program wrote', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    leaveBroken(queue);
+    await connect().hset(`queue:${queue.name}:job:${id}`, 'status', '9007199254740993');
+    const { code, stdout } = await cli(['list', queue.name, 'pending']);
+    expect([code, cellsOf(stdout)]).toEqual([EXIT.ok, [expect.objectContaining({ id })]]);
   });
 
   it('cuts no id and no error on a pipe, and an id in its middle on a terminal', async () => {
