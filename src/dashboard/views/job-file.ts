@@ -34,8 +34,9 @@ export function fileOf(job: JobRecord, part: JobPart): TextFile {
   }
 }
 
+/** Returns JSON without indents: those of a deeply nested value could take a gigabyte. */
 function jsonFile(name: string, value: unknown): TextFile {
-  return { name: `${name}.json`, type: 'application/json', text: `${JSON.stringify(value ?? null, null, 2)}\n` };
+  return { name: `${name}.json`, type: 'application/json', text: `${JSON.stringify(value ?? null)}\n` };
 }
 
 /** Returns the errors of all attempts with their stacks and causes; the last error alone where no attempt is kept. */

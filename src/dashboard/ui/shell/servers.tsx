@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { ServerView } from '../../views/stream-views.js';
 import type { SessionView, VerdictView } from '../../views/views.js';
 import { VerdictMark } from '../parts/parts.js';
-import { BASE, get } from '../state/api.js';
+import { BASE, get, Problem } from '../state/api.js';
 import { connection, overview, session } from '../state/live.js';
 import { href, route } from '../state/route.js';
 
@@ -12,8 +12,8 @@ const LOOK_MS = 10_000;
 
 type Server = SessionView['servers'][number];
 
-/** What the other servers have said last: a verdict, or null without a reply. */
-const others = signal<ReadonlyMap<string, VerdictView | null>>(new Map());
+/** What the other servers have said last: a verdict, or null without a reply. Undefined: you may not see it. */
+const others = signal<ReadonlyMap<string, VerdictView | null | undefined>>(new Map());
 
 /** Shows the servers with their verdicts. A link goes to the same page of another one. */
 export function Servers() {
@@ -45,7 +45,7 @@ function addressOf({ href: to }: Server): string {
   return new URL(to, BASE).href + page;
 }
 
-/** Shows the verdict on a server; a cross where it does not answer. */
+/** Shows the verdict on a server; a question mark where it does not answer. */
 function Sign({ server }: { server: Server }) {
   const isAway = connection.value === 'away' || connection.value === 'lost';
   const own = isAway ? null : overview.value?.sentence;
@@ -68,6 +68,10 @@ async function ask({ href: to }: Server): Promise<void> {
     {},
     AbortSignal.timeout(LOOK_MS / 2),
     new URL(`${to}/`, BASE),
-  ).catch(() => ({ verdict: null }));
+  ).catch((error: unknown) => ({ verdict: isRefusal(error) ? undefined : null }));
   others.value = new Map(others.value).set(to, answered.verdict);
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && (error.status === 401 || error.status === 403);
 }
