@@ -86,7 +86,7 @@ describe('an appointment', () => {
     await post('/appointments', booking(), 'west').expect(201);
     await testing.drain();
     expect(outbox.sent).toEqual([]);
-    const [denied] = await app.get(JobQueueService).list('confirmation', 'failed');
+    const [denied] = await app.get(JobQueueService).queue('confirmation').list('failed');
     expect(denied).toMatchObject({ attempts: 1, lastError: 'Forbidden resource' });
   });
 
@@ -96,7 +96,7 @@ describe('an appointment', () => {
     await testing.drain();
     await testing.advance(120_000);
     expect(outbox.sent).toHaveLength(1);
-    const [done] = await app.get(JobQueueService).list('confirmation', 'completed');
+    const [done] = await app.get(JobQueueService).queue('confirmation').list('completed');
     expect(done).toMatchObject({ attempts: 1 });
   });
 });

@@ -18,6 +18,6 @@ describe('finds', () => {
   it('a change without an entry', async () => {
     jest.spyOn(ActionLog.prototype, 'record').mockImplementation((_action, deed) => deed());
     const target = await new AttackedDashboard().start('express');
-    await expect(attackDashboard(target, 250)).rejects.toThrow('changed without an entry');
+    await expect(attackDashboard(target, 1_000)).rejects.toThrow('changed without an entry');
   });
 });
