@@ -162,9 +162,16 @@ const reclaim = async (q: TestQueue) => {
 };
 
 describe('a fail, release or reclaim that breaks off at a key of another type', () => {
-  // prettier-ignore
   type Key =
-    'pending' | 'prioritized' | 'scheduled' | 'dead' | 'failed' | 'cancelled' | 'unique' | 'stats' | 'wake';
+    | 'pending'
+    | 'prioritized'
+    | 'scheduled'
+    | 'dead'
+    | 'failed'
+    | 'cancelled'
+    | 'unique'
+    | 'stats'
+    | 'wake';
   const own = { unique: 'k', unique_for: 'unfinished', max_attempts: 9 };
   const [retry, later, bury] = [failing(false, 0), failing(false, 60_000), failing(true, 0)];
   const cancel = { ...own, cancelled: true };

@@ -38,10 +38,10 @@ export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
 }
 
 /** Changes of the limits of all groups: null removes a limit, and an omitted limit stays as it is. */
-// prettier-ignore
 export type GroupChanges = {
   [Limit in keyof Omit<GroupsOptions, 'overrides'>]:
-    (Limit extends 'rateLimit' ? Partial<RateLimit> : GroupsOptions[Limit]) | null;
+    | (Limit extends 'rateLimit' ? Partial<RateLimit> : GroupsOptions[Limit])
+    | null;
 };
 
 /** Changes of limits at run time: null removes a limit, and an omitted limit stays as it is. */

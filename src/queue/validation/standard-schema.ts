@@ -12,9 +12,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 }
 
 /** The result of a schema: the parsed value, or the issues. */
-// prettier-ignore
 export type SchemaOutcome<Output> =
-  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
 
 /** An error that a schema found. */
 export interface SchemaIssue {

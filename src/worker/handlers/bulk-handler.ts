@@ -27,9 +27,10 @@ export type BulkOutcome<Result = unknown> = Result | Error;
  * The return value of a bulk handler. Nothing means that all jobs completed without a result. A list has an outcome for
  * each job, in order; a map has them by job or id. A job that is not in the map completed without a result.
  */
-// prettier-ignore
 export type BulkOutcomes<Result = unknown> =
-  void | readonly BulkOutcome<Result>[] | ReadonlyMap<Job | string, BulkOutcome<Result>>;
+  | void
+  | readonly BulkOutcome<Result>[]
+  | ReadonlyMap<Job | string, BulkOutcome<Result>>;
 
 /** Does the work of several jobs in one call. An error of the function fails all of them. */
 export type BulkHandlerFunction<Payload = unknown, Result = unknown> = {

@@ -170,9 +170,9 @@ onEachStore('@JobPayload', () => {
     expect(await runOne(name, { providers: [Handler, Users] }, { id: '7' })).toBe('user 7');
   });
 
-  // prettier-ignore
   const standard = (common as Record<string, unknown>).StandardSchemaValidationPipe as
-    (new () => PipeTransform) | undefined;
+    | (new () => PipeTransform)
+    | undefined;
   // The pipe came with NestJS 12; on 11 there is nothing to test.
   if (standard) {
     it('takes a Standard Schema', async () => {

@@ -14,9 +14,14 @@ export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'relea
 export type Verb = 'cancel' | 'remove' | 'redrive' | 'discard' | 'reschedule';
 
 /** Operators' calls on the queue and its schedules. */
-// prettier-ignore
 export type Control =
-  'pause' | 'resume' | 'upsert' | 'pause-schedule' | 'resume-schedule' | 'remove-schedule' | 'run-now';
+  | 'pause'
+  | 'resume'
+  | 'upsert'
+  | 'pause-schedule'
+  | 'resume-schedule'
+  | 'remove-schedule'
+  | 'run-now';
 
 /** A job is named by its producer's process and a number, which exist before its id in Redis. */
 export type Entry =

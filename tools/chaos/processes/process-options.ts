@@ -1,9 +1,14 @@
 // The options of a process of a run, and its replies.
 import type { Line } from './line.js';
 
-// prettier-ignore
 export type Role =
-  'worker' | 'fifo-worker' | 'flow-worker' | 'producer' | 'fifo-producer' | 'flow-producer' | 'operator';
+  | 'worker'
+  | 'fifo-worker'
+  | 'flow-worker'
+  | 'producer'
+  | 'fifo-producer'
+  | 'flow-producer'
+  | 'operator';
 
 export interface ProcessOptions {
   role: Role;

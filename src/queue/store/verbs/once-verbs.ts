@@ -17,9 +17,10 @@ export interface OnceEntry {
  * The outcome of an entry: `known` if an earlier call added its job, or why nothing was done. `held`: an earlier entry of
  * its group was not added.
  */
-// prettier-ignore
 export type OnceReply =
-  EnqueueReply | { outcome: 'known' | 'held' } | { outcome: 'refused'; reason: EnqueueRejected };
+  | EnqueueReply
+  | { outcome: 'known' | 'held' }
+  | { outcome: 'refused'; reason: EnqueueRejected };
 
 /** The replies, or the fence of another sender, which has taken over. */
 export type OnceReplies = { replies: OnceReply[] } | { newerFence: number };

@@ -43,9 +43,9 @@ export interface DueLook {
 export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
 export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'moved' | 'lost';
 
-// prettier-ignore
 export type ResumeReply =
-  { outcome: 'resumed' | 'missing' } | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
+  | { outcome: 'resumed' | 'missing' }
+  | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
 
 export interface ScheduleVerbs {
   /** @param worker who declares it in code; undefined for a call */
