@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Agent } from '../fleet/fleet.mjs';
+import { placesOf } from '../report/places.mjs';
 import { quantile } from '../report/stats.mjs';
 import { plot } from '../growth/plot.mjs';
 import { Masters } from './masters.mjs';
@@ -35,17 +36,9 @@ const MOST_FED = 20;
 
 const agentPath = fileURLToPath(new URL('./agent.mjs', import.meta.url));
 
-/** Returns where a run writes: a whole run renews the docs, any other run writes into bench/results. */
-export function queuesOptions({ quick, only, json, plots }, path) {
-  const isWhole = !quick && !only;
-  const docs = (name) =>
-    fileURLToPath(new URL(`${isWhole ? '../../docs' : '../results'}/${name}`, import.meta.url));
-  return {
-    only,
-    json: json ? path(json) : docs(`${isWhole ? 'internals/figures/' : ''}queues.json`),
-    plots: plots ? path(plots) : docs('images'),
-    page: isWhole && !json ? docs('scaling.md') : undefined,
-  };
+/** Returns the options of a run. */
+export function queuesOptions(options, path) {
+  return { only: options.only, ...placesOf(options, path, { figures: 'queues.json', page: 'scaling.md' }) };
 }
 
 /** @param options.only cells such as `q300.m3`, all of them by default. The JSON keeps its other cells. */

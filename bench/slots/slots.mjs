@@ -3,9 +3,9 @@
 // docs/performance.md.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { plot } from '../growth/plot.mjs';
+import { placesOf } from '../report/places.mjs';
 import { median } from '../report/stats.mjs';
 import { fillSlots, slotsTable } from './tables.mjs';
 
@@ -19,17 +19,9 @@ const SECONDS = { quick: 0.4, whole: 1.5 };
 /** The jobs of a run with handlers that do nothing: at least these for each second. */
 const IDLE_RATE = 20_000;
 
-/** Returns where a run writes: a whole run renews the docs, any other run writes into bench/results. */
-export function slotsOptions({ quick, only, json, plots }, path) {
-  const isWhole = !quick && !only;
-  const docs = (name) =>
-    fileURLToPath(new URL(`${isWhole ? '../../docs' : '../results'}/${name}`, import.meta.url));
-  return {
-    only,
-    json: json ? path(json) : docs(`${isWhole ? 'internals/figures/' : ''}slots.json`),
-    plots: plots ? path(plots) : docs('images'),
-    page: isWhole && !json ? docs('performance.md') : undefined,
-  };
+/** Returns the options of a run. */
+export function slotsOptions(options, path) {
+  return { only: options.only, ...placesOf(options, path, { figures: 'slots.json', page: 'performance.md' }) };
 }
 
 /** @param options.only cells such as `c10.1ms`, all of them by default */
