@@ -54,6 +54,7 @@ export function clientOf(options: AddressOptions, env: NodeJS.ProcessEnv): Clien
   if (options.sentinel !== undefined) {
     const client = new Redis({
       ...settings,
+      sentinelRetryStrategy: retryStrategy,
       ...sentinelSettings(options.sentinel, urls, env['REDIS_SENTINEL_PASSWORD']),
     });
     return { client, place: `${options.sentinel} of the Sentinels ${place}`, isTls, life };
@@ -104,7 +105,6 @@ function sentinelSettings(name: string, urls: readonly URL[], sentinelPassword?:
   const isTls = protocol === 'rediss:';
   return {
     name,
-    sentinelRetryStrategy: () => null,
     sentinels: urls.map((url) => ({ host: hostOf(url), port: Number(url.port || SENTINEL_PORT) })),
     ...credentials(username, password),
     ...(database > 0 && { db: database }),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
+import { clientOf } from '#cli/redis/address.js';
 import { eventually } from '../../support/faults/wait.js';
 import { testRedisUrl } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
@@ -105,5 +106,25 @@ describe('dashboard', () => {
 
   it('refuses a port that no machine has', async () => {
     expect(await cli(['dashboard', '--port', '99999'])).toMatchObject({ code: EXIT.usage });
+  });
+
+  it('asks Sentinels again that were away', async () => {
+    const sentinel = createServer((socket) => socket.destroy());
+    sentinel.listen(0, '127.0.0.1');
+    await once(sentinel, 'listening');
+    const { port } = sentinel.address() as AddressInfo;
+    sentinel.close();
+    await once(sentinel, 'close');
+    const { client, life } = clientOf({ sentinel: 'main', redis: `redis://127.0.0.1:${port}` }, {});
+    life.reconnects = true;
+    const isAway = once(client, 'error');
+    void client.connect().catch(() => undefined);
+    await isAway.catch(() => undefined);
+    client.on('error', () => undefined);
+
+    sentinel.listen(port, '127.0.0.1');
+    await once(sentinel, 'connection');
+    client.disconnect();
+    sentinel.close();
   });
 });
