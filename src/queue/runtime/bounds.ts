@@ -7,8 +7,8 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The most jobs that one call of a method hands out. */
 export const LARGEST_PAGE = 1_000;
 
-/** The most keys of one call. Some managed servers refuse more than 3,999 arguments. */
-export const MOST_KEYS = 3_900;
+/** The most keys and arguments of one call. Some servers that speak Redis accept less than 4,000. */
+export const MOST_ARGUMENTS = 3_900;
 
 /** The minimum of all time limits, in ms, so that a slow store does not lose its connections. */
 export const SHORTEST_TRIP_MS = 1_000;

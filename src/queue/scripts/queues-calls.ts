@@ -1,4 +1,5 @@
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
+import { MOST_ARGUMENTS } from '../runtime/bounds.js';
 import { groupBy } from '../runtime/group-by.js';
 import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
@@ -11,9 +12,6 @@ import { configuredLimits, handlerLimitsText, limitsText } from './encode-limits
 import { LAYOUT } from './layout.js';
 import type { QueueKeys } from './queue-keys.js';
 import { call } from './script-call.js';
-
-/** The most keys and arguments of a call. Some servers that speak Redis accept less than 4,000. */
-const MOST_ARGUMENTS = 3_900;
 
 /** Runs calls, and knows which queues a call may reach together. */
 interface QueuesStore {

@@ -1,5 +1,5 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
-import { MOST_KEYS } from '../../queue/runtime/bounds.js';
+import { MOST_ARGUMENTS } from '../../queue/runtime/bounds.js';
 import { keptArray } from '../../queue/runtime/kept-array.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
@@ -39,7 +39,7 @@ class TurnedLook {
     private readonly places: readonly Place[],
   ) {
     const { runners } = waiting;
-    const count = Math.ceil((runners.length * places.length) / MOST_KEYS);
+    const count = Math.ceil((runners.length * places.length) / MOST_ARGUMENTS);
     const length = Math.ceil(runners.length / count);
     this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
   }
@@ -76,7 +76,7 @@ export class IdleLooks implements BackgroundRole {
   private readonly looks: readonly TurnedLook[];
 
   constructor(private readonly waiting: WaitingRunners) {
-    const isSplit = waiting.runners.length * CLAIMABLE.length > MOST_KEYS;
+    const isSplit = waiting.runners.length * CLAIMABLE.length > MOST_ARGUMENTS;
     this.looks = (isSplit ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
   }
 
