@@ -224,7 +224,7 @@ export const GROUPS = [
         'versions',
         'What a version promises, which versions are tested, and how parts are deprecated.',
       ),
-      page('The project', 'project', 'Who maintains the library, how fast they answer, and the roadmap.'),
+      page('The project', 'project', 'The maintainers of the library, their response times, and the roadmap.'),
     ],
   },
 ];

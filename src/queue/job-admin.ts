@@ -73,8 +73,8 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Returns how a job ended, also once its record has gone. Null for a job that has not ended, that somebody deleted, or
-   * whose queue keeps no `outcomes`.
+   * Returns how a job ended, also once its record has gone. Null for a job without an end so far, or that somebody
+   * deleted, and without the option `outcomes`. A job that runs again has its former end until it ends again.
    *
    * @example (await queue.get(id)) ?? (await queue.outcome(id)); // did it run?
    */

@@ -74,8 +74,9 @@ async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string
     await confirm(() => text`delete for good 1 dead letter of ${queue.name}`);
   }
   if (!(await queue.deadLetters[verb](id))) {
-    const known = (await queue.get(id))?.redriven?.as;
-    throw known === undefined ? noDeadLetter(id) : redrivenAs(id, known);
+    const job = await queue.get(id);
+    const isRedriven = job?.status === 'failed' && job.redriven?.as !== undefined;
+    throw isRedriven ? redrivenAs(id, job.redriven!.as!) : noDeadLetter(id);
   }
   return 1;
 }

@@ -13,7 +13,7 @@ import { type Part, text, type Text } from '../text.js';
 /** The size from which a table leaves a payload out, because it does not show payloads. */
 const TABLE_BYTES = 1_024;
 
-/** Adds the command that lists jobs: of one state, or those that a search finds. */
+/** Adds the command that lists the jobs of one state, or searches for jobs. */
 export function addList(program: Command, run: Run): void {
   program
     .command('list')

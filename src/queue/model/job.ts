@@ -171,7 +171,7 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   batch?: { queue: string; id: string; role: 'member' | 'follow-up' };
   /** The jobs that it waits for. Absent once it waits for none. */
   after?: JobReference[];
-  /** The dead letter as which new job it was enqueued, and the new job as which it was redriven. Absent: none. */
+  /** `from`: the dead letter that it redrives. `as`: the new job that redrives it. Absent: none. */
   redriven?: { from?: string; as?: string };
   /** The jobs that were enqueued to start after it. Absent: none. */
   followedBy?: JobReference[];

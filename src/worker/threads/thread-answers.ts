@@ -15,7 +15,7 @@ export type Question = { ask: number } & (
   | { type: 'batch.addMany'; job: SentJob; members: SentMember[]; options: object }
 );
 
-/** @throws the error of the call */
+/** Does what a thread asks for, and returns the answer. @throws the error of the call */
 export async function answerOf(job: Job, question: Question): Promise<unknown> {
   switch (question.type) {
     case 'log':
