@@ -4,6 +4,7 @@ import { MemoryServer } from '#memory/memory-server.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { stats } from '#memory/verbs/operate/stats.js';
 import { History } from './history/history.js';
+import { ScheduleRules } from './history/schedule-rules.js';
 import type { SentCall } from './server/network.js';
 import { WatchedServer } from './server/watched-server.js';
 import { OPTIONS } from './release.js';
@@ -141,4 +142,19 @@ describe('the statistics of a queue', () => {
     read(2);
     expect([...watched.violations].join()).toMatch(/^I4: one call of queueStats looked at jobs \d+ times$/);
   });
+});
+
+it.each([
+  { aheadMs: 1, jumps: 0, isEarly: true },
+  { aheadMs: 99, jumps: 1, isEarly: false },
+  { aheadMs: 100, jumps: 1, isEarly: true },
+])('the time in the id of a tick may be ahead only where a time comes again: %j', ({ aheadMs, jumps, isEarly }) => {
+  now = 1_700_000_000_000;
+  const faults: string[] = [];
+  const rules = new ScheduleRules((fault) => faults.push(fault));
+  if (jumps > 0) rules.clockJumped(now);
+
+  rules.enqueued(queue, `@schedule:report:${now + aheadMs}`);
+
+  expect(faults.some((fault) => fault.includes('before it was due'))).toBe(isEarly);
 });

@@ -10,6 +10,9 @@ const SILENT_MS = 8_000;
 /** The longest silence while workers die and freeze, in ms. A frozen worker thaws within 12 s. */
 const SILENT_AMONG_FAULTS_MS = SILENT_MS + 12_000;
 
+/** How far the time in an id may be ahead of its tick, in ms. Where a time comes again, lua/schedule/tick.lua counts on. */
+const REPEATED_AHEAD_MS = 99;
+
 const SCHEDULED = /^@schedule:(.+):(\d{13})$/;
 
 interface MadeTicks {
@@ -75,7 +78,7 @@ export class ScheduleRules {
     if (stored?.paused_at_ms !== undefined) {
       this.fault(`tick: ${id} was made while the schedule was paused`);
     }
-    if (dueMs > now) {
+    if (dueMs > now + (this.jumpedAtMs > 0 ? REPEATED_AHEAD_MS : 0)) {
       this.fault(`tick: ${id} was made ${dueMs - now} ms before it was due`);
     }
     this.isOnTime(schedule, dueMs, now);
