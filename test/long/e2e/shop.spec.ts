@@ -276,7 +276,7 @@ describe('the shop', () => {
     await post('/workers/start', { size: '1', work_latency_ms: '0' });
     // The process exists but does not listen yet, so Node keeps the message until it does.
     await post('/workers/configure', { fail_rate: '1' });
-    await shop.prints(/Worker \S+ serves jobs/);
+    await shop.prints(/All 1 worker processes run/);
     const payload = { product: 'mug', width: 50 };
     const job = await jobs.enqueue(payload, { name: 'thumbnail', maxAttempts: 1 });
     await expect(job.result({ timeoutMs: 15_000 })).rejects.toThrow('the failure rate of the control page');
