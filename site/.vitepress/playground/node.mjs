@@ -47,6 +47,8 @@ export {
 /** The globals of Node. Import this file before the library. */
 globalThis.process ??= {
   pid: 1,
+  argv: [],
+  title: 'playground',
   env: {},
   on() {},
   off() {},

@@ -50,8 +50,9 @@ it('a palette finds queues, pages and actions by keys', async () => {
   await says(page, 'dialog h2', 'Pause the queue thumbnail?');
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+k');
+  await page.locator('.palette').waitFor();
   await page.keyboard.press('Escape');
-  expect(await page.locator('.palette').count()).toBe(0);
+  await page.locator('.palette').waitFor({ state: 'detached' });
 });
 
 it('it finds a job by its id, also where Enter comes at once', async () => {
