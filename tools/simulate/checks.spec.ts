@@ -158,3 +158,20 @@ it.each([
 
   expect(faults.some((fault) => fault.includes('before it was due'))).toBe(isEarly);
 });
+
+it.each([
+  { jumpsToMs: undefined, isTwice: true },
+  { jumpsToMs: 1_700_000_000_000, isTwice: true },
+  { jumpsToMs: 1_699_999_999_999, isTwice: false },
+])('a tick may be made again only where its time comes again: %j', ({ jumpsToMs, isTwice }) => {
+  now = 1_700_000_000_000;
+  const faults: string[] = [];
+  const rules = new ScheduleRules((fault) => faults.push(fault));
+  const id = `@schedule:report:${now}`;
+  rules.enqueued(queue, id);
+  if (jumpsToMs !== undefined) rules.clockJumped(jumpsToMs);
+
+  rules.enqueued(queue, id);
+
+  expect(faults.includes(`tick: ${id} was made twice`)).toBe(isTwice);
+});

@@ -39,10 +39,14 @@ export class ScheduleRules {
     Object.assign(this.of(schedule), { latestMs: undefined, silentSinceMs: undefined });
   }
 
-  /** Called when the server's clock has jumped. Each schedule must tick soon after. */
+  /**
+   * Called when the server's clock has jumped. Each schedule must tick soon after. Forgets the ticks of times that come
+   * again: once such a job is gone, its id is free.
+   */
   clockJumped(nowMs: number): void {
     this.jumpedAtMs = nowMs;
     for (const ticks of this.made.values()) {
+      ticks.ids.forEach((id) => dueOf(id) > nowMs && ticks.ids.delete(id));
       if (ticks.latestMs !== undefined || ticks.silentSinceMs !== undefined) {
         Object.assign(ticks, { latestMs: undefined, silentSinceMs: nowMs });
       }
@@ -59,12 +63,12 @@ export class ScheduleRules {
 
   /** Called when the server has added a job. */
   enqueued(queue: MemoryQueue, id: string): void {
-    const [, schedule, due] = SCHEDULED.exec(id) ?? [];
+    const [, schedule] = SCHEDULED.exec(id) ?? [];
     if (schedule === undefined) {
       return;
     }
     const ticks = this.of(schedule);
-    const [dueMs, { now }] = [Number(due), queue];
+    const [dueMs, { now }] = [dueOf(id), queue];
     const stored = queue.schedules.get(schedule);
     // One tick makes one job, whatever number of processes make ticks.
     if (ticks.ids.has(id)) {
@@ -137,4 +141,9 @@ export class ScheduleRules {
     this.made.set(schedule, known);
     return known;
   }
+}
+
+/** Returns the time in the id of a tick's job. */
+function dueOf(id: string): number {
+  return Number(SCHEDULED.exec(id)?.[2]);
 }
