@@ -1,21 +1,26 @@
 // A connection whose scripts read the test's clock instead of the server's: the only way to another day.
-import type { Redis } from 'ioredis';
+import { createHash, randomUUID } from 'node:crypto';
+import { Command, type Redis } from 'ioredis';
 import { connect } from './redis.js';
-
-/** The call of a script, and that of the frame of the audit trail. */
-const TIME = /\b(redis|server)\.call\('TIME'\)/g;
 
 /** The scripts' time, in epoch ms. A fraction holds the microseconds. */
 interface ServerClock {
   nowMs: number;
 }
 
-/** Makes the expiry of a key relative to the test's clock. Redis deletes the key by its own. */
-const RELATIVE_EXPIRY = `local redis = (function(server, now)
+/** The lifetime of the key that has the time, in seconds. No test file takes that long. */
+const KEPT_SECONDS = 3_600;
+
+/** Gives a script the time at a key. Makes each expiry relative to it, because Redis deletes a key by its own clock. */
+const OWN_TIME = `local redis = (function(server)
+  local seconds, micros = string.match(server.call('GET', 'KEY'), '(%S+) (%S+)')
+  local now = seconds * 1000 + math.floor(micros / 1000)
   local function of(call)
     return function(command, key, ...)
       local args = { ... }
-      if command == 'PEXPIREAT' then
+      if command == 'TIME' then
+        return { seconds, micros }
+      elseif command == 'PEXPIREAT' then
         command, args[1] = 'PEXPIRE', string.format('%.0f', tonumber(args[1]) - now)
       elseif command == 'SET' and args[2] == 'PXAT' then
         args[2], args[3] = 'PX', string.format('%.0f', tonumber(args[3]) - now)
@@ -24,27 +29,59 @@ const RELATIVE_EXPIRY = `local redis = (function(server, now)
     end
   end
   return setmetatable({ call = of(server.call), pcall = of(server.pcall) }, { __index = server })
-end)(redis, NOW)
+end)(redis)
 `;
 
-/** Returns a client that sends each script as text, otherwise unchanged. */
+/**
+ * Returns a client whose scripts are otherwise unchanged. The time travels in a key of this client, so the text of a
+ * script is always the same, and the server compiles it once.
+ */
 export function connectClocked(clock: ServerClock): Redis {
   const client = connect();
   const send = client.sendCommand.bind(client);
+  const key = `test-clock:${randomUUID()}`;
+  /** The digests of the changed scripts, by those of the library. */
+  const digests = new Map<string, string>();
+  let sentMs: number | undefined;
+  const sendTime = () => {
+    const { nowMs } = clock;
+    if (nowMs !== sentMs) {
+      sentMs = nowMs;
+      const time = `${Math.floor(nowMs / 1_000)} ${Math.floor((nowMs % 1_000) * 1_000)}`;
+      const set = new Command('set', [key, time, 'EX', KEPT_SECONDS]);
+      void (send(set) as Promise<unknown>).catch(() => (sentMs = undefined));
+    }
+  };
   client.sendCommand = (command) => {
+    const [script, ...others] = command.args.map(String);
     if (command.name === 'evalsha') {
-      command.reject(new Error('NOSCRIPT the text is needed, to set its clock'));
-      return command.promise;
+      const digest = digests.get(script!);
+      if (digest === undefined) {
+        command.reject(new Error('NOSCRIPT the text is needed, to set its clock'));
+        return command.promise;
+      }
+      sendTime();
+      return sendAs(command, digest);
     }
     if (command.name === 'eval') {
-      const { nowMs } = clock;
-      const time = `{ '${Math.floor(nowMs / 1_000)}', '${Math.floor((nowMs % 1_000) * 1_000)}' }`;
-      const text = String(command.args[0]).replaceAll(TIME, time);
-      const flagsEnd = text.indexOf('\n') + 1;
-      const expiry = RELATIVE_EXPIRY.replace('NOW', String(Math.floor(nowMs)));
-      command.args[0] = text.slice(0, flagsEnd) + expiry + text.slice(flagsEnd);
+      const flagsEnd = script!.indexOf('\n') + 1;
+      const text = script!.slice(0, flagsEnd) + OWN_TIME.replace('KEY', key) + script!.slice(flagsEnd);
+      digests.set(digestOf(script!), digestOf(text));
+      sendTime();
+      return sendAs(command, text);
     }
     return send(command);
+
+    /** Sends the command with another script. The bytes that were kept of the arguments name the old one. */
+    function sendAs(sent: Command, other: string) {
+      sent.args = [other, ...others];
+      sent.toWritable = Command.prototype.toWritable.bind(sent);
+      return send(sent);
+    }
   };
   return client;
+}
+
+function digestOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
 }
