@@ -55,7 +55,7 @@ export type {
 } from './queue/enqueue/enqueue-middleware.js';
 export type { Recurrence, RecurrenceBounds } from './queue/model/schedule.js';
 export type { ScheduleOptions, TypedScheduleOptions } from './queue/schedules/schedule.js';
-export type { ScheduleRecord } from './queue/model/schedule.js';
+export type { ScheduledJobOptions, ScheduleRecord, ScheduleRun } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';

@@ -6,10 +6,11 @@
 -- ARGV[3] the most to return
 -- ARGV[4] how long a declaration lasts, in ms
 -- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared (1
---   if a process declares it). Repeated: reads again.
+--   if a process declares it). The states of its runs are as of now. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/schedule/rest
+--@include lib/schedule/runs
 local one, offset, limit, declaration_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids = one ~= '' and { one } or redis.call('ZRANGE', schedule_due, offset, offset + limit - 1)
 local schedules = {}
@@ -18,6 +19,11 @@ for _, id in ipairs(ids) do
   if #hash > 0 then
     local function add(field, value)
       hash[#hash + 1], hash[#hash + 2] = field, value
+    end
+    for i = 1, #hash, 2 do
+      if hash[i] == 'runs' then
+        hash[i + 1] = runs_now(id, hash[i + 1])
+      end
     end
     add('id', id)
     add('declared', is_declared(id, declaration_ms) and '1' or '0')

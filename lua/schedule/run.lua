@@ -20,6 +20,7 @@
 --@include lib/enqueue/add_scheduled
 --@include lib/enqueue/queue_settings
 --@include lib/enqueue/check_keys
+--@include lib/schedule/runs
 local id, job_id = ARGV[1], ARGV[2]
 local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))
 if not name then
@@ -30,5 +31,9 @@ if failure then
   return failure
 end
 local verdict, made_id, made_name = add_scheduled(job_id, name, payload, options, id)
+local prefix = '@schedule:' .. id .. ':'
+if verdict == 'added' and string.sub(job_id, 1, #prefix) == prefix then
+  note_run(id, schedule .. id, now_text .. '/' .. string.sub(job_id, #prefix + 1), 'pending')
+end
 place_groups()
 return { verdict, made_id, made_name or name }

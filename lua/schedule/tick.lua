@@ -26,6 +26,7 @@
 --@include lib/enqueue/queue_settings
 --@include lib/enqueue/check_keys
 --@include lib/schedule/rest
+--@include lib/schedule/runs
 -- Returns the due time for the id of its job. In a time that comes again after the clock was ahead, the next ms that no
 -- job has.
 local function time_in_id(id, due)
@@ -37,6 +38,7 @@ local function time_in_id(id, due)
   return due
 end
 
+-- Returns what came of a tick, and its run.
 local function make(id, due, key)
   local name, payload, options, on_missed, missed_after, last, ticks, limit, repeats_until = unpack(redis.call('HMGET', key,
     'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms', 'ticks', 'tick_limit', 'repeats_until_ms'))
@@ -49,17 +51,17 @@ local function make(id, due, key)
     return 'lost'
   end
   if on_missed == 'skip' and now - due > tonumber(missed_after) then
-    return 'skipped'
+    return 'skipped', string.format('%d', due)
   end
   repeats_until = math.max(last > now and last or 0, tonumber(repeats_until or nil) or 0)
   local is_repeated = due <= repeats_until
-  local job_id = '@schedule:' .. id .. ':' .. string.format('%d', is_repeated and time_in_id(id, due) or due)
-  local verdict, made_id = add_scheduled(job_id, name, payload, options, id)
+  local run = string.format('%d', is_repeated and time_in_id(id, due) or due)
+  local verdict, made_id = add_scheduled('@schedule:' .. id .. ':' .. run, name, payload, options, id)
   redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', made_id)
   if is_repeated then
     redis.call('HSET', key, 'repeats_until_ms', repeats_until)
   end
-  return verdict == 'kept' and 'kept' or 'enqueued'
+  return verdict == 'kept' and 'kept' or 'enqueued', run
 end
 
 local asked = {}
@@ -71,7 +73,7 @@ local failure = check_keys(asked)
 if failure then
   return failure
 end
-local replies = {}
+local replies, run_states = {}, { enqueued = 'pending', kept = 'kept', skipped = 'missed' }
 for i = 1, #ARGV, 4 do
   local id, due, next_due, key = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), schedule .. ARGV[i]
   local score = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
@@ -83,8 +85,10 @@ for i = 1, #ARGV, 4 do
     reply = 'moved'
   elseif is_current and due <= now and next_due > due then
     redis.call('ZADD', schedule_due, next_due, id)
-    reply = make(id, due, key)
-    if reply ~= 'lost' then
+    local run
+    reply, run = make(id, due, key)
+    if run then
+      note_run(id, key, run, run_states[reply])
       redis.call('HINCRBY', key, reply == 'enqueued' and 'ticks' or 'skipped', 1)
     end
     set_due(id, key, next_due)

@@ -44,7 +44,8 @@ import * as operate from './verbs/operate/operate.js';
 import type { LimitVerbs } from '../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
 import { notePayload, workerVerbs } from './verbs/workers.js';
-import * as schedules from './verbs/schedules.js';
+import * as schedules from './verbs/schedules/schedules.js';
+import { run as runSchedule, tick } from './verbs/schedules/ticks.js';
 import { noteDeath } from './verbs/attempt/crash.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { recordStep } from './verbs/attempt/step.js';
@@ -287,8 +288,8 @@ function scheduleVerbs(queue: MemoryQueue): ScheduleVerbs {
     declare: (worker, declares, each) =>
       callOf('scheduleDeclare', () => schedules.declare(queue, worker, declares, each)),
     due: (limit, othersFrom) => callOf('scheduleDue', () => schedules.due(queue, limit, othersFrom)),
-    tick: (ticks) => callOf('scheduleTick', () => schedules.tick(queue, ticks)),
-    run: (id, jobId) => callOf('scheduleRun', () => schedules.run(queue, id, jobId)),
+    tick: (ticks) => callOf('scheduleTick', () => tick(queue, ticks)),
+    run: (id, jobId) => callOf('scheduleRun', () => runSchedule(queue, id, jobId)),
     pause: (id) => callOf('schedulePause', () => schedules.pause(queue, id)),
     resume: (id, next) => callOf('scheduleResume', () => schedules.resume(queue, id, next)),
     remove: (id) => callOf('scheduleRemove', () => schedules.remove(queue, id)),

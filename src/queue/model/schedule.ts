@@ -1,3 +1,6 @@
+import type { StoredBackoff } from './backoff.js';
+import type { JobStatus } from './job.js';
+
 /**
  * The times of a recurring job.
  *
@@ -57,6 +60,10 @@ export interface ScheduleRecord<Payload = unknown> {
   onMissed: 'skip' | 'once';
   /** The delay from which a tick counts as missed, in ms. */
   missedAfterMs: number;
+  /** True if a tick enqueues a job while the last one is unfinished. */
+  overlap: boolean;
+  /** The options of its jobs that it sets. */
+  options: ScheduledJobOptions;
   /**
    * `undeclared`: its code no longer runs in any process; it has stopped and is removed after a day. `ended`: it has no
    * tick left, by its `endAt` or `limit`. If a call created it, it is removed after a day.
@@ -78,8 +85,47 @@ export interface ScheduleRecord<Payload = unknown> {
   ticks: number;
   /** The number of skipped ticks. */
   skipped: number;
+  /** Its last twenty runs, the newest first. */
+  runs: ScheduleRun[];
   /** The time of its creation. */
   createdAt: Date;
   /** The time of its last change. */
   updatedAt: Date;
+}
+
+/** The options of its jobs that a schedule sets. */
+export interface ScheduledJobOptions {
+  /** 0 to 1,000; higher is more urgent. */
+  priority?: number;
+  /** The group of the jobs. */
+  group?: string;
+  /** The number of times a job is tried in all. */
+  maxAttempts?: number;
+  /** The number of attempts that may end in a crash of the worker. */
+  maxCrashes?: number;
+  /** The delay before a retry. */
+  backoff?: StoredBackoff;
+  /** The time one attempt may run, in ms. */
+  timeoutMs?: number;
+  /** True if the result is stored. */
+  keepResult?: boolean;
+  /** The time an ended job can be read, in ms. */
+  resultTtlMs?: number;
+  /** Fails a job that has not started within this many ms of its tick. */
+  expiresInMs?: number;
+}
+
+/** One run of a schedule. */
+export interface ScheduleRun {
+  /** The id of its job; null for a tick that enqueued none. */
+  jobId: string | null;
+  /** The due time of its tick; the time of the call for a run by `runNow`. */
+  at: Date;
+  /**
+   * The state of its job. `missed`: the tick came too late. `kept`: the last job was unfinished, and the schedule has no
+   * `overlap`. `gone`: the record of the job went before anybody saw its end.
+   */
+  status: JobStatus | 'missed' | 'kept' | 'gone';
+  /** True for a run by `runNow`. */
+  isByHand: boolean;
 }

@@ -1,6 +1,6 @@
 import { JobQueueError } from '../../queue/errors/errors.js';
 import type { MemoryQueue } from '../../memory/state/memory-queue.js';
-import { keepDeclared } from '../../memory/verbs/schedules.js';
+import { keepDeclared } from '../../memory/verbs/schedules/schedules.js';
 import type { VirtualClock } from '../time/virtual-clock.js';
 import { turn } from '../time/real-time.js';
 import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';

@@ -29,4 +29,49 @@ describe('schedule/list.lua', () => {
     expect(await q.run(schedules.scripts.get('code'))).toMatchObject([{ id: 'code', status: 'undeclared' }]);
     expect(await q.run(schedules.scripts.get('none'))).toEqual([]);
   });
+
+  it('has the last runs, the newest first, with the states of their jobs as of now', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('s'));
+    const first = await schedules.makeDue('s', 2_000);
+    await schedules.tick();
+    const next = await schedules.makeDue('s');
+    await schedules.tick();
+    await q.claim(1);
+    const read = async () => (await expectUnchanged(q, () => q.run(schedules.scripts.get('s'))))[0]!.runs;
+    expect(await read()).toEqual([
+      { jobId: `@schedule:s:${next}`, at: new Date(next), status: 'pending', isByHand: false },
+      { jobId: `@schedule:s:${first}`, at: new Date(first), status: 'processing', isByHand: false },
+    ]);
+    await q.redis.hset(q.keys.schedule('s'), 'runs', '9=pending 8=failed 7=odd broken 6=');
+    expect((await read()).map(({ at, status }) => [Number(at), status])).toEqual([
+      [9, 'gone'],
+      [8, 'failed'],
+      [7, 'gone'],
+    ]);
+  });
+
+  it('has the options of its jobs, as another upsert takes them', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    const options = {
+      priority: 3,
+      group: 'tenant-1',
+      maxAttempts: 7,
+      maxCrashes: 2,
+      backoff: { type: 'fixed', delayMs: 5 },
+      timeoutMs: 500,
+      keepResult: false,
+      resultTtlMs: 1_000,
+      expiresInMs: 60_000,
+    } as const;
+    const schedule = schedules.define('s', undefined, { ...options, overlap: false });
+    await schedules.put(schedule);
+    await schedules.put(schedules.define('plain'));
+    const [[s], [plain]] = [await q.run(schedules.scripts.get('s')), await q.run(schedules.scripts.get('plain'))];
+    expect([s!.options, s!.overlap]).toEqual([options, false]);
+    expect([plain!.options, plain!.overlap]).toEqual([{}, true]);
+    expect(schedules.define('s', undefined, { ...s!.options, overlap: s!.overlap }).version).toBe(schedule.version);
+  });
 });

@@ -19,6 +19,18 @@ describe('schedule/run.lua', () => {
     expect(await q.run(schedules.scripts.run('t', 't:now'))).toMatchObject({ outcome: 'missing' });
   });
 
+  it('notes the run with its time', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('s'));
+    const call = schedules.scripts.run('s', '@schedule:s:3f-1');
+    await q.run(call);
+    await q.run(call);
+    expect(await schedules.field('s', 'runs')).toMatch(/^\d{13}\/3f-1=pending$/);
+    const [record] = await q.run(schedules.scripts.get('s'));
+    expect(record!.runs).toMatchObject([{ jobId: '@schedule:s:3f-1', status: 'pending', isByHand: true }]);
+  });
+
   it('without overlap answers the job that is unfinished', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

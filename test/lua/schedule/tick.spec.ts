@@ -130,6 +130,42 @@ describe('schedule/tick.lua', () => {
     expect(await schedules.field('s', 'skipped')).toBe('2');
   });
 
+  it('notes its runs, with the ends of their jobs as far as they are known by then', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY, { missedAfterMs: 60_000, overlap: false }));
+    const runs = async () => (await schedules.field('s', 'runs'))?.split(' ');
+    const missed = await schedules.makeDue('s', 70_000);
+    await schedules.tick();
+    expect(await runs()).toEqual([`${missed}=missed`]);
+    const first = await schedules.makeDue('s', 50_000);
+    await schedules.tick();
+    expect(await runs()).toEqual([`${first}=pending`, `${missed}=missed`]);
+    const kept = await schedules.makeDue('s', 40_000);
+    const [job] = await q.claim(1);
+    await schedules.tick();
+    expect(await runs()).toEqual([`${kept}=kept`, `${first}=processing`, `${missed}=missed`]);
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    const second = await schedules.makeDue('s', 30_000);
+    await schedules.tick();
+    await q.run(q.scripts.remove(`@schedule:s:${first}`));
+    await q.run(q.scripts.remove(`@schedule:s:${second}`));
+    const third = await schedules.makeDue('s', 20_000);
+    await schedules.put(schedules.define('s', HOURLY));
+    await schedules.tick();
+    const noted = [`${third}=pending`, `${second}=gone`, `${kept}=kept`, `${first}=completed`, `${missed}=missed`];
+    expect(await runs()).toEqual(noted);
+  });
+
+  it('keeps its last twenty runs', async () => {
+    const { schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY));
+    for (let i = 25; i > 0; i--) {
+      await schedules.makeDue('s', i * 1_000);
+      await schedules.tick();
+    }
+    expect((await schedules.field('s', 'runs'))!.split(' ')).toHaveLength(20);
+  });
+
   it('continues after a schedule whose hash is broken', async () => {
     const { q, schedules } = setUp();
     const [broken, sound] = [schedules.define('broken'), schedules.define('sound')];

@@ -44,7 +44,9 @@ const tick = fc
   .map((ms) => step(`schedules.tick after ${ms} ms`, ({ queue }) => queue.schedules.tick(), ms));
 
 const run = ids.map((id) =>
-  step(`schedules.runNow(${id})`, (side) => ask(side, (calls) => calls.schedules.run(id, `run${side.ids.length}`))),
+  step(`schedules.runNow(${id})`, (side) =>
+    ask(side, (calls) => calls.schedules.run(id, `@schedule:${id}:run${side.ids.length}`)),
+  ),
 );
 
 const verbs = fc

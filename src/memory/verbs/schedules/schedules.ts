@@ -1,21 +1,16 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
-import type { Recurrence, ScheduleRecord } from '../../queue/model/schedule.js';
-import type { AskedOptions } from '../../queue/store/asked-options.js';
-import type { StoredSchedule } from '../../queue/store/verbs/schedule-verbs.js';
-import { DECLARED_MS } from '../../queue/runtime/lifetimes.js';
+import type { Recurrence, ScheduleRecord } from '../../../queue/model/schedule.js';
+import type { StoredSchedule } from '../../../queue/store/verbs/schedule-verbs.js';
+import { DECLARED_MS } from '../../../queue/runtime/lifetimes.js';
 import type {
   DueLook,
   DueSchedule,
   ResumeReply,
-  TickOutcome,
   UpsertOutcome,
-} from '../../queue/store/verbs/schedule-verbs.js';
-import { holderOf, own, write } from './enqueue.js';
-import { scheduleRecord } from './schedule-record.js';
-import { jobIdOf, someOf } from './schedule-looks.js';
-import { configureGroup } from './configure-group.js';
-import { writeOptions } from './write-options.js';
-import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+} from '../../../queue/store/verbs/schedule-verbs.js';
+import { scheduleRecord } from './record.js';
+import { someOf } from './looks.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 function isDeclared(queue: MemoryQueue, id: string): boolean {
   return (queue.scheduleOwners.get(id) ?? -Infinity) > queue.now - DECLARED_MS;
@@ -47,7 +42,7 @@ function endRest(queue: MemoryQueue, id: string, schedule: Hash): void {
 }
 
 /** Sets the next due time, as set_due of lua/lib/schedule/rest.lua. */
-function setDue(queue: MemoryQueue, id: string, schedule: Hash, dueMs: number): void {
+export function setDue(queue: MemoryQueue, id: string, schedule: Hash, dueMs: number): void {
   const isUsedUp = Number(schedule.ticks ?? 0) >= Number(schedule.tick_limit || Infinity);
   if (!isUsedUp && dueMs !== Infinity) {
     delete schedule.ended_at_ms;
@@ -173,73 +168,6 @@ export function due(queue: MemoryQueue, limit: number, othersFrom?: number): Due
   return { nowMs: now, nextDueInMs, more: ids.length === limit, due: found };
 }
 
-export function tick(queue: MemoryQueue, ticks: readonly (DueSchedule & { nextDueMs: number })[]): TickOutcome[] {
-  return ticks.map(({ id, dueAtMs, version, nextDueMs }) => {
-    const schedule = queue.schedules.get(id);
-    const isCurrent = queue.scheduleDue.score(id) === dueAtMs && schedule?.version === version;
-    if (isCurrent && dueAtMs > queue.now && nextDueMs > queue.now && nextDueMs < dueAtMs) {
-      setDue(queue, id, schedule, nextDueMs);
-      return 'moved';
-    }
-    if (!isCurrent || dueAtMs > queue.now || nextDueMs <= dueAtMs) {
-      return 'lost';
-    }
-    queue.scheduleDue.set(id, nextDueMs);
-    const outcome = make(queue, id, dueAtMs, schedule);
-    if (outcome !== 'lost') {
-      const counter = outcome === 'enqueued' ? 'ticks' : 'skipped';
-      schedule[counter] = String(Number(schedule[counter] ?? 0) + 1);
-    }
-    setDue(queue, id, schedule, nextDueMs);
-    return outcome;
-  });
-}
-
-function make(queue: MemoryQueue, id: string, dueAtMs: number, schedule: Hash): TickOutcome {
-  if (Number(schedule.ticks ?? 0) >= Number(schedule.tick_limit || Infinity)) {
-    return 'lost';
-  }
-  const last = Number(schedule.last_tick_at_ms ?? -Infinity);
-  if (dueAtMs <= last && last <= queue.now) {
-    return 'lost';
-  }
-  const repeatsUntil = Math.max(last > queue.now ? last : 0, Number(schedule.repeats_until_ms ?? 0));
-  if (schedule.on_missed === 'skip' && queue.now - dueAtMs > Number(schedule.missed_after_ms)) {
-    return 'skipped';
-  }
-  const { outcome, jobId } = addJob(queue, jobIdOf(queue, id, dueAtMs, repeatsUntil), id, schedule);
-  if (dueAtMs <= repeatsUntil) {
-    schedule.repeats_until_ms = String(repeatsUntil);
-  }
-  Object.assign(schedule, { last_tick_at_ms: String(dueAtMs), last_job: jobId });
-  return outcome === 'kept' ? 'kept' : 'enqueued';
-}
-
-function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
-  if (queue.job(jobId)) {
-    return { outcome: 'exists' as const, jobId, name: schedule.name! };
-  }
-  const options = JSON.parse(schedule.options!) as AskedOptions;
-  const owner = options.unique === undefined ? undefined : holderOf(queue, options.unique.key);
-  if (owner !== undefined) {
-    return { outcome: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
-  }
-  configureGroup(queue, options, true);
-  const job = write(queue, jobId, schedule.name!, schedule.payload!);
-  job.schedule = id;
-  writeOptions(queue, job, options);
-  own(queue, jobId, options);
-  queue.toBack(jobId, job);
-  queue.count('enqueued');
-  queue.host.observer?.enqueued(queue, jobId, options);
-  return { outcome: 'added' as const, jobId, name: schedule.name! };
-}
-
-export function run(queue: MemoryQueue, id: string, jobId: string) {
-  const schedule = queue.schedules.get(id);
-  return schedule ? addJob(queue, jobId, id, schedule) : { outcome: 'missing' as const, jobId: '', name: '' };
-}
-
 export function pause(queue: MemoryQueue, id: string): 'paused' | 'missing' {
   const schedule = queue.schedules.get(id);
   if (schedule) {
@@ -288,6 +216,5 @@ export function get(queue: MemoryQueue, id: string): ScheduleRecord[] {
   if (!schedule) {
     return [];
   }
-  const dueAt = queue.scheduleDue.score(id);
-  return [scheduleRecord(queue.name, id, schedule, isDeclared(queue, id), dueAt)];
+  return [scheduleRecord(queue, id, schedule, isDeclared(queue, id))];
 }

@@ -1,6 +1,6 @@
 // What keeps schedules right after the server's clock was ahead; see lua/schedule/due.lua and tick.lua.
-import type { DueSchedule } from '../../queue/store/verbs/schedule-verbs.js';
-import type { MemoryQueue } from '../state/memory-queue.js';
+import type { DueSchedule } from '../../../queue/store/verbs/schedule-verbs.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
 
 /** The most schedules to verify in one look. */
 const MOST_OTHERS = 20;
