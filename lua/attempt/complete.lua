@@ -31,8 +31,7 @@
 -- Returns nil if all were completed, because any table is answered beside the client's own buffer.
 --   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
 --   and the negative positions of jobs that others wait for: the call must be repeated for these, with all keys
---   and 0 for each job whose end put something into the outbox: for a job of another queue that waits for it, or a
---   follow-up of its batch there
+--   and 0 for each job whose end put something into the outbox for another queue: its own end, or a follow-up of its batch
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats, unique, events, wake, scheduled, settings, sequence, batches, batch_record,
   remote_members, batch_outbox, awaiting, groups = unpack(KEYS)

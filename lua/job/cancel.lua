@@ -7,9 +7,9 @@
 -- ARGV[10] id
 -- ARGV[11] identifies this request for a caller with listeners; else ''
 -- ARGV[12] the required status of the job, or '' for any
--- Returns cancelled | requested | finished | missing | changed (its status is not ARGV[12]). If this request cancelled
---   it: the job's hash as a flat list of field, value. Repeated: changes nothing, and returns the same while the hash
---   lives.
+-- Returns cancelled | posted (cancelled, and the outbox got something for another queue) | requested | finished | missing |
+--   changed (its status is not ARGV[12]). If this request cancelled it: that word and the job's hash as a flat list of field, value.
+--   Repeated: changes nothing, and returns cancelled, with the hash while it lives.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -25,8 +25,13 @@ local status, cancelled_by, token, worker = unpack(read(job .. id, 'status', 'ca
 if not status then
   return 'missing'
 end
+
+local function answer(outcome, is_mine)
+  return is_mine and { outcome, redis.call('HGETALL', job .. id) } or outcome
+end
+
 if status == 'cancelled' then
-  return cancelled_by == request and redis.call('HGETALL', job .. id) or 'cancelled'
+  return answer('cancelled', cancelled_by == request)
 end
 if status == 'completed' or status == 'failed' then
   return 'finished'
@@ -38,9 +43,9 @@ if status ~= 'processing' and remove_waiting(id) then
   if request ~= '' then
     redis.call('HSET', job .. id, 'cancel_request', request)
   end
-  end_cancelled(id)
+  local is_posted = end_cancelled(id)
   place_groups()
-  return request ~= '' and redis.call('HGETALL', job .. id) or 'cancelled'
+  return answer(is_posted and 'posted' or 'cancelled', request ~= '')
 end
 if expected ~= '' and expected ~= 'processing' then
   return 'changed' -- a client of the pattern is taking it

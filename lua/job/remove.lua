@@ -5,7 +5,8 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
 -- ARGV[2] the required status of the job, or '' for any
--- Returns removed | processing (refused: cancel it first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
+-- Returns removed | posted (removed, and the outbox got something for another queue) | processing (refused: cancel it
+--   first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
 --@include lib/core/keys
 --@include lib/core/count
 --@include lib/core/clock
@@ -48,9 +49,10 @@ if window and redis.call('HGET', unique, window) == id then
   redis.call('ZREM', unique_expiries, window)
 end
 redis.call('UNLINK', job .. id)
+local is_posted
 if not ended[status] then
-  job_ended(id, batch, dependents, 'removed', '')
+  is_posted = job_ended(id, batch, dependents, 'removed', '')
   count('removed_total', 1)
 end
 place_groups()
-return 'removed'
+return is_posted and 'posted' or 'removed'

@@ -8,6 +8,7 @@ import type { JobRecord } from './model/job.js';
 import type { StatusCondition } from './store/job-ref.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import { Canceller, statusOf } from './operate/canceller.js';
+import { deliverPosted } from './operate/maintain-batches.js';
 import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import { SHORTEST_TRIP_MS } from './runtime/bounds.js';
@@ -91,7 +92,10 @@ export abstract class JobAdmin {
   async remove(id: string, options: StatusCondition = {}): Promise<RemoveOutcome> {
     checkText('job id', id);
     const ifStatus = statusOf('remove', options);
-    return this.asAction('remove', id, () => this.exec((calls) => calls.remove(id, ifStatus)));
+    return this.asAction('remove', id, async () => {
+      const reply = await this.exec((calls) => calls.remove(id, ifStatus));
+      return deliverPosted<RemoveOutcome>(this, reply, 'removed');
+    });
   }
 
   /**

@@ -3,8 +3,8 @@
 --   id. A follow-up has a tab and the id of its batch. No id has a tab or a line feed.
 -- note_end(batch, member, status, detail): removes a member from the open set of a batch in this queue. A missing
 --   member has ended before, so nothing happens. Returns true if a follow-up of another queue waits in the outbox.
--- end_member(id, ref, status, detail): does the same by that field, and returns the same. The end of a remote member goes
---   into the outbox, for its own queue.
+-- end_member(id, ref, status, detail): does the same by that field. The end of a remote member goes into the outbox.
+--   Returns true if something for another queue waits in the outbox.
 -- open_member(id, ref): reverts the end of a dead letter, if its batch has not fired.
 -- Needs: batch_outbox, batch_record, batches, remote_members, sequence, lib/core/clock.
 --@include lib/batch/follow_up
@@ -43,6 +43,7 @@ local function end_member(id, ref, status, detail)
   elseif string.find(ref, '\t', 1, true) then
     redis.call('HDEL', remote_members, id)
     post(ref, id, status, detail)
+    return true
   else
     return note_end(ref, id, status, detail)
   end

@@ -1,6 +1,6 @@
 -- job_ended(id, batch, dependents, status, detail): reports the end of a job to its batch and to its dependents. The
---   script that ends the job calls it. Returns true if the outbox got the end for a job that waits elsewhere, or a follow-up
---   for another queue. The end of a remote member does not count: its worker knows where the batch is.
+--   script that ends the job calls it. Returns true if the outbox got something for another queue. This
+--   is the end of a remote member, the end for a job that waits there, or a follow-up.
 -- batch, dependents: these fields of its hash.
 -- status: completed, failed, cancelled or removed.
 -- detail: its result as JSON, or the reason of its failure; '' for none.

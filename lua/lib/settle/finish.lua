@@ -39,14 +39,16 @@ local function bury(id, reason, kind)
   trim_dead_letters(100)
 end
 
+-- Returns true if the outbox got something for another queue.
 local function end_cancelled(id)
   local key = job .. id
   local unique_key, options, batch, dependents = unpack(read(key, 'unique', 'options', 'batch', 'dependents'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
   redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
   free_unique(id, unique_key)
-  job_ended(id, batch, dependents, 'cancelled', '')
+  local is_posted = job_ended(id, batch, dependents, 'cancelled', '')
   count('cancelled_total', 1)
   add_to_history(cancelled, { id }, cancelled_history)
   emit(id, 'cancelled')
+  return is_posted
 end

@@ -9,7 +9,7 @@ import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
-import { deliverEnds, maintainBatches } from '../operate/maintain-batches.js';
+import { deliverPosted, maintainBatches } from '../operate/maintain-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -134,9 +134,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
-    if (reply === 'posted') {
-      await deliverEnds(this.#home).catch(() => undefined); // maintenance tries again, and logs its error
-    }
+    await deliverPosted(this.#home, reply, 'sealed');
   }
 
   /**

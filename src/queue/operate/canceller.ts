@@ -4,8 +4,9 @@ import { show } from '../errors/show.js';
 import type { StatusCondition } from '../store/job-ref.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkKnown } from '../validation/validate-options.js';
-import type { CancelOutcome } from '../store/call-outcomes.js';
+import type { CancelOutcome, CancelReply } from '../store/call-outcomes.js';
 import { CancelNotices } from './cancel-notices.js';
+import { deliverPosted } from './maintain-batches.js';
 
 /** The most remembered calls without a reply. */
 const MOST_UNANSWERED = 1_000;
@@ -16,10 +17,12 @@ export class Canceller {
   /** The request of each call without a reply, by job, so that its repeat is recognised as the cancelling call. */
   private readonly unanswered = new Map<string, string>();
 
-  constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
+  constructor(
+    private readonly queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'calls' | 'callLimit' | 'exec'>,
+  ) {}
 
   async cancel(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
-    const outcome = await this.cancelBy(id, ifStatus);
+    const outcome = await deliverPosted(this.queue, await this.cancelBy(id, ifStatus), 'cancelled');
     if (outcome === 'requested') {
       const { key } = await this.queue.calls();
       CancelNotices.of(this.queue.store).publish(key, id);
@@ -27,7 +30,7 @@ export class Canceller {
     return outcome;
   }
 
-  private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
+  private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelReply> {
     if (this.listeners.size === 0) {
       return this.queue.exec((calls) => calls.cancel(id, ifStatus));
     }

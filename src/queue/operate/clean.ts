@@ -5,6 +5,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { show } from '../errors/show.js';
+import { tryToDeliver } from './maintain-batches.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most entries that one script call looks at. */
@@ -27,7 +28,7 @@ export interface CleanOptions {
  * @throws InvalidOptionError
  */
 export async function clean(
-  queue: Pick<QueueAccess, 'name' | 'exec'> & Logged,
+  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit' | 'exec'> & Logged,
   status: CleanableStatus,
   options: CleanOptions = {},
 ): Promise<number> {
@@ -40,7 +41,14 @@ export async function clean(
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
   const action = onJobs('clean', `${status} jobs`, options);
-  return queue.actionLog.record(action, () => cleanSlices(queue, status, olderThanMs, limit), { count: Number });
+  const deed = async () => {
+    const deleted = await cleanSlices(queue, status, olderThanMs, limit);
+    if (deleted > 0 && (status === 'pending' || status === 'scheduled')) {
+      await tryToDeliver(queue); // a batch of them may have fired
+    }
+    return deleted;
+  };
+  return queue.actionLog.record(action, deed, { count: Number });
 }
 
 async function cleanSlices(

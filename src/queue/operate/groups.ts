@@ -8,7 +8,8 @@ import { pauseOptions, type PauseOptions } from '../model/pause.js';
 import { show } from '../errors/show.js';
 import { groupLimitFields, withNames, type GroupLimits } from '../model/limits.js';
 import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
-import type { ChangedQueue } from '../store/queue-store.js';
+import { tryToDeliver } from './maintain-batches.js';
+import type { ChangedQueue, QueueAccess } from '../store/queue-store.js';
 import type { CleanOptions } from './clean.js';
 
 /** The most jobs that one call of the script looks at. */
@@ -37,7 +38,9 @@ export interface GroupListOptions {
  */
 export class Groups {
   /** @internal */
-  constructor(private readonly queue: ChangedQueue & Logged) {}
+  constructor(
+    private readonly queue: ChangedQueue & Logged & Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
+  ) {}
 
   /**
    * Returns one page of the groups that have waiting or running jobs.
@@ -135,6 +138,9 @@ export class Groups {
       const reply = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most, passed));
       total += reply.deleted;
       next = reply.next;
+    }
+    if (total > 0) {
+      await tryToDeliver(this.queue); // a batch of them may have fired
     }
     return total;
   }

@@ -56,6 +56,24 @@ export async function deliverEnds(queue: Queue): Promise<void> {
   await deliver(queue, new OpenedQueues(queue, queue.callLimit), queue.callLimit);
 }
 
+/** Delivers the entries of the outbox. If that fails, maintenance tries again and logs its error. */
+export async function tryToDeliver(queue: Queue): Promise<void> {
+  await deliverEnds(queue).catch(() => undefined);
+}
+
+/** Delivers the entries of the outbox, if the reply of a verb says that it has posted some. Returns the outcome of the verb. */
+export async function deliverPosted<Outcome extends string>(
+  queue: Queue,
+  reply: Outcome | 'posted',
+  outcome: Outcome,
+): Promise<Outcome> {
+  if (reply !== 'posted') {
+    return reply;
+  }
+  await tryToDeliver(queue);
+  return outcome;
+}
+
 /**
  * Cancels members in other queues of stopped batches. Then takes the ends that those queues may never
  * report: the member is gone, or nobody maintains its queue.

@@ -26,7 +26,6 @@ const workerOptionsSchema = z.looseObject({
   batch: z.string().optional(),
   member: z.string().optional(),
   nameless: z.boolean().optional(),
-  remote: z.boolean().optional(),
   payloadId: z.string().optional(),
 });
 

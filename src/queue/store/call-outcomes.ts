@@ -23,8 +23,14 @@ export type ExtendOutcome = 'extended' | 'cancel-requested' | 'lost';
  */
 export type CancelOutcome = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
+/** The same from a store. `posted`: cancelled, and the outbox has something for another queue. */
+export type CancelReply = CancelOutcome | 'posted';
+
 /** The outcome of a removal. `processing`: the job is claimed. `changed`: its status is not the required one. */
 export type RemoveOutcome = 'removed' | 'processing' | 'missing' | 'changed';
+
+/** The same from a store. `posted`: removed, and the outbox has something for another queue. */
+export type RemoveReply = RemoveOutcome | 'posted';
 
 /** The outcome of a new start: the job's state. `refused`: the job runs or has ended. */
 export type RescheduleOutcome = 'scheduled' | 'pending' | 'refused' | 'missing';

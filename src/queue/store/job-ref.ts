@@ -58,12 +58,12 @@ export function splitRef(home: string, ref: string): JobReference {
 }
 
 /** Returns what the worker of a job reads of its batch. @param batch as the hash of the job has it */
-export function batchFields(batch: string): { batch: string } | { member: string; remote?: true } {
+export function batchFields(batch: string): { batch: string } | { member: string } {
   const { queue, id } = splitRef('', batch);
   if (!isRef(batch)) {
     return { member: id };
   }
-  return queue === '' ? { batch: id } : { member: batch, remote: true };
+  return queue === '' ? { batch: id } : { member: batch };
 }
 
 /** Returns the ids of a list as a hash has it. */

@@ -1,11 +1,11 @@
 // The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
 import type {
-  CancelOutcome,
+  CancelReply,
   CleanReply,
   DrainedOutcome,
   FailOutcome,
   ReleaseOutcome,
-  RemoveOutcome,
+  RemoveReply,
   RescheduleOutcome,
   RestartOutcome,
   StartOutcome,
@@ -209,20 +209,20 @@ interface AdminVerbs {
   /** Returns the time of the store, in ms. */
   now(): StoreCall<number>;
   /** @param ifStatus does nothing to a job in another one */
-  cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelOutcome>;
+  cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelReply>;
   /** Returns the job too, where this request cancelled it. */
   cancelAndReturn(
     id: string,
     request: string,
     ifStatus?: JobStatus,
-  ): StoreCall<{ outcome: CancelOutcome; cancelled?: JobRecord }>;
+  ): StoreCall<{ outcome: CancelReply; cancelled?: JobRecord }>;
   /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(
     id: string,
     start: { delayMs: number } | { runAtMs: number },
   ): StoreCall<RescheduleOutcome | { startsInMs: number; expiresInMs: number }>;
   /** @param ifStatus does nothing to a job in another one */
-  remove(id: string, ifStatus?: JobStatus): StoreCall<RemoveOutcome>;
+  remove(id: string, ifStatus?: JobStatus): StoreCall<RemoveReply>;
   /** Starts a scheduled job now. */
   promote(id: string): StoreCall<RestartOutcome>;
   /** @param payload JSON; @param name the required name of the job; without it every name is accepted */

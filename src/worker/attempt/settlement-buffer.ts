@@ -208,7 +208,6 @@ export class SettlementBuffer {
     if (hasEnds) {
       this.owner.batchReporter.notify();
     }
-    this.notifyBatchReporter(attempts.map(({ claim }) => claim));
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
@@ -227,12 +226,6 @@ export class SettlementBuffer {
     }
     if (claims.some(({ options }) => options.stopsBatch)) {
       this.owner.batchReporter.notify(true);
-    }
-  }
-
-  private notifyBatchReporter(claims: readonly ClaimedJob[]): void {
-    if (claims.some(({ options }) => options.remote)) {
-      this.owner.batchReporter.notify();
     }
   }
 

@@ -144,6 +144,52 @@ onEachStore('a follow-up in another queue', () => {
     },
   );
 
+  it.each<[string, (home: JobQueue, id: string) => Promise<unknown>]>([
+    ['cancel', (home, id) => home.cancel(id)],
+    ['remove', (home, id) => home.remove(id)],
+    ['clean', (home) => home.clean('pending')],
+    ['clean of its group', (home) => home.groups.clean('g')],
+  ])('is sent by the %s that ends the last member, without maintenance', async (verb, end) => {
+    const [home, mail] = [newQueue(), newQueue()];
+    const batch = home.batch({ onFailure: { name: 'mail', queue: mail.name } });
+    const grouped = verb === 'clean of its group' ? { group: 'g' } : {};
+    const [first, last] = await batch.addMany(home.name, [
+      { payload: 1, ...grouped },
+      { payload: 2, ...grouped },
+    ]);
+    await batch.seal();
+    const id = idOf(home, batch.id, 'on_failure');
+    await home.cancel(first!.id);
+    expect(await mail.get(id)).toBeNull();
+    await end(home, last!.id);
+    expect(await mail.get(id)).toMatchObject({ status: 'pending' });
+  });
+
+  it('is sent by a cancel with a listener, and the cancel succeeds if its queue cannot be reached', async () => {
+    const [home, mail] = [newQueue(), newQueue()];
+    const cancelled: string[] = [];
+    home.onCancelled((job) => cancelled.push(job.id));
+    for (const isAway of [false, true]) {
+      const batch = home.batch({ onFailure: { name: 'mail', queue: mail.name } });
+      const member = await batch.add(home.name, 1);
+      await batch.seal();
+      if (isAway) intercept(home, { onceEnqueue: dead });
+      expect(await home.cancel(member.id)).toBe('cancelled');
+      expect(cancelled.pop()).toBe(member.id);
+      restore(home);
+      expect((await mail.get(idOf(home, batch.id, 'on_failure'))) === null).toBe(isAway);
+    }
+  });
+
+  it('fires at once after the cancel of the last member in another queue', async () => {
+    const [home, member] = [newQueue(), newQueue()];
+    const batch = home.batch({ onFailure: { name: 'then', queue: home.name } });
+    const job = await batch.add(member.name, 1, { queue: member });
+    await batch.seal();
+    expect(await member.cancel(job.id)).toBe('cancelled');
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+  });
+
   it.each(['batchFollowUps', 'onceEnqueue', 'batchAcknowledge', 'onceForget'])(
     'is there once if its sender dies before or after %s, and the job is forgotten meanwhile',
     async (script) => {

@@ -8,6 +8,9 @@ function losing(...lose: boolean[]) {
   const { queue } = coreQueue();
   const told: string[] = [];
   const canceller = new Canceller({
+    name: queue.name,
+    options: queue.options,
+    callLimit: queue.callLimit,
     store: queue.store,
     calls: () => queue.calls(),
     exec: async (build) => {

@@ -75,7 +75,7 @@ export function discard(queue: MemoryQueue, letters: readonly { id: string; at?:
 const ENCODED = /^\{"\$codec":("[a-z0-9-]+"),"value":/;
 
 /** The options of a worker that a new job does not take over. */
-const OF_THE_OLD = ['batch', 'member', 'remote', 'stopsBatch', 'delayMs', 'runAtMs', 'payloadId'];
+const OF_THE_OLD = ['batch', 'member', 'stopsBatch', 'delayMs', 'runAtMs', 'payloadId'];
 
 /** Redrives a dead letter as a new job, and keeps it; see lua/dead-letter/redrive-as-new.lua. */
 export function redriveAsNew(queue: MemoryQueue, id: string, newId: string, payload: string): RedriveAsNewReply {

@@ -1,7 +1,7 @@
 // The verbs of operators; see lua/job and lua/queue.
 import { leavePlain } from '../write-options.js';
 import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
-import type { CancelOutcome } from '../../../queue/store/call-outcomes.js';
+import type { CancelReply, RemoveReply } from '../../../queue/store/call-outcomes.js';
 import { WORKER_FORGOTTEN_MS } from '../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
@@ -17,7 +17,7 @@ export function cancel(
   id: string,
   request: string,
   ifStatus?: JobStatus,
-): { outcome: CancelOutcome; cancelled?: JobRecord } {
+): { outcome: CancelReply; cancelled?: JobRecord } {
   const job = queue.job(id);
   if (!job) {
     return { outcome: 'missing' };
@@ -36,8 +36,10 @@ export function cancel(
     if (request !== '') {
       job.cancel_request = request;
     }
+    const known = queue.outbox.entries.size;
     endCancelled(queue, id, job);
-    return { outcome: 'cancelled', ...(request !== '' && { cancelled: record(queue, id)! }) };
+    const outcome = queue.outbox.entries.size > known ? 'posted' : 'cancelled';
+    return { outcome, ...(request !== '' && { cancelled: record(queue, id)! }) };
   }
   job.cancel_requested_at_ms ??= String(queue.now);
   if (job.worker !== undefined && job.claim_token) {
@@ -46,11 +48,7 @@ export function cancel(
   return { outcome: 'requested' };
 }
 
-export function remove(
-  queue: MemoryQueue,
-  id: string,
-  ifStatus?: JobStatus,
-): 'removed' | 'processing' | 'missing' | 'changed' {
+export function remove(queue: MemoryQueue, id: string, ifStatus?: JobStatus): RemoveReply {
   const job = queue.job(id);
   if (!job) {
     return 'missing';
@@ -67,8 +65,9 @@ export function remove(
     removeFirst(queue[job.status as 'completed'], id);
   }
   endWindow(queue, id, job);
+  const known = queue.outbox.entries.size;
   destroy(queue, id, job);
-  return 'removed';
+  return queue.outbox.entries.size > known ? 'posted' : 'removed';
 }
 
 function isWaiting(job: Hash): boolean {

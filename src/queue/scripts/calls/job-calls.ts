@@ -2,8 +2,8 @@ import type { JobRecord, JobStatus } from '../../model/job.js';
 import { oneOf } from '../../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../../replies/decode-job.js';
 import type {
-  CancelOutcome,
-  RemoveOutcome,
+  CancelReply,
+  RemoveReply,
   RescheduleOutcome,
   RestartOutcome,
   UpdateOutcome,
@@ -16,12 +16,13 @@ import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
 // The outcomes of each script, as in its header.
-const REMOVED: (reply: unknown) => RemoveOutcome = oneOf('removed', 'processing', 'missing', 'changed');
+const REMOVED: (reply: unknown) => RemoveReply = oneOf('removed', 'posted', 'processing', 'missing', 'changed');
 const RESTARTED: (reply: unknown) => RestartOutcome = oneOf('pending', 'refused', 'missing');
 const UPDATED: (reply: unknown) => UpdateOutcome = oneOf('updated', 'refused', 'missing');
 const RESCHEDULED: (reply: unknown) => RescheduleOutcome = oneOf('scheduled', 'pending', 'refused', 'missing');
-const CANCELLED: (reply: unknown) => CancelOutcome = oneOf(
+const CANCELLED: (reply: unknown) => CancelReply = oneOf(
   'cancelled',
+  'posted',
   'requested',
   'finished',
   'missing',
@@ -34,7 +35,7 @@ export function jobCalls(context: CallContext) {
   return {
     enqueue: (jobs: readonly EncodedJob[], mayBeBounded = false) => enqueue(context, jobs, mayBeBounded),
 
-    remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<RemoveOutcome> {
+    remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<RemoveReply> {
       return call('jobRemove', keys.standard, [id, ifStatus], REMOVED);
     },
 
@@ -66,7 +67,7 @@ export function jobCalls(context: CallContext) {
       });
     },
 
-    cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelOutcome> {
+    cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelReply> {
       const args = [...retention, id, '', ifStatus];
       return call('jobCancel', keys.standard, args, CANCELLED);
     },
@@ -76,10 +77,10 @@ export function jobCalls(context: CallContext) {
       id: string,
       request: string,
       ifStatus: JobStatus | '' = '',
-    ): ScriptCall<{ outcome: CancelOutcome; cancelled?: JobRecord }> {
+    ): ScriptCall<{ outcome: CancelReply; cancelled?: JobRecord }> {
       return call('jobCancel', keys.standard, [...retention, id, request, ifStatus], (reply) =>
         Array.isArray(reply)
-          ? { outcome: 'cancelled', cancelled: decodeJob(keys.queue, id, reply as string[]) }
+          ? { outcome: CANCELLED(reply[0]), cancelled: decodeJob(keys.queue, id, reply[1] as string[]) }
           : { outcome: CANCELLED(reply) },
       );
     },
