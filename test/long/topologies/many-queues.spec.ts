@@ -1,9 +1,10 @@
 // A worker of hundreds of queues in a Cluster. test/worker/fetch/directed-wake.spec.ts shows the same of a dozen.
 import { afterAll, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
+import { inside } from '../../support/queue/inside.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { startCluster } from '../../support/redis/own-cluster.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { eventually } from '../../support/faults/wait.js';
 import { startWorker } from '../../support/worker/workers.js';
 
@@ -13,17 +14,22 @@ const MASTERS = 3;
 /** The time that the start of such a worker may take, in ms. */
 const START_MS = 10_000;
 
+/** The number of new clients that each await one result. */
+const FRESH_CLIENTS = 20;
+
+/** The time after the end of a job in which 95 % of the clients have its result, in ms. */
+const RESULT_MS = 100;
+
+/** The time in which a new client listens to its queue, in ms. */
+const LONGEST_SUBSCRIBING_MS = 1_500;
+
 const open: JobQueue[] = [];
 
 afterAll(() => open.forEach((queue) => queue.close()));
 
 it('starts in seconds, with three connections to each master at most, and serves each queue', async () => {
   const cluster = await startCluster({ nodeTimeoutMs: 10_000 });
-  const connections = async () => {
-    const lists = await Promise.all(cluster.nodes.map((server) => cluster.node(server).client('LIST')));
-    return String(lists.join('')).split('\n').filter(Boolean).length;
-  };
-  const before = await connections();
+  const before = await connectionsOf(cluster);
   const client = cluster.connect();
   const names = Array.from({ length: QUEUES }, () => uniqueQueueName());
   open.push(...names.map((name) => new JobQueue(client, name)));
@@ -37,8 +43,43 @@ it('starts in seconds, with three connections to each master at most, and serves
   await worker.event('completed', QUEUES);
   expect(performance.now() - begun).toBeLessThan(START_MS);
   // ioredis opens more for a moment, to ask for the slots.
-  await eventually(async () => (await connections()) - before <= 3 * MASTERS, { what: 'nine connections at most' });
+  const few = async () => (await connectionsOf(cluster)) - before <= 3 * MASTERS;
+  await eventually(few, { what: 'nine connections at most' });
+
+  const ended: string[] = [];
+  const ends = await Promise.all(
+    open.map(async (queue) => queue.store.subscribe(await queue.calls(), ({ id }) => ended.push(id))),
+  );
+  await eventually(few, { what: 'nine connections at most, with events' });
+  await Promise.all(open.map((queue) => queue.enqueue({})));
+  await eventually(() => new Set(ended).size === QUEUES, { what: 'an event of each queue' });
+  expect(await few()).toBe(true);
   expect(worker.warnings).toEqual([]);
+  ends.forEach((end) => end());
+}, 120_000);
+
+it('tells the result of a job within a moment of its end, to clients that have just started', async () => {
+  const cluster = await startCluster({ nodeTimeoutMs: 10_000 });
+  const served = Array.from({ length: FRESH_CLIENTS }, () => new JobQueue(cluster.connect(), uniqueQueueName()));
+  const waits: number[] = [];
+  for (const consumer of served) {
+    const queue = new JobQueue(cluster.connect(), consumer.name);
+    open.push(queue, consumer);
+    const handle = await queue.enqueue({});
+    const result = handle.result();
+    const job = (await consumer.claim())!;
+    const channel = (await inside(queue).scripts()).keys.events;
+    const master = cluster.node(await cluster.ownerOf(channel));
+    const begun = performance.now();
+    await eventually(async () => Number((await master.pubsub('NUMSUB', channel))[1]) > 0);
+    expect(performance.now() - begun).toBeLessThan(LONGEST_SUBSCRIBING_MS);
+    const endedAt = performance.now();
+    await consumer.complete(job, 1);
+    await result;
+    waits.push(performance.now() - endedAt);
+  }
+  const late = waits.filter((ms) => ms > RESULT_MS);
+  expect(late.length).toBeLessThanOrEqual(FRESH_CLIENTS / 20);
 }, 120_000);
 
 it('is served within a second, and then at once, behind a proxy that confirms channels and subscribes to none', async () => {
@@ -71,3 +112,8 @@ it('is served within a second, and then at once, behind a proxy that confirms ch
   await eventually(() => worker.worker.unheard.length === 0, { what: 'wakes in each queue', timeoutMs: 30_000 });
   expect(await startMs()).toBeLessThan(500);
 }, 120_000);
+
+async function connectionsOf(cluster: OwnCluster): Promise<number> {
+  const lists = await Promise.all(cluster.nodes.map((server) => cluster.node(server).client('LIST')));
+  return String(lists.join('')).split('\n').filter(Boolean).length;
+}

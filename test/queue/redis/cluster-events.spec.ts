@@ -61,15 +61,17 @@ it('events go on after their slot has moved to another master, once each', async
   end();
 }, 60_000);
 
-it('events go on after a failover', async () => {
-  const queue = newQueue(uniqueQueueName());
+it('events go on after a failover, for a client that only listens', async () => {
+  const name = uniqueQueueName();
+  const producer = newQueue(name);
+  const queue = newQueue(name);
   const { seen, end } = await heard(queue);
   const master = await cluster.ownerOf(await channelOf(queue));
   const replica = await cluster.replicaOf(master);
   await cluster.node(replica).cluster('FAILOVER');
   await eventually(async () => (await cluster.ownerOf(await channelOf(queue))) === replica);
   await eventually(async () => {
-    await completed(queue);
+    await completed(producer);
     return seen.length > 0;
   });
   end();

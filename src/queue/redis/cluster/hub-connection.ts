@@ -10,8 +10,14 @@ const LONGEST_OPENING_MS = 5_000;
 
 /** A command without a reply. */
 interface SentCommand {
-  readonly verb: 'SSUBSCRIBE' | 'SUNSUBSCRIBE' | 'PING';
+  readonly verb: 'SSUBSCRIBE' | 'SUNSUBSCRIBE' | 'SUBSCRIBE' | 'UNSUBSCRIBE' | 'PING';
   readonly channel: string;
+}
+
+/** A channel to subscribe. A sharded one is known only to the master of its slot. */
+interface HubChannel {
+  readonly name: string;
+  readonly isSharded: boolean;
 }
 
 /** Receives what happens on a connection. */
@@ -26,7 +32,7 @@ interface HubConnectionListener {
 }
 
 /**
- * A connection to one master that only subscribes to sharded channels. ioredis opens it, with its TLS and passwords. Then
+ * A connection to one master that only subscribes. ioredis opens it, with its TLS and passwords. Then
  * the hub reads and writes the socket itself. For an unasked sunsubscribe, and MOVED as the reply to SSUBSCRIBE, each
  * version of ioredis does something else.
  */
@@ -35,7 +41,7 @@ export class HubConnection {
   private readonly reader = new ReplyReader((reply) => this.receive(reply));
   private readonly unanswered: SentCommand[] = [];
   /** The channels to subscribe once the connection is open. */
-  private waiting: string[] = [];
+  private waiting: HubChannel[] = [];
   private owesPong = false;
   private isClosed = false;
   private timer: NodeJS.Timeout;
@@ -50,17 +56,17 @@ export class HubConnection {
     this.open().catch(() => this.close()); // the client has reported the error
   }
 
-  subscribe(channel: string): void {
+  subscribe(channel: HubChannel): void {
     if (this.socket) {
-      this.send({ verb: 'SSUBSCRIBE', channel });
+      this.send({ verb: channel.isSharded ? 'SSUBSCRIBE' : 'SUBSCRIBE', channel: channel.name });
     } else {
       this.waiting.push(channel);
     }
   }
 
-  unsubscribe(channel: string): void {
+  unsubscribe(channel: HubChannel): void {
     if (this.socket) {
-      this.send({ verb: 'SUNSUBSCRIBE', channel });
+      this.send({ verb: channel.isSharded ? 'SUNSUBSCRIBE' : 'UNSUBSCRIBE', channel: channel.name });
     } else {
       this.waiting = this.waiting.filter((each) => each !== channel);
     }
@@ -123,19 +129,19 @@ export class HubConnection {
   private receive(reply: Reply): void {
     if (reply instanceof Error) {
       const failed = this.unanswered.shift();
-      if (failed?.verb === 'SSUBSCRIBE') {
+      if (failed?.verb === 'SSUBSCRIBE' || failed?.verb === 'SUBSCRIBE') {
         this.listener.dropped(failed.channel, reply);
       }
       return;
     }
     const [kind, channel, text] = Array.isArray(reply) ? reply.map(String) : [];
-    if (kind === 'smessage') {
+    if (kind === 'smessage' || kind === 'message') {
       this.listener.message(channel!, text!);
     } else if (kind === 'sunsubscribe') {
       this.unsubscribed(channel!);
     } else {
       this.unanswered.shift();
-      if (kind === 'ssubscribe') {
+      if (kind === 'ssubscribe' || kind === 'subscribe') {
         this.listener.confirmed(channel!);
       }
     }

@@ -25,6 +25,8 @@ interface HubListener {
 
 /** A channel, and where it is subscribed. */
 interface Channel {
+  readonly name: string;
+  readonly isSharded: boolean;
   readonly slot: number;
   readonly listener: HubListener;
   /** The connection that has, or has asked for, its subscription. */
@@ -32,9 +34,15 @@ interface Channel {
 }
 
 /**
- * The sharded channels of a process in a Cluster, over one connection to each master. A script counts and reaches the
- * subscribers of its own master, so each channel follows its slot. `confirmed` is called after each subscription,
- * because messages may have been missed before. docs/internals/hub.md has the states.
+ * The number of looks after which the slots are read again, while a channel is not sharded. The server does not tell a
+ * subscriber of such a channel that its slot has moved.
+ */
+const LOOKS_UNTIL_READ = 10;
+
+/**
+ * The channels of a process in a Cluster, over one connection to each master. A script counts the subscribers of its own
+ * master, so each channel follows its slot. `confirmed` is called after each subscription, because messages may have been
+ * missed before. docs/internals/hub.md has the states.
  */
 export class Hub {
   private static readonly known = new WeakMap<Connection, Hub>();
@@ -44,6 +52,7 @@ export class Hub {
   private looking: NodeJS.Timeout | undefined;
   private soon: NodeJS.Timeout | undefined;
   private pauseMs = FIRST_PAUSE_MS;
+  private looks = 0;
   private looksAfterLoss = 0;
 
   /** Returns the hub of a connection, always the same object. Its client is of a Cluster. */
@@ -63,9 +72,18 @@ export class Hub {
     return [...this.connections.keys()];
   }
 
-  /** Listens on a channel, which has one listener, until the returned function is called. */
+  /** Listens on a sharded channel, which has one listener, until the returned function is called. */
   listen(name: string, listener: HubListener): () => void {
-    const channel = { slot: slotOf(name), listener, at: undefined };
+    return this.add(name, listener, true);
+  }
+
+  /** Listens on a channel that is not sharded: clients of the Redis pattern know no others. */
+  listenToAll(name: string, listener: HubListener): () => void {
+    return this.add(name, listener, false);
+  }
+
+  private add(name: string, listener: HubListener, isSharded: boolean): () => void {
+    const channel = { name, isSharded, slot: slotOf(name), listener, at: undefined };
     this.channels.set(name, channel);
     this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
     this.lookSoon(0);
@@ -76,7 +94,7 @@ export class Hub {
   renew(name: string): void {
     const channel = this.channels.get(name);
     if (channel?.at) {
-      channel.at.unsubscribe(name);
+      channel.at.unsubscribe(channel);
       channel.at = undefined;
       this.lookSoon(0);
     }
@@ -87,7 +105,7 @@ export class Hub {
       return;
     }
     this.channels.delete(name);
-    channel.at?.unsubscribe(name);
+    channel.at?.unsubscribe(channel);
     if (this.channels.size === 0) {
       clearInterval(this.looking);
       clearTimeout(this.soon);
@@ -105,8 +123,10 @@ export class Hub {
   }
 
   private look(): void {
-    if (this.looksAfterLoss > 0) {
-      this.looksAfterLoss--;
+    this.looks++;
+    const isTold = [...this.channels.values()].every(({ isSharded }) => isSharded);
+    if (this.looksAfterLoss > 0 || (!isTold && this.looks % LOOKS_UNTIL_READ === 0)) {
+      this.looksAfterLoss = Math.max(0, this.looksAfterLoss - 1);
       this.readSlots();
     }
     this.followSlots();
@@ -115,12 +135,12 @@ export class Hub {
   /** Subscribes each channel at the master of its slot, unless it is subscribed there. */
   private followSlots(): void {
     this.closeUnused(); // a connection that counts for no channel is replaced
-    for (const [name, channel] of this.channels) {
+    for (const channel of this.channels.values()) {
       const to = this.connectionFor(channel.slot);
       if (to && to !== channel.at) {
-        channel.at?.unsubscribe(name);
+        channel.at?.unsubscribe(channel);
         channel.at = to;
-        to.subscribe(name);
+        to.subscribe(channel);
       }
     }
     this.closeUnused();
@@ -159,7 +179,7 @@ export class Hub {
         this.pauseMs = FIRST_PAUSE_MS;
         own(name)?.listener.confirmed();
       },
-      message: (name: string, text: string) => this.channels.get(name)?.listener.message(text),
+      message: (name: string, text: string) => own(name)?.listener.message(text),
       dropped: (name: string, error?: Error) => this.dropped(own(name), error),
       closed: (closed: HubConnection) => this.closed(closed),
     };

@@ -12,7 +12,7 @@ interface OpenList {
 
 /**
  * Reads the replies of a connection that subscribes. ioredis cannot: version 5 ends the process at a sunsubscribe that it
- * did not ask for. Understands what a server sends to SSUBSCRIBE, SUNSUBSCRIBE and PING, in RESP2 and RESP3.
+ * did not ask for. Understands what a server sends to SUBSCRIBE, SSUBSCRIBE, their ends and PING, in RESP2 and RESP3.
  */
 export class ReplyReader {
   private rest: Buffer = Buffer.alloc(0);
