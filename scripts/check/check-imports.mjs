@@ -109,12 +109,12 @@ const ROOMS = {
     state: [],
     parts: ['state'],
     ...Object.fromEntries(
-      ['charts', 'limits', 'job', 'batch', 'schedules', 'log', 'overview', 'search'].map((room) => [
-        room,
-        PAGE_BASE,
-      ]),
+      ['charts', 'limits', 'batch', 'schedules', 'log', 'search'].map((room) => [room, PAGE_BASE]),
     ),
-    queue: [...PAGE_BASE, 'charts', 'limits', 'batch'],
+    steer: [...PAGE_BASE, 'limits'],
+    job: [...PAGE_BASE, 'steer'],
+    overview: [...PAGE_BASE, 'steer'],
+    queue: [...PAGE_BASE, 'charts', 'limits', 'batch', 'steer'],
     workers: [...PAGE_BASE, 'overview'],
   },
   inspect: {

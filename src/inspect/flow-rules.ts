@@ -38,20 +38,25 @@ export function failing(signs: QueueSigns): ReturnType<Rule> {
     state: 'failing',
     summary: `failing: ${share} of the attempts of the last ${duration(rates.windowMs)} failed${deadLetters(signs)}`,
     cause: 'the handler throws, or a service behind it is down',
-    next: whereErrorsAre(signs),
+    ...whereErrorsAre(signs),
   };
 }
 
-/** The next step where jobs died. The dashboard makes a link of it. */
-export const READ_DEAD_LETTERS = 'read the errors of the dead letters, fix the cause, then redrive them';
+const READ_DEAD_LETTERS = 'read the errors of the dead letters, fix the cause, then redrive them';
 
-function whereErrorsAre({ stats }: QueueSigns): string {
+function whereErrorsAre({ stats }: QueueSigns): Required<Pick<Finding, 'next' | 'remedy'>> {
   if (stats.failed > 0) {
-    return READ_DEAD_LETTERS;
+    return { next: READ_DEAD_LETTERS, remedy: { at: 'jobs', state: 'failed' } };
   }
   return stats.scheduled > 0
-    ? 'read the errors of the scheduled jobs, which are tried again'
-    : 'read the errors in the log of the workers: no failed job is left in the queue';
+    ? {
+        next: 'read the errors of the scheduled jobs, which are tried again',
+        remedy: { at: 'jobs', state: 'scheduled' },
+      }
+    : {
+        next: 'read the errors in the log of the workers: no failed job is left in the queue',
+        remedy: { at: 'workers' },
+      };
 }
 
 export function behind(signs: QueueSigns): ReturnType<Rule> {
@@ -65,6 +70,7 @@ export function behind(signs: QueueSigns): ReturnType<Rule> {
     summary: `falling behind: ${rate(rates.in)} in, ${rate(rates.out)} out, ${waits(signs)}${drainClause(signs)}`,
     cause: 'more jobs come than the workers end',
     next: 'add workers, or raise the concurrency',
+    remedy: { at: 'workers' },
   };
 }
 
@@ -80,6 +86,7 @@ export function slow(signs: QueueSigns): ReturnType<Rule> {
     summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
     cause: slowCause(signs),
     next: 'look at what runs; add workers, or raise the concurrency',
+    remedy: { at: 'jobs', state: 'processing' },
   };
 }
 
@@ -118,6 +125,7 @@ export function dying(signs: QueueSigns): ReturnType<Rule> {
     summary: `${otherwise.summary}; ${count(died)} died in the last hour`,
     cause: 'their attempts are used up, or their error is one that no retry mends',
     next: READ_DEAD_LETTERS,
+    remedy: { at: 'jobs', state: 'failed' },
   };
 }
 
@@ -137,6 +145,7 @@ export function dropped(signs: QueueSigns): ReturnType<Rule> {
     cause:
       'the queue has more dead letters than `deadLetterCap` keeps, so the oldest are deleted with their payloads',
     next: 'fix the cause of the failures, then redrive or discard dead letters; or raise `deadLetterCap`',
+    remedy: { at: 'jobs', state: 'failed' },
   };
 }
 

@@ -1,4 +1,5 @@
 // Rules for jobs that wait by intention: a pause, a limit, a rest, the order of a group.
+import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
 import { closedUntil, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
 import { count, duration, rate } from './words.js';
@@ -25,6 +26,7 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
     next: pausedUntil
       ? `it resumes by itself at ${pausedUntil.toISOString()}; resume \`${queue}\` to end it now`
       : `resume \`${queue}\` when its jobs may run again`,
+    remedy: { at: 'resume' },
   };
 }
 
@@ -39,6 +41,7 @@ export function resting(signs: QueueSigns): ReturnType<Rule> {
     summary: `resting: ${count(stats.pending)} wait for another ${left(restsUntil, at)}`,
     cause: 'a handler threw a RateLimitedError, so the whole queue rests',
     next: `wait for its end; clearing the limits of \`${queue}\` ends it now`,
+    remedy: { at: 'command', command: asCommand('limits', queue, '--clear') },
   };
 }
 
@@ -60,6 +63,7 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
       : `limited by its rate: ${comes}${may} may start, ${waits(signs)}`,
     cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}`,
     next: 'raise the rate limit if this is too slow',
+    remedy: { at: 'limits' },
   };
 }
 
@@ -95,11 +99,9 @@ export function full(signs: QueueSigns): ReturnType<Rule> {
     summary: `limited: ${count(stats.processing)} run, as many as may; ${waits(signs)}`,
     cause: `maxRunning is ${count(maxRunning)}`,
     next: 'raise maxRunning if this is too slow',
+    remedy: { at: 'limits' },
   };
 }
-
-/** The next step where groups hold the jobs back. The dashboard makes a link of it. */
-export const LOOK_AT_GROUPS = 'look at the groups whose jobs wait longest';
 
 export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   const { heldByGroups: held = 0, pending, processing, pausedAt } = signs.stats;
@@ -112,7 +114,8 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
     state: 'limited',
     summary: `limited: ${waits(signs)} in groups that may start none now${running}`,
     cause: 'each of their groups is paused, waits for a job of its own, or is at its limit',
-    next: LOOK_AT_GROUPS,
+    next: 'look at the groups whose jobs wait longest',
+    remedy: { at: 'groups' },
   };
 }
 

@@ -1,11 +1,19 @@
+import type { JobStatus } from '../queue/model/job.js';
 import type { QueueSigns, QueueVerdict } from './queue-signs.js';
 import { count, duration } from './words.js';
 
 /** Returns a verdict if its case fits, else undefined. */
 export type Rule = (signs: QueueSigns) => Finding | undefined;
 
-/** A verdict without the name of the queue. */
-export type Finding = Omit<QueueVerdict, 'queue'>;
+/** Where the next step of a verdict is taken: a place of the dashboard, or a command. */
+export type Remedy =
+  | { at: 'workers' | 'groups' | 'resume' | 'limits' }
+  | { at: 'jobs'; state: JobStatus; search?: string }
+  | { at: 'batch'; id: string }
+  | { at: 'command'; command: string };
+
+/** A verdict without the name of the queue, with the place where its next step is taken. */
+export type Finding = Omit<QueueVerdict, 'queue'> & { remedy?: Remedy };
 
 /** A job that waits for less than this is no sign of anything, in ms. */
 export const PATIENCE_MS = 10_000;

@@ -29,6 +29,7 @@ export function noWorker(signs: QueueSigns): ReturnType<Rule> {
     summary: `stuck: ${waits(signs)}, no worker`,
     cause: `no live worker serves \`${queue}\``,
     next: 'start a worker with its handler, or look for a misspelled name',
+    remedy: { at: 'workers' },
   };
 }
 
@@ -47,6 +48,7 @@ export function unserved(signs: QueueSigns): ReturnType<Rule> {
       : { severity: 'critical', state: 'stuck', summary: `stuck: ${wait}` }),
     cause: `the workers of the queue have no handler for ${names}`,
     next: 'start a worker with that handler, or look for a misspelled name',
+    remedy: { at: 'jobs', state: 'pending', search: `name:${JSON.stringify(first.name)}` },
   };
 }
 
@@ -60,6 +62,7 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
     summary: `stuck: ${count(stats.expiredClaims)} ${stats.expiredClaims === 1 ? 'job of a dead worker is' : 'jobs of dead workers are'} not reclaimed`,
     cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
     next: 'start a process whose maintenance is on',
+    remedy: { at: 'workers' },
   };
 }
 
@@ -85,6 +88,7 @@ export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
     next: paused
       ? 'resume them in their process, by `jobs.resumeWorker()`'
       : 'look at the log of the workers, and at their health',
+    remedy: { at: 'workers' },
   };
 }
 
@@ -112,6 +116,7 @@ export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
         summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
         cause: STUCK_CAUSE,
         next: STUCK_NEXT,
+        remedy: { at: 'workers' },
       }
     : undefined;
 }
@@ -127,6 +132,7 @@ export function someStuck(signs: QueueSigns): ReturnType<Rule> {
         summary: `${moves(signs) ? 'flowing' : 'idle'}, but ${keptSlots(signs)}`,
         cause: STUCK_CAUSE,
         next: STUCK_NEXT,
+        remedy: { at: 'workers' },
       };
 }
 
@@ -152,6 +158,7 @@ export function maintained(signs: QueueSigns): ReturnType<Rule> {
     summary: `flowing, but no process maintains the queue: ${count(stats.pending)} waiting`,
     cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
     next: 'start a process whose maintenance is on: it reclaims the jobs of dead workers',
+    remedy: { at: 'workers' },
   };
 }
 
@@ -172,5 +179,6 @@ export function waitsForNothing({ queue, lostMembers = [] }: QueueSigns): Return
     next: isUnchecked
       ? `start a process whose maintenance is on for \`${queue}\`: it counts the job as removed`
       : `wait a minute: maintenance of \`${queue}\` counts the job as removed`,
+    remedy: { at: 'batch', id: first.batch },
   };
 }

@@ -11,6 +11,10 @@ import type { Finding } from './rule.js';
 
 const LONGEST_REASON = 400;
 
+/** The next steps without a command of their own. The dashboard has one for each. */
+export const UPGRADE = 'upgrade nest-job-queue here';
+export const GRANT = 'grant the permissions with ACL SETUSER, or use another user';
+
 type Words = Pick<Finding, 'summary' | 'cause' | 'next'>;
 
 /**
@@ -49,7 +53,7 @@ function ofLayout(error: unknown): Words | undefined {
     ? {
         summary: `unreadable: its keys have layout ${error.found}, and this version knows up to ${error.known}`,
         cause: 'a newer version of nest-job-queue wrote them',
-        next: 'upgrade nest-job-queue here',
+        next: UPGRADE,
       }
     : undefined;
 }
@@ -68,7 +72,7 @@ function ofPermissions(error: unknown): Words | undefined {
   return error instanceof RedisPermissionError
     ? {
         summary: `unreadable: the Redis user may not use ${error.missing.join(', ')}`,
-        next: 'grant the permissions with ACL SETUSER, or use another user',
+        next: GRANT,
       }
     : undefined;
 }

@@ -63,6 +63,12 @@ const HOLDING: readonly Rule[] = [
  * verdictOf({ queue: 'email', stats: await queue.stats() }).summary; // "flowing: 12 waiting, the oldest for 0.2 s"
  */
 export function verdictOf(signs: QueueSigns): QueueVerdict {
+  const { remedy: _ofDashboard, ...verdict } = findingOf(signs);
+  return verdict;
+}
+
+/** Returns the verdict on a queue, with the place where its next step is taken. */
+export function findingOf(signs: QueueSigns): Finding & { queue: string } {
   let worst: Finding | undefined;
   for (const rule of RULES) {
     const found = rule(signs);

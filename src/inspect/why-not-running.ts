@@ -2,14 +2,18 @@ import type { JobRecord } from '../queue/model/job.js';
 import { groupHoldOf, pauseNote } from './group-hold.js';
 import type { JobSigns } from './job-signs.js';
 import type { QueueState } from './queue-signs.js';
+import type { Finding, Remedy } from './rule.js';
 import { holdingBack } from './verdict.js';
 import { count, duration } from './words.js';
 
 /** A claim of a Redis pattern's client that is older than this may have lost its owner, in ms. */
 const LONG_CLAIM_MS = 60_000;
 
+const WORKERS: Remedy = { at: 'workers' };
+const GROUPS: Remedy = { at: 'groups' };
+
 /** Why a job does not run now, in words; undefined for one that runs. */
-export type Reason = { because: string; next?: string } | undefined;
+export type Reason = { because: string; next?: string; remedy?: Remedy } | undefined;
 
 /**
  * Returns why a job is not running: when it starts, what it waits for, or how it ended.
@@ -37,18 +41,24 @@ function running(job: JobRecord, signs: JobSigns): Reason {
   const { stats, at = new Date() } = signs;
   if (signs.hasExpired) {
     const owner = job.worker === undefined ? 'its worker' : `worker ${job.worker}`;
-    return { because: `its claim has expired: ${owner} died, hangs, or is cut off`, next: reclaimOf(signs) };
+    return {
+      because: `its claim has expired: ${owner} died, hangs, or is cut off`,
+      next: reclaimOf(signs),
+      remedy: WORKERS,
+    };
   }
   if (job.isolated) {
     return {
       because: `claimed by ${job.worker ?? 'a worker'}, it waits there to run alone, because its worker died ${job.crashes === 1 ? 'once' : `${count(job.crashes)} times`}`,
       next: 'look at what else runs there',
+      remedy: WORKERS,
     };
   }
   if (job.unstarted) {
     return {
       because: `claimed by ${job.worker ?? 'a worker'}, it waits there for a slot`,
       next: 'look at what runs there; `prefetch: 0` leaves such jobs to other workers',
+      remedy: WORKERS,
     };
   }
   if (job.cancelRequestedAt) {
@@ -63,6 +73,7 @@ function running(job: JobRecord, signs: JobSigns): Reason {
     ? {
         because: 'a client of the Redis pattern claimed it and has not ended it',
         next: reclaimOf(signs),
+        remedy: WORKERS,
       }
     : undefined;
 }
@@ -90,8 +101,12 @@ function scheduled(job: JobRecord, signs: JobSigns): Reason {
   }
   const hold = holdingBack(signs);
   return hold?.cause === undefined
-    ? { because: 'it is due, and the next claim or sweep takes it', next: 'look for a worker if it stays' }
-    : { because: hold.cause, next: hold.next };
+    ? {
+        because: 'it is due, and the next claim or sweep takes it',
+        next: 'look for a worker if it stays',
+        remedy: WORKERS,
+      }
+    : heldBy(hold);
 }
 
 function delayOf({ attempts, errors, crashes, attemptLog }: JobRecord): string {
@@ -110,13 +125,19 @@ function pending(job: JobRecord, signs: JobSigns): Reason {
     return {
       because: `no live worker handles \`${job.name}\``,
       next: 'start a worker with that handler, or look for a misspelled name',
+      remedy: WORKERS,
     };
   }
   const inGroup = groupReason(signs);
   if (inGroup && !(hold && HOLD_ALL.includes(hold.state))) {
     return inGroup;
   }
-  return hold?.cause === undefined ? waitsItsTurn(signs) : { because: hold.cause, next: hold.next };
+  return hold?.cause === undefined ? waitsItsTurn(signs) : heldBy(hold);
+}
+
+/** Returns the reason of a job that the whole queue holds back. */
+function heldBy({ cause = '', next, remedy }: Finding): Reason {
+  return { because: cause, ...(next !== undefined && { next }), ...(remedy && { remedy }) };
 }
 
 function waitsItsTurn(signs: JobSigns): Reason {
@@ -164,11 +185,13 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
       return {
         because: `${name} has been paused for ${duration(at.getTime() - hold.since.getTime())}${pauseNote(hold)}`,
         next: 'resume the group when its jobs may run again',
+        remedy: GROUPS,
       };
     case 'job':
       return {
         because: `${name} waits for job ${hold.id}`,
         next: 'look at that job: redrive or discard it where it failed',
+        remedy: GROUPS,
       };
     case 'rate':
       return { because: `${name} rests for ${duration(hold.until.getTime() - at.getTime())}, as its rate asks` };
@@ -176,6 +199,7 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
       return {
         because: `${hold.running === 1 ? `1 job of ${name} runs` : `${count(hold.running)} jobs of ${name} run`}, as many as may`,
         next: 'raise `maxRunning` of the group if this is too slow',
+        remedy: GROUPS,
       };
   }
 }

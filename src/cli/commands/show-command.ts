@@ -19,7 +19,8 @@ export function addShow(program: Command, run: Run): void {
         }
         const job = (await session.shownBy(queue)).record(stored);
         const reason = whyNotRunning(job, await readJobSigns(queue, job));
-        out.show({ ...job, notRunning: reason ?? null }, () => jobText(job, reason, out, verbose));
+        const { remedy: _ofDashboard, ...notRunning } = reason ?? {};
+        out.show({ ...job, notRunning: reason ? notRunning : null }, () => jobText(job, reason, out, verbose));
       }),
     );
 }

@@ -5,14 +5,15 @@ import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
-import type { OverviewView, QueueVerdictView, QueueView } from '../views/views.js';
+import type { OverviewView, QueueView } from '../views/views.js';
+import type { QueueVerdictView } from '../views/verdict-views.js';
 import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
 import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
-import { verdictOf } from '../../inspect/verdict.js';
+import { findingOf } from '../../inspect/verdict.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
@@ -158,7 +159,7 @@ export class OverviewReader {
       ...lastHourOf(history),
       limits: limitsInWords(limits),
       limitsSet: figuresOf(limits),
-      verdict: verdictView(verdictOf(signs)),
+      verdict: verdictView(findingOf(signs)),
     };
   }
 

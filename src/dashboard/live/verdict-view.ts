@@ -1,24 +1,27 @@
-import { READ_DEAD_LETTERS } from '../../inspect/flow-rules.js';
-import { LOOK_AT_GROUPS } from '../../inspect/limit-rules.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { asCommand } from '../../inspect/display/as-command.js';
+import { commandFor } from '../../inspect/remedy-commands.js';
+import type { Remedy } from '../../inspect/rule.js';
 import { worstFirst, worstOf } from '../../inspect/verdict.js';
 import { outboxSentence, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
-import type { QueueVerdictView, QueueView, VerdictView } from '../views/views.js';
-
-/** The views of a queue in which a next step is taken. */
-const REMEDY_VIEWS: ReadonlyMap<string, NonNullable<VerdictView['remedyView']>> = new Map([
-  [LOOK_AT_GROUPS, 'groups'],
-  [READ_DEAD_LETTERS, 'failed'],
-]);
+import type { QueueView } from '../views/views.js';
+import type { QueueVerdictView, VerdictView } from '../views/verdict-views.js';
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
-export function verdictView(verdict: QueueVerdict): VerdictView {
-  const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
-  const view = verdict.next === undefined ? undefined : REMEDY_VIEWS.get(verdict.next);
+export function verdictView(verdict: QueueVerdict & { remedy?: Remedy }): VerdictView {
   const idle = verdict.state === 'idle' ? { isIdle: true as const } : {};
-  const { severity, state } = verdict;
-  return { severity, state, ...idle, sentence: sentenceOf(verdict), ...remedy, ...(view && { remedyView: view }) };
+  const { queue, severity, state } = verdict;
+  return { queue, severity, state, ...idle, sentence: sentenceOf(verdict), ...remedyOf(verdict, queue) };
+}
+
+/** Returns the next step in words, and where it is taken. */
+function remedyOf(
+  { next, remedy }: { next?: string; remedy?: Remedy },
+  queue?: string,
+): Pick<VerdictView, 'remedy' | 'remedyAt'> {
+  const at = remedy ?? (next === undefined ? undefined : commandFor(next, queue));
+  return next === undefined ? {} : { remedy: asSentence(next), ...(at && { remedyAt: at }) };
 }
 
 /** Returns the view of an unreadable queue. */
@@ -45,8 +48,7 @@ export function overallVerdict(server: ServerVerdict | null, queues: readonly Qu
   if (ofQueues.severity !== severity && worstOf([ofQueues, server]) === ofQueues.severity) {
     return ofQueues;
   }
-  const remedy = server.next === undefined ? {} : { remedy: asSentence(server.next) };
-  return { severity, sentence: `${server.summary}.`, ...remedy };
+  return { severity, sentence: `${server.summary}.`, ...remedyOf(server) };
 }
 
 /** Returns one sentence for all queues: the worst verdict, or that all are well. */
@@ -57,7 +59,7 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
     const others = of('critical').length + of('warning').length - 1;
     return { ...worst.verdict, ...(others > 0 && { more: others }) };
   }
-  const dying = queues.find(({ verdict }) => verdict.severity === 'notice' && verdict.remedyView === 'failed');
+  const dying = queues.find(({ verdict }) => verdict.severity === 'notice' && leadsToDead(verdict));
   if (dying) {
     return dying.verdict;
   }
@@ -67,12 +69,17 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
       isIdle: true,
       sentence: 'No queue yet.',
       remedy: 'A queue shows up once a handler is declared or a job enqueued.',
+      remedyAt: { at: 'command', command: asCommand('enqueue', 'email', '{"to":"ada@example.com"}') },
     };
   }
   const flows = of('ok').some(({ verdict }) => !verdict.isIdle);
   const all = queues.length === 1 ? 'The queue' : `All ${queues.length} queues`;
   const verb = queues.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
   return { severity: 'ok', ...(!flows && { isIdle: true }), sentence: `${all} ${verb}.` };
+}
+
+function leadsToDead({ remedyAt }: VerdictView): boolean {
+  return remedyAt?.at === 'jobs' && remedyAt.state === 'failed';
 }
 
 /** Compares two queues: the worse verdict first, then where more jobs wait for longer, then by name. */
@@ -97,5 +104,5 @@ function sentenceOf({ queue, summary }: QueueVerdict): string {
 }
 
 function asSentence(words: string): string {
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
 }

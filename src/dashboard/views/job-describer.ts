@@ -81,7 +81,7 @@ export class JobDescriber {
       expiresAt: timeOf(job.expiresAt),
       fence: job.fence ?? null,
       attemptLog: attemptsOf(job),
-      whyNotRunning: reasonOf(job, context.signs),
+      ...reasonOf(job, context.signs),
       editRefusal: this.editRefusal(stored),
       actions: context.actions,
     };
@@ -202,15 +202,16 @@ function firstReady({ enqueuedAt, dueAt }: JobRecord, startedAt: Date): number {
 }
 
 /** Returns why a waiting job does not run; the state of an ended job says it. */
-function reasonOf(job: JobRecord, signs: JobSigns): string | null {
+function reasonOf(job: JobRecord, signs: JobSigns): Pick<JobView, 'whyNotRunning' | 'remedyAt'> {
   const ended = job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
   const reason = ended ? undefined : whyNotRunning(job, signs);
   if (!reason) {
-    return null;
+    return { whyNotRunning: null };
   }
-  const { because, next } = reason;
+  const { because, next, remedy } = reason;
   const words = next === undefined ? because : `${because}; ${next}`;
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
+  const sentence = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
+  return { whyNotRunning: sentence, ...(remedy && { remedyAt: remedy }) };
 }
 
 function percentOf(progress: unknown): number | null {

@@ -1,4 +1,5 @@
-import type { QueueVerdictView, ScheduleView } from './views.js';
+import type { ScheduleView } from './views.js';
+import type { QueueVerdictView } from './verdict-views.js';
 
 /** The recurring jobs of all queues that could be read. */
 export interface SchedulesView {

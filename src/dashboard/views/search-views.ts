@@ -1,5 +1,6 @@
 // What searches over several queues return. Types only: the page imports them too.
-import type { JobRow, QueueVerdictView, SearchPage } from './views.js';
+import type { JobRow, SearchPage } from './views.js';
+import type { QueueVerdictView } from './verdict-views.js';
 
 /** The end of a job whose record has gone. */
 export type EndedJobView = Pick<JobRow, 'queue' | 'id' | 'name' | 'state'>;

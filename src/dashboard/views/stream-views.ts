@@ -1,5 +1,6 @@
 import type { Change } from './overview-changes.js';
-import type { OverviewView, VerdictView } from './views.js';
+import type { OverviewView } from './views.js';
+import type { VerdictView } from './verdict-views.js';
 
 /** The state as it is read: a read of Redis, or since when Redis does not reply. */
 export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };

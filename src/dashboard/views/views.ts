@@ -1,40 +1,16 @@
 // The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
-import type { Severity } from '../../inspect/queue-signs.js';
+import type { Remedy } from '../../inspect/rule.js';
 import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
 import type { JobPart } from './job-file.js';
+import type { QueueVerdictView, VerdictView } from './verdict-views.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
-/** The verdict on a queue, in words. */
-export interface VerdictView {
-  severity: Severity;
-  /** The state of the queue in a word: stuck, failing, paused. Absent for Redis itself. */
-  state?: string;
-  /** How many more queues need a look, beside the one of the sentence. Absent for none. */
-  more?: number;
-  /** True if nothing waits or runs. */
-  isIdle?: true;
-  /** The verdict in one sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
-  sentence: string;
-  /** The next step. */
-  remedy?: string;
-  /** The view of the queue where the next step is taken. */
-  remedyView?: 'groups' | 'failed';
-}
-
 export type PercentilesView = Record<'p50' | 'p95' | 'p99', number | null>;
-
-/** A queue with its verdict. An unreadable queue has no more than that. */
-export interface QueueVerdictView {
-  name: string;
-  verdict: VerdictView;
-  /** True for a queue of this Redis that the app does not know. */
-  isOther?: true;
-}
 
 export interface QueueView extends QueueVerdictView {
   depths: Record<State, number>;
@@ -237,6 +213,8 @@ export interface JobView extends JobRow {
   attemptLog: AttemptView[];
   /** Why it does not run, in words; null for one that runs or has ended. */
   whyNotRunning: string | null;
+  /** Where that is mended. Absent if the page has no such place, or the buttons of the job do it. */
+  remedyAt?: Remedy;
   /** The reason why its payload cannot be edited here; null if it can. */
   editRefusal: string | null;
   actions: DashboardAction[];

@@ -16,6 +16,11 @@ export interface OutboxVerdict {
   next?: string;
 }
 
+/** The next steps without a command of their own. The dashboard has one for each. */
+export const LOOK_AT_DATABASE = 'look at its database; enqueues in a transaction fail until then';
+export const REMOVE_THE_CAUSE = 'remove the cause; committed rows stay until then';
+export const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and read its log';
+
 type Rule = (signs: OutboxSigns) => OutboxVerdict | undefined;
 
 /** The worst first. */
@@ -68,7 +73,7 @@ function unreadable(cause: string): OutboxVerdict {
     severity: 'critical',
     summary: 'the outbox cannot be read',
     cause,
-    next: 'look at its database; enqueues in a transaction fail until then',
+    next: LOOK_AT_DATABASE,
   };
 }
 
@@ -79,7 +84,7 @@ function waitsFor({ waiting, oldestAgeMs, trouble }: OutboxSigns): OutboxVerdict
         severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
         summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
         cause: trouble,
-        next: 'remove the cause; committed rows stay until then',
+        next: REMOVE_THE_CAUSE,
       }
     : undefined;
 }
@@ -91,7 +96,7 @@ function unmoved({ waiting, setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict
         severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
         summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
         cause: 'no relay moves them',
-        next: 'run a process whose JobOutboxModule has the relay on, and read its log',
+        next: RUN_A_RELAY,
       }
     : undefined;
 }

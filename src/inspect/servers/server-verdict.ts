@@ -35,6 +35,12 @@ export interface ServerVerdict {
   next?: string;
 }
 
+/** The next steps. The dashboard has a command for each. */
+export const USE_THE_MASTER = 'connect to the master, or by Sentinel';
+export const LOOK_AT_REDIS = 'look at the log and the disk of Redis';
+export const RAISE_MEMORY = 'raise maxmemory, or let the workers catch up and keep less';
+export const NO_EVICTION = 'set maxmemory-policy to noeviction, and raise maxmemory';
+
 type Rule = (signs: ServerSigns) => ServerVerdict | undefined;
 
 /** The worst first. */
@@ -120,7 +126,7 @@ function replica({ isReplica }: ServerSigns): ServerVerdict | undefined {
     ? {
         severity: 'critical',
         summary: 'Redis is a replica and takes no writes: nothing is enqueued or claimed',
-        next: 'connect to the master, or by Sentinel',
+        next: USE_THE_MASTER,
       }
     : undefined;
 }
@@ -131,7 +137,7 @@ function brokenAof({ aofWorks }: ServerSigns): ServerVerdict | undefined {
     : {
         severity: 'critical',
         summary: 'Redis cannot write its append-only file, and refuses writes for it',
-        next: 'look at the log and the disk of Redis',
+        next: LOOK_AT_REDIS,
       };
 }
 
@@ -140,12 +146,10 @@ function full(signs: ServerSigns): ServerVerdict | undefined {
     ? {
         severity: 'critical',
         summary: `Redis is full: ${memoryOf(signs)}, and it ${signs.evicts ? `deletes ${deletedBy(signs.evicts)}` : 'refuses enqueues'}`,
-        next: signs.evicts ? NO_EVICTION : 'raise maxmemory, or let the workers catch up and keep less',
+        next: signs.evicts ? NO_EVICTION : RAISE_MEMORY,
       }
     : undefined;
 }
-
-const NO_EVICTION = 'set maxmemory-policy to noeviction, and raise maxmemory';
 
 /**
  * Returns a warning if Redis may delete keys. A Redis without a memory limit deletes nothing, whatever its policy.
@@ -169,7 +173,7 @@ function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
     ? {
         severity: 'warning',
         summary: `Redis is nearly full: ${memoryOf(signs)}; once it is full it refuses enqueues`,
-        next: 'raise maxmemory, or let the workers catch up and keep less',
+        next: RAISE_MEMORY,
       }
     : undefined;
 }
@@ -181,7 +185,7 @@ function refusesForSnapshots({ snapshotsWork, needsSnapshots }: ServerSigns): Se
     : {
         severity: 'critical',
         summary: `Redis could not write its last snapshot, and refuses writes for it${needsSnapshots ? '' : ' or soon will'}`,
-        next: 'look at the log and the disk of Redis',
+        next: LOOK_AT_REDIS,
       };
 }
 
@@ -191,7 +195,7 @@ function brokenSnapshots({ snapshotsWork }: ServerSigns): ServerVerdict | undefi
     : {
         severity: 'warning',
         summary: 'Redis could not write its last snapshot; it takes jobs, and would lose them where it stops',
-        next: 'look at the log and the disk of Redis',
+        next: LOOK_AT_REDIS,
       };
 }
 

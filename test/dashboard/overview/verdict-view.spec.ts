@@ -1,9 +1,8 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
-import { overallVerdict, verdictView, worseFact, worstQueueFirst } from '#dashboard/live/verdict-view.js';
-import type { QueueView, VerdictView } from '#dashboard/views/views.js';
-import { READ_DEAD_LETTERS } from '#inspect/flow-rules.js';
-import { LOOK_AT_GROUPS } from '#inspect/limit-rules.js';
+import { overallVerdict, worseFact, worstQueueFirst } from '#dashboard/live/verdict-view.js';
+import type { QueueView } from '#dashboard/views/views.js';
+import type { VerdictView } from '#dashboard/views/verdict-views.js';
 import type { Severity } from '#inspect/queue-signs.js';
 
 const queue = (severity: VerdictView['severity']) =>
@@ -82,26 +81,11 @@ describe('queues', () => {
   });
 
   it('are not called idle over fresh dead letters', () => {
-    const verdict = { severity: 'notice', sentence: '`mail` is idle; 25 died.', remedyView: 'failed' } as const;
+    const verdict = {
+      severity: 'notice',
+      sentence: '`mail` is idle; 25 died.',
+      remedyAt: { at: 'jobs', state: 'failed' },
+    } as const;
     expect(overallVerdict(null, [row('calm', 'ok'), { name: 'mail', verdict }])).toBe(verdict);
-  });
-});
-
-describe('the verdict on a queue', () => {
-  const verdict = { queue: 'email', severity: 'notice', state: 'limited', summary: 'limited' } as const;
-
-  it('leads to the groups where they are the next step', () => {
-    expect(verdictView({ ...verdict, next: LOOK_AT_GROUPS })).toMatchObject({
-      remedy: 'Look at the groups whose jobs wait longest.',
-      remedyView: 'groups',
-    });
-  });
-
-  it('leads to the dead letters where they are the next step', () => {
-    expect(verdictView({ ...verdict, next: READ_DEAD_LETTERS })).toMatchObject({ remedyView: 'failed' });
-  });
-
-  it('leads nowhere with another next step', () => {
-    expect(verdictView({ ...verdict, next: 'add workers' })).not.toHaveProperty('remedyView');
   });
 });

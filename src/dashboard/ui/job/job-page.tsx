@@ -7,8 +7,9 @@ import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { Attempts } from './attempts.js';
 import { CopyButton } from '../parts/copy.js';
-import { asCommand } from '../parts/as-command.js';
+import { asCommand } from '../../../inspect/display/as-command.js';
 import { ErrorDetail } from './error-detail.js';
+import { RemedyAction } from '../steer/remedy.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
 import { Download, Part, Value } from './part.js';
@@ -54,7 +55,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
       <StatePath job={job} />
       {!gone && job.whyNotRunning && (
         <p class="why">
-          <Sentence text={job.whyNotRunning} />
+          <Sentence text={job.whyNotRunning} /> <RemedyAction verdict={job} />
         </p>
       )}
       <Attempts job={job} nowMs={now.value} />

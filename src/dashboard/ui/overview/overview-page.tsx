@@ -1,7 +1,7 @@
-import type { QueueVerdictView } from '../../views/views.js';
 import { Notice, Sentence, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';
 import { href } from '../state/route.js';
+import { RemedyAction } from '../steer/remedy.js';
 import { QueueChips } from './queue-chips.js';
 import { NEEDS_A_LOOK } from './queue-order.js';
 import { QueueTable } from './queue-table.js';
@@ -20,10 +20,6 @@ export function OverviewPage() {
     );
   }
   const { sentence, queues, unreadable, workers } = view;
-  const worst = [...queues, ...unreadable].find(
-    ({ verdict }) => verdict.severity === sentence.severity && verdict.remedyView === sentence.remedyView,
-  );
-  const troubled = sentence.severity !== 'ok';
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -42,7 +38,7 @@ export function OverviewPage() {
       </h1>
       {sentence.remedy && (
         <p class="remedy">
-          <Sentence text={sentence.remedy} /> {troubled && worst && <RemedyLink queue={worst} />}
+          <Sentence text={sentence.remedy} /> <RemedyAction verdict={sentence} />
         </p>
       )}
       {queues.length + unreadable.length === 0 ? (
@@ -57,14 +53,5 @@ export function OverviewPage() {
       )}
       <WorkersStrip workers={workers} />
     </>
-  );
-}
-
-/** Shows a link to the place where the next step of a queue is taken. */
-function RemedyLink({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
-  return verdict.remedyView === 'failed' ? (
-    <a href={href(['queue', name], { state: 'failed' })}>Read the errors</a>
-  ) : (
-    <a href={href(['queue', name])}>Look at the queue</a>
   );
 }

@@ -1,4 +1,4 @@
-import type { QueueVerdictView } from '../../views/views.js';
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { route, setParams } from '../state/route.js';
 import { chipsOf } from './queue-order.js';
 

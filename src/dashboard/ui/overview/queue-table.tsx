@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { OverviewView, QueueVerdictView, QueueView } from '../../views/views.js';
+import type { OverviewView, QueueView } from '../../views/views.js';
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
 import { Name, Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { go, href, route, setParams } from '../state/route.js';

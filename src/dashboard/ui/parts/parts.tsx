@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
-import type { QueueVerdictView, State, VerdictView } from '../../views/views.js';
+import type { State } from '../../views/views.js';
+import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { now } from '../state/live.js';
 import { CopyButton } from './copy.js';
 import { exact, relative, short } from './format.js';

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { EverywherePage } from '../../views/search-views.js';
-import type { JobRow, QueueVerdictView, SearchPage } from '../../views/views.js';
+import type { JobRow, SearchPage } from '../../views/views.js';
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { get, Problem } from '../state/api.js';
 import { count, plural } from './format.js';
 

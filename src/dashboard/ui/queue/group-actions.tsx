@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { GroupView } from '../../views/group-views.js';
 import { plural } from '../parts/format.js';
 import { ask } from '../parts/confirm.js';
-import { askPause } from './ask-pause.js';
+import { askPause } from '../steer/ask-pause.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';

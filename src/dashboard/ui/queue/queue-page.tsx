@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ErrorGroupView, QueueVerdictView, QueueView, State, VerdictView } from '../../views/views.js';
+import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
+import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { connection, may, overview } from '../state/live.js';
@@ -10,7 +11,8 @@ import { ErrorGroups } from './error-groups.js';
 import { Batches } from './batches.js';
 import { Groups } from './groups.js';
 import { JobList } from './job-list.js';
-import { PauseButton } from './pause-button.js';
+import { PauseButton } from '../steer/pause-button.js';
+import { RemedyAction } from '../steer/remedy.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
@@ -92,7 +94,7 @@ function Unreadable({ queue: { name, verdict } }: { queue: QueueVerdictView }) {
         </h1>
         <Neighbours name={name} />
       </div>
-      <VerdictLine name={name} verdict={verdict} />
+      <VerdictLine verdict={verdict} />
     </div>
   );
 }
@@ -144,7 +146,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
           <PauseButton queue={queue} />
         </span>
       </div>
-      <VerdictLine name={name} verdict={verdict}>
+      <VerdictLine verdict={verdict}>
         {pausedAt !== null && (
           <>
             {' '}
@@ -177,13 +179,12 @@ function QueueHead({ queue }: { queue: QueueView }) {
 }
 
 interface VerdictLineProps {
-  name: string;
   verdict: VerdictView;
   children?: ComponentChildren;
 }
 
-function VerdictLine({ name, verdict, children }: VerdictLineProps) {
-  const { remedy, remedyView } = verdict;
+function VerdictLine({ verdict, children }: VerdictLineProps) {
+  const { remedy } = verdict;
   return (
     <p class={`verdict-line answer-${verdict.severity}`}>
       <VerdictMark {...verdict} />
@@ -191,13 +192,7 @@ function VerdictLine({ name, verdict, children }: VerdictLineProps) {
         <Sentence text={verdict.sentence} />{' '}
         {remedy && (
           <span class="remedy-inline">
-            {remedyView ? (
-              <a href={href(['queue', name], remedyView === 'failed' ? { state: 'failed' } : { view: remedyView })}>
-                {remedy}
-              </a>
-            ) : (
-              <Sentence text={remedy} />
-            )}
+            <Sentence text={remedy} /> <RemedyAction verdict={verdict} />
           </span>
         )}
         {children}

@@ -3,7 +3,7 @@ import type { EndedJobView, FoundJobsView } from '../../views/search-views.js';
 import type { QueueView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark, VerdictMark } from '../parts/parts.js';
-import { pauseOrResume } from '../queue/pause-button.js';
+import { pauseOrResume } from '../steer/pause-button.js';
 import { may, overview, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ServerView } from '../../views/stream-views.js';
-import type { SessionView, VerdictView } from '../../views/views.js';
+import type { SessionView } from '../../views/views.js';
+import type { VerdictView } from '../../views/verdict-views.js';
 import { VerdictMark } from '../parts/parts.js';
 import { BASE, get, Problem } from '../state/api.js';
 import { connection, overview, session } from '../state/live.js';

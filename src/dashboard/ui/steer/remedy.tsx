@@ -1,0 +1,80 @@
+import { useState } from 'preact/hooks';
+import { asCommand } from '../../../inspect/display/as-command.js';
+import type { State } from '../../views/views.js';
+import type { VerdictView } from '../../views/verdict-views.js';
+import { LimitsDialog } from '../limits/limits-dialog.js';
+import { CopyButton } from '../parts/copy.js';
+import { may, overview, unreachable } from '../state/live.js';
+import { href } from '../state/route.js';
+import { pauseOrResume } from './pause-button.js';
+
+const JOBS_IN_WORDS: Partial<Record<State, string>> = {
+  failed: 'Read the errors',
+  scheduled: 'Read their errors',
+  processing: 'Look at what runs',
+};
+
+/** Offers the next step of a verdict: a link to its place, a button, or a command to copy. */
+export function RemedyAction({
+  verdict: { queue = '', remedyAt },
+}: {
+  verdict: Pick<VerdictView, 'queue' | 'remedyAt'>;
+}) {
+  switch (remedyAt?.at) {
+    case undefined:
+      return null;
+    case 'workers':
+      return <a href={href(['workers'])}>Look at the workers</a>;
+    case 'groups':
+      return <a href={href(['queue', queue], { view: 'groups' })}>Look at the groups</a>;
+    case 'batch':
+      return <a href={href(['batch', queue, remedyAt.id])}>Look at the batch</a>;
+    case 'jobs': {
+      const { state, search } = remedyAt;
+      return (
+        <a href={href(['queue', queue], { state, q: search })}>{JOBS_IN_WORDS[state] ?? 'Look at these jobs'}</a>
+      );
+    }
+    case 'resume':
+      return <ResumeAction name={queue} />;
+    case 'limits':
+      return <LimitsAction name={queue} />;
+    case 'command':
+      return <Command text={remedyAt.command} />;
+  }
+}
+
+function ResumeAction({ name }: { name: string }) {
+  const queue = overview.value?.queues.find((each) => each.name === name);
+  return queue && may('resume', name) ? (
+    <button type="button" class="link" disabled={unreachable.value} onClick={() => void pauseOrResume(queue)}>
+      Resume
+    </button>
+  ) : (
+    <Command text={asCommand('resume', name)} />
+  );
+}
+
+function LimitsAction({ name }: { name: string }) {
+  const [open, setOpen] = useState(false);
+  const queue = overview.value?.queues.find((each) => each.name === name);
+  return queue && may('limits', name) ? (
+    <>
+      <button type="button" class="link" onClick={() => setOpen(true)}>
+        Change the limits
+      </button>
+      {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}
+    </>
+  ) : (
+    <Command text={asCommand('limits', name)} />
+  );
+}
+
+/** Shows a command that a click copies. */
+function Command({ text }: { text: string }) {
+  return (
+    <CopyButton text={text} title="Copy this command">
+      <bdi>{text}</bdi>
+    </CopyButton>
+  );
+}
