@@ -31,7 +31,7 @@ async function startThreads(options: JobHandlerOptions = {}, jobs: object = {}) 
 
   const log = new KeptLog();
   // Some jobs run until the app is closed.
-  const app = await startApp({ providers: [Handler], jobs: { shutdownTimeoutMs: 1_000, ...jobs }, log });
+  const app = await startApp({ providers: [Handler], jobs: { shutdownTimeoutMs: 200, ...jobs }, log });
   const service = app.get(JobQueueService);
   const enqueue = (payload: unknown, asked?: EnqueueJobOptions) => service.enqueue(name, payload, asked);
   const run = async (payload: unknown) => (await enqueue(payload)).result(SOON);

@@ -10,6 +10,7 @@ import { queueOn } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
 import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
 import { eventually, gate, within } from '../../support/faults/wait.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 const DAILY: DeclaredSchedule = { recurrence: { cron: '0 0 1 1 *' }, options: { payload: 'v1' } };
@@ -70,10 +71,12 @@ describe('a worker', () => {
 
   it('looks at its queues a few seconds at the latest after a schedule was made elsewhere', async () => {
     const queue = newQueue();
+    const looks = holdTimers(5_000);
     const { seen } = await declaring(queue, {});
     const seeded = seedable(queue);
     await seeded.put(seeded.define('elsewhere', HOURLY, { payload: 1 }));
     await seeded.makeDue('elsewhere');
+    await looks.fire();
     await eventually(() => seen.length === 1);
   });
 
