@@ -27,6 +27,14 @@ beforeAll(async () => {
 });
 const user = (permissions = MINIMAL_PERMISSIONS) => createUser(admin, server.url, permissions);
 
+/** Returns what the server refused. Redis 7.0 has no CLIENT SETINFO, so nobody can be granted it there. */
+async function refusals(): Promise<string[]> {
+  const entries = (await admin.call('ACL', 'LOG')) as string[][];
+  return entries
+    .map((entry) => entry[entry.indexOf('object') + 1]!)
+    .filter((object) => object !== 'client|setinfo');
+}
+
 /** Makes a queue of a user who may not read its invariants. */
 async function queueOf(
   permissions: string,
@@ -77,7 +85,7 @@ describe('a user with the minimal permissions', () => {
     await queue.purge({ confirm: queue.name });
     await worker.worker.stop();
     expect((await queue.list('completed')).length).toBe(0);
-    expect(await admin.call('ACL', 'LOG')).toEqual([]);
+    expect(await refusals()).toEqual([]);
   });
 
   it('and with three more has the doctor, who without them names the first', async () => {
@@ -135,8 +143,7 @@ describe('a user with the minimal permissions', () => {
     await app.close();
     expect(log.lines.filter((line) => !line.startsWith('log'))).toEqual([]);
     // The boot audit asks for the configuration where it may, and does without where it may not.
-    const refused = (await admin.call('ACL', 'LOG')) as string[][];
-    expect(refused.map((entry) => entry[entry.indexOf('object') + 1])).toEqual(['config|get']);
+    expect(await refusals()).toEqual(['config|get']);
   });
 });
 

@@ -1,11 +1,19 @@
 import { RedisPermissionError } from '../errors/redis-errors.js';
 
-/** The messages of Redis for a missing permission, outside and inside of a script. */
+const IN_SCRIPT = 'a command that a script runs';
+
+/** The messages for a missing permission, outside and inside of a script: first those of Redis 7.2 and later, and of Valkey. */
 const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
+  [
+    /^(?:ERR|NOPERM) ACL failure in script: .* run the '([^']+)' command/,
+    ([, command]) => `${IN_SCRIPT}: ${command!}`,
+  ],
+  [/^(?:ERR|NOPERM) ACL failure in script: .* a key/, () => "the queue's keys, inside a script"],
+  [/^(?:ERR|NOPERM) ACL failure in script: .* a channel/, () => "publish to the queue's channel"],
   [/^NOPERM.* run the '([^']+)' command/i, ([, command]) => `the command ${command!.toLowerCase()}`],
-  [/^NOPERM.* one of the keys/i, () => "the queue's keys"],
-  [/^NOPERM.* one of the channels/i, () => "the queue's channel"],
-  [/^ERR The user executing the script can't run this command/, () => 'a command that a script runs'],
+  [/^NOPERM.* (?:a key|one of the keys)/i, () => "the queue's keys"],
+  [/^NOPERM.* (?:a channel|one of the channels)/i, () => "the queue's channel"],
+  [/^ERR The user executing the script can't run this command/, () => IN_SCRIPT],
   [/^ERR The user executing the script can't access/, () => "the queue's keys, inside a script"],
   [/^ERR The user executing the script can't publish/, () => "publish to the queue's channel"],
 ];
