@@ -39,6 +39,8 @@ export default {
   maxWorkers: availableParallelism() + 1,
   // Node 20 frees no module of a test file. Without a limit the collection of garbage takes ever longer, to the heap's end.
   workerIdleMemoryLimit: '1GB',
+  // A worker above that limit is replaced, also after its last file. The new one takes half a second to start, and to end.
+  workerGracefulExitTimeout: 5_000,
   testSequencer: '<rootDir>/test/support/run/longest-first.mjs',
   reporters: [
     'default',
