@@ -1,4 +1,5 @@
-import type { BatchRecord } from '../queue/model/batch.js';
+import type { BatchFollowUp, BatchRecord } from '../queue/model/batch.js';
+import type { JobStatus } from '../queue/model/job.js';
 import { count } from './words.js';
 
 /** Returns the progress of a batch in a sentence, for CLI and dashboard. */
@@ -15,6 +16,24 @@ export function batchInWords({ state, stopped, open, total, followUps }: BatchRe
     case 'ended':
       return `${all}, and so has what was to follow.`;
   }
+}
+
+/**
+ * Returns how far one follow-up of a batch is, for CLI and dashboard.
+ *
+ * @param status of its job; undefined if there is none in its queue
+ */
+export function followUpInWords(batch: BatchRecord, followUp: BatchFollowUp, status?: JobStatus): string {
+  const { state, stopped, total, completed } = batch;
+  if (status || followUp.isOnItsWay) {
+    return status ?? 'on its way';
+  }
+  if (state === 'open' || state === 'sealed') {
+    return 'waits for the batch';
+  }
+  const isUncertain = stopped && completed === total; // the record does not say who stopped it
+  const follows = followUp.kind === 'finally' || (followUp.kind === 'then') === (completed === total);
+  return isUncertain || follows ? 'no longer known' : 'not for this end';
 }
 
 function followedBy(followUps: BatchRecord['followUps']): string {

@@ -39,7 +39,8 @@ it('says of a group that as many of its jobs run as may, by the limits of all gr
 
 it('shows batches with their jobs, and cancels what has not ended', async () => {
   const queue = newQueue();
-  const batch = queue.batch({ id: 'pages', then: { name: queue.name } });
+  const mail = newQueue();
+  const batch = queue.batch({ id: 'pages', then: { name: queue.name }, onFailure: { queue: mail.name } });
   await batch.addMany(
     queue.name,
     [1, 2].map((payload) => ({ payload, id: `page-${payload}` })),
@@ -51,6 +52,7 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   expect(stdout).toContain('Jobs may still join; 1 of 2 jobs has not ended. Nothing follows before it is sealed.');
   expect(stdout).toMatch(/page-1 +\S+ +failed +red\\x1b/);
   expect(stdout).toContain('More jobs: --offset 1');
+  expect(stdout).toMatch(new RegExp(`onFailure +${mail.name} .*waits for the batch`));
   expect(stdout).not.toContain('\u001B');
   expect((await cli(['show', queue.name, 'page-2'])).stdout).toContain(`pages of ${queue.name} (member)`);
   expect(await cli(['batch', queue.name, 'pages', '--cancel'])).toMatchObject({
@@ -59,5 +61,11 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   });
   const cancelled = await cli(['batch', queue.name, 'pages', '--cancel', '--yes', '--json']);
   expect(JSON.parse(cancelled.stdout)).toMatchObject({ id: 'pages', stopped: true });
+  await batch.seal();
+  const { followUps } = JSON.parse((await cli(['batch', queue.name, 'pages', '--json'])).stdout);
+  expect(followUps).toMatchObject([
+    { kind: 'then', queue: queue.name, state: 'not for this end' },
+    { kind: 'onFailure', queue: mail.name, state: 'pending' },
+  ]);
   expect(await cli(['batch', queue.name, 'other'])).toMatchObject({ code: EXIT.notFound });
 }, 60_000);

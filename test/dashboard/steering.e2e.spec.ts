@@ -163,7 +163,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     });
     const shown = await app.get(`/api/batch?queue=${home}&id=atlas`);
     expect(shown.body).toMatchObject({
-      followUps: [],
+      followUps: [{ kind: 'finally', queue: home, words: 'waits for the batch', job: null }],
       members: [
         { id: map!.id, queue: home, status: 'open' },
         { id: index!.id, queue: home },
@@ -187,7 +187,10 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const batch = app.queue(name).batch({ id: 'empty', then: { name: 'bind' } });
     await batch.seal();
     const { body } = await app.get(`/api/batch?queue=${name}&id=empty`);
-    expect(body).toMatchObject({ batch: { state: 'fired', total: 0 }, followUps: [{ name: 'bind' }] });
+    expect(body).toMatchObject({
+      batch: { state: 'fired', total: 0 },
+      followUps: [{ kind: 'then', words: expect.stringMatching(/^(scheduled|pending)$/), job: { name: 'bind' } }],
+    });
     const [{ id }] = body.followUps as [{ id: string }];
     const followUp = await app.get(`/api/job?queue=${name}&id=${encodeURIComponent(id)}`);
     expect(followUp.body).toMatchObject({ batch: { queue: name, id: 'empty', role: 'follow-up' } });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { batchInWords } from '../../inspect/batch-words.js';
+import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import { count } from '../../inspect/words.js';
 import { onOne } from '../../queue/actions/noted-action.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
@@ -51,7 +51,8 @@ function addBatch(program: Command, run: Run): void {
             batch.results({ limit, offset }),
           ]);
           const jobs = { ...rest, members: await shownMembers(session, members) };
-          out.show({ ...status, ...jobs }, () => batchText(status, jobs, out));
+          const followUps = await followUpsOf(session, status);
+          out.show({ ...status, followUps, ...jobs }, () => batchText(status, followUps, jobs, out));
         } catch (error) {
           throw error instanceof BatchNotFoundError ? new CliError(error.message, EXIT.notFound) : error;
         }
@@ -64,6 +65,18 @@ async function shownMembers(session: Session, members: readonly BatchMember[]): 
   const queues = [...new Set(members.map(({ queue }) => queue))];
   const contents = await Promise.all(queues.map((name) => session.shownBy(session.queue(name))));
   return members.map((member) => contents[queues.indexOf(member.queue)]!.member(member));
+}
+
+/** A follow-up, and the state of its job in words. */
+type ShownFollowUp = BatchRecord['followUps'][number] & { state: string };
+
+async function followUpsOf(session: Session, batch: BatchRecord): Promise<ShownFollowUp[]> {
+  return Promise.all(
+    batch.followUps.map(async (followUp) => {
+      const job = await session.queue(followUp.queue).get(followUp.id);
+      return { ...followUp, state: followUpInWords(batch, followUp, job?.status) };
+    }),
+  );
 }
 
 function batchTable(batches: readonly BatchRecord[], out: Output): Part {
@@ -79,12 +92,19 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
   return rows.length > 0 ? out.table(head, rows, { whole: ['batch'] }) : 'No batch is at work.';
 }
 
-function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output): Part {
+function batchText(
+  batch: BatchRecord,
+  shown: readonly ShownFollowUp[],
+  { members, next }: BatchPage,
+  out: Output,
+): Part {
   const rows = members.map(({ id, queue, status, error }) => [id, queue, status, error ?? '']);
-  const followUps = batch.followUps.map((each) => [each.kind, each.queue, each.id]);
+  const followUps = shown.map(({ kind, queue, id, state }) => [kind, queue, id, state]);
   return lines([
     batchInWords(batch),
-    ...(followUps.length > 0 ? ['', out.table(['follow-up', 'queue', 'job'], followUps, { whole: ['job'] })] : []),
+    ...(followUps.length > 0
+      ? ['', out.table(['follow-up', 'queue', 'job', 'state'], followUps, { whole: ['job'] })]
+      : []),
     ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, { whole: ['job'] })] : []),
     ...(next === undefined ? [] : ['', `More jobs: --offset ${next}`]),
   ]);

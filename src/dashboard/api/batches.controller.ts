@@ -6,7 +6,7 @@ import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchRecord, JobReference } from '../../queue/model/batch.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import { batchInWords } from '../../inspect/batch-words.js';
+import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
@@ -16,8 +16,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
-import type { BatchMemberView, BatchPageView, BatchView } from '../views/batch-views.js';
-import type { JobRow } from '../views/views.js';
+import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../views/batch-views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
@@ -112,10 +111,18 @@ export class BatchesController extends Routes {
     }
   }
 
-  /** Returns the follow-ups that exist. They may be in queues that the app does not know. */
-  private async followUps({ followUps }: BatchRecord): Promise<JobRow[]> {
-    const jobs = await Promise.all(followUps.map((each) => this.find(each)));
-    return jobs.flatMap((job) => (job ? [this.describer.row(job)] : []));
+  /** Returns the follow-ups with their jobs. They may be in queues that the app does not know. */
+  private async followUps(batch: BatchRecord): Promise<FollowUpView[]> {
+    return Promise.all(
+      batch.followUps.map(async (each) => {
+        const job = await this.find(each);
+        return {
+          ...each,
+          words: followUpInWords(batch, each, job?.status),
+          job: job ? this.describer.row(job) : null,
+        };
+      }),
+    );
   }
 
   /** Returns a job. Undefined for one that is gone, or whose queue cannot be read. */

@@ -1,4 +1,4 @@
-import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
+import type { BatchFollowUp, BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import type { JobRow, State } from './views.js';
 
 /** A batch, and how far it is. */
@@ -18,11 +18,18 @@ export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'sta
   state: State | null;
 }
 
+/** A job that follows a batch. */
+export interface FollowUpView extends BatchFollowUp {
+  /** How far it is, in words. */
+  words: string;
+  /** Its job; null before it is in its queue, and once it is no longer known. */
+  job: JobRow | null;
+}
+
 /** One batch with a page of its members. */
 export interface BatchPageView {
   batch: BatchView;
-  /** The jobs after it, as far as they are known. */
-  followUps: JobRow[];
+  followUps: FollowUpView[];
   members: BatchMemberView[];
   /** The start of the next page; null on the last. */
   next: number | null;

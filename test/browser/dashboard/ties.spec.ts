@@ -35,9 +35,9 @@ it('a queue shows its batches, a batch its jobs and what follows, and each a lin
   await pictureOf(page, 'batches');
   await page.locator('.batch a').click();
   await says(page, 'h1', 'Batch of 5 jobs');
-  await says(page, '.part', 'Its follow-up is enqueued when the last job has ended.');
-  expect(await page.locator('.member').count()).toBe(5);
-  await page.locator('.member a').first().click();
+  await says(page, '.part', 'waits for the batch');
+  expect(await page.locator('.member-id').count()).toBe(5);
+  await page.locator('.member-id').first().click();
   await says(page, '.ties', 'In the batch');
   await page.locator('.ties a', { hasText: 'next-book' }).click();
   await says(page, 'h1', 'Batch of 5 jobs');

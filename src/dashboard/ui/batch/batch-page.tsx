@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { BatchMemberView, BatchPageView, BatchView } from '../../views/batch-views.js';
-import type { JobRow } from '../../views/views.js';
+import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../../views/batch-views.js';
 import { count, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
 import { JobRowLine } from '../parts/job-row-line.js';
@@ -38,7 +37,7 @@ export function BatchPage({ queue, id }: { queue: string; id: string }) {
     <article class="job">
       {gone && <Notice title="This batch is gone meanwhile. What you see was its last state." />}
       <BatchHead batch={batch} gone={gone} changed={reload} />
-      <FollowUps batch={batch} jobs={followUps} />
+      <FollowUps home={queue} followUps={followUps} />
       <Members queue={queue} id={id} first={data} />
     </article>
   );
@@ -118,23 +117,33 @@ function CancelBatch({ batch: { queue, id, open, stopped }, changed }: { batch: 
   );
 }
 
-function FollowUps({ batch: { state }, jobs }: { batch: BatchView; jobs: readonly JobRow[] }) {
-  const waits = state === 'open' || state === 'sealed';
+/** Shows the jobs that follow, and which of them are not in their queues. */
+function FollowUps({ home, followUps }: { home: string; followUps: readonly FollowUpView[] }) {
+  const jobs = followUps.flatMap(({ job }) => job ?? []);
+  const others = followUps.filter(({ job }) => job === null);
   return (
     <section class="part">
       <h2>What follows</h2>
-      {jobs.length > 0 ? (
+      {followUps.length === 0 && <p class="quiet">It has no follow-up that you may see.</p>}
+      {jobs.length > 0 && (
         <div role="list" aria-label="Follow-ups">
           {jobs.map((job) => (
-            <JobRowLine key={job.id} job={job} selected={false} selectable={false} toggle={() => undefined} />
+            <JobRowLine key={job.id} job={job} hasQueue={job.queue !== home} />
           ))}
         </div>
-      ) : (
-        <p class="quiet">
-          {waits
-            ? 'Its follow-up is enqueued when the last job has ended.'
-            : 'It has no follow-up for this end, or its follow-up was removed or has aged out.'}
-        </p>
+      )}
+      {others.length > 0 && (
+        <ul class="members">
+          {others.map(({ kind, queue, words }) => (
+            <li class="member" key={kind}>
+              <code>{kind}</code>
+              <a href={href(['queue', queue])}>
+                <bdi>{queue}</bdi>
+              </a>
+              <span class="quiet">{words}</span>
+            </li>
+          ))}
+        </ul>
       )}
     </section>
   );

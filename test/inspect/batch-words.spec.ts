@@ -1,0 +1,43 @@
+import { expect, it } from '@jest/globals';
+import { followUpInWords } from '#inspect/batch-words.js';
+import type { BatchFollowUp, BatchRecord } from '#queue/model/batch.js';
+
+const batch = (over: Partial<BatchRecord>): BatchRecord => ({
+  id: 'b',
+  queue: 'home',
+  followUps: [],
+  state: 'fired',
+  stopped: false,
+  total: 2,
+  open: 0,
+  completed: 2,
+  failed: 0,
+  cancelled: 0,
+  removed: 0,
+  createdAt: new Date(0),
+  ...over,
+});
+const followUp = (kind: BatchFollowUp['kind'], over: Partial<BatchFollowUp> = {}): BatchFollowUp => ({
+  kind,
+  queue: 'mail',
+  id: 'f',
+  ...over,
+});
+
+it.each<[string, Partial<BatchRecord>, BatchFollowUp]>([
+  ['waits for the batch', { state: 'open' }, followUp('then')],
+  ['waits for the batch', { state: 'sealed', open: 1 }, followUp('finally')],
+  ['on its way', {}, followUp('then', { isOnItsWay: true })],
+  ['no longer known', {}, followUp('then')],
+  ['no longer known', {}, followUp('finally')],
+  ['not for this end', {}, followUp('onFailure')],
+  ['not for this end', { completed: 1, failed: 1 }, followUp('then')],
+  ['no longer known', { completed: 1, failed: 1 }, followUp('onFailure')],
+  ['no longer known', { stopped: true }, followUp('then')],
+])('a follow-up is "%s" of a batch with %j', (words, over, each) => {
+  expect(followUpInWords(batch(over), each)).toBe(words);
+});
+
+it('a follow-up whose job is there has the state of its job', () => {
+  expect(followUpInWords(batch({ state: 'ended' }), followUp('then'), 'completed')).toBe('completed');
+});
