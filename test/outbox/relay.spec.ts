@@ -312,7 +312,7 @@ describe('the relay', () => {
     const redis = await startOwnRedis();
     const client = connect({}, redis.url);
     client.on('error', () => undefined);
-    const t = outboxOf({ enqueueTimeoutMs: 1_000 }, client);
+    const t = outboxOf({ enqueueTimeoutMs: 300 }, client);
     await commit((tx) => t.enqueue(tx, 1));
     await redis.kill();
     await commit((tx) => t.enqueue(tx, 2));

@@ -7,7 +7,7 @@ import { ROWS } from './rows.js';
 import { byRow, tableOf } from '../table.js';
 
 describe.each(Object.entries(TABLES))('what happens %s', (table, columns) => {
-  expectTable(table, coreDriver, 12);
+  expectTable(table, coreDriver, 24);
 
   it('is in the docs for every option', () => {
     const names = byRow(tableOf(`what happens ${table}`, 'docs/combinations.md')).map(([row, said]) => [
