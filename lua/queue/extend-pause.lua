@@ -7,10 +7,5 @@
 -- Returns 1 if the pause has a new end. Else 0: it is over, has no end or another one, or would end earlier. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
-local known, ends = tonumber(ARGV[1]), now + tonumber(ARGV[2])
-
-if tonumber(redis.call('HGET', settings, 'paused_until_ms') or nil) ~= known or known <= now or ends < known then
-  return 0
-end
-redis.call('HSET', settings, 'paused_until_ms', string.format('%d', ends))
-return 1
+--@include lib/limits/extend_pause
+return extend_pause(settings, ARGV[1], ARGV[2])

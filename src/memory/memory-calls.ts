@@ -186,7 +186,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   extendPause = (knownEndMs: number, forMs: number) =>
-    callOf('queueExtendPause', () => extendPause(this.queue, knownEndMs, forMs));
+    callOf('queueExtendPause', () => extendPause(this.queue, { knownEndMs, forMs, now: this.queue.now }));
 
   resume = () =>
     callOf('queueResume', () => {

@@ -47,6 +47,7 @@ const NO_STEP: Record<string, string> = {
   'limits.get': COMPARED,
   'limits.record': PRIVATE,
   'groups.cleanSlices': PRIVATE,
+  'groups.extendPause': PRIVATE,
   'deadLetters.record': PRIVATE,
   'schedules.record': PRIVATE,
   'schedules.putByCall': PRIVATE,

@@ -3,6 +3,7 @@ import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
 import { newPause, pauseAt } from '../state/pause.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
+import { extendPause } from './operate/extend-pause.js';
 import { remove } from './operate/operate.js';
 
 export function groupVerbs(queue: MemoryQueue): GroupVerbs {
@@ -44,6 +45,8 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         }
         return changes;
       }),
+    extendPause: (name, knownEndMs, forMs) =>
+      callOf('groupExtendPause', () => extendPause(flow.group(name), { knownEndMs, forMs, now: queue.now })),
     resume: (name) =>
       callOf('groupResume', () => {
         const group = flow.group(name);

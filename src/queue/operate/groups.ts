@@ -88,17 +88,36 @@ export class Groups {
     );
   }
 
-  /** Pauses one group: it takes jobs in and starts none. Returns false when it was paused already. @throws InvalidOptionError */
+  /**
+   * Pauses one group: it takes jobs in and starts none. Returns false if it was already paused, and keeps the first
+   * pause's author, reason and end. With `forMs` it lengthens a pause that has an end, and then returns true.
+   *
+   * @throws InvalidOptionError
+   * @example await queue.groups.pause('tenant-42', { by: 'ada', reason: 'a leak', forMs: 3_600_000 });
+   */
   async pause(name: string, options: PauseOptions = {}): Promise<boolean> {
     const group = checkGroup(name);
     const checked = checkOptions('groups.pause', pauseOptions, options);
-    const isNew = await this.queue.actionLog.record(
+    const { forMs } = checked;
+    const hasChanged = await this.queue.actionLog.record(
       onOne('pause-group', 'group', group, inWords(checked)),
-      () => this.queue.exec((calls) => calls.groups.pause(group, checked)),
+      async () => {
+        const isNew = await this.queue.exec((calls) => calls.groups.pause(group, checked));
+        return isNew || (forMs !== undefined && (await this.extendPause(group, forMs)));
+      },
       { count: Number },
     );
     await this.queue.afterChange?.('groups');
-    return isNew;
+    return hasChanged;
+  }
+
+  /** Gives a pause that has an end a later one. */
+  private async extendPause(group: string, forMs: number): Promise<boolean> {
+    const { pausedUntil } = await this.get(group);
+    return (
+      pausedUntil !== undefined &&
+      this.queue.exec((calls) => calls.groups.extendPause(group, pausedUntil.getTime(), forMs))
+    );
   }
 
   /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */

@@ -74,6 +74,7 @@ export const onGroup = (group: string, rates: boolean) =>
       step(`groups.clear(${group})`, ({ queue }) => queue.groups.clear(group)),
       step(`groups.pause(${group})`, ({ queue }) => queue.groups.pause(group, { by: 'me', reason: 'test' })),
       step(`groups.pause(${group}, 30 min)`, ({ queue }) => queue.groups.pause(group, { forMs: 30 * MINUTE })),
+      step(`groups.pause(${group}, 1 s), then for 2 s`, ({ queue }) => pauseGroupTwice(queue, group)),
       step(`groups.resume(${group})`, ({ queue }) => queue.groups.resume(group)),
       step(`groups.clean(${group})`, ({ queue }) => queue.groups.clean(group)),
       step(`groups.clean(${group}, old)`, ({ queue }) => queue.groups.clean(group, { olderThanMs: 30 * MINUTE })),
@@ -189,6 +190,11 @@ export async function maintain({ queue, other }: Side): Promise<void> {
   await maintainBatches(other, { all: true });
   await maintainBatches(queue, { all: true });
   await queue.exec((calls) => calls.sweep.promote(100));
+}
+
+/** Pauses a group, and gives the pause a later end. */
+async function pauseGroupTwice({ groups }: JobQueue, group: string): Promise<boolean[]> {
+  return [await groups.pause(group, { forMs: 1_000 }), await groups.pause(group, { forMs: 2_000 })];
 }
 
 /** Pauses the queue, and gives the pause a later end. */

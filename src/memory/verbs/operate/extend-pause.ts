@@ -1,11 +1,14 @@
-import type { MemoryQueue } from '../../state/memory-queue.js';
+import type { Pause } from '../../state/pause.js';
 
-/** Gives a pause with this end a later one. Returns false if it has another end, or none. */
-export function extendPause(queue: MemoryQueue, knownEndMs: number, forMs: number): boolean {
-  const { paused, now } = queue;
-  if (paused?.untilMs !== knownEndMs || now + forMs < knownEndMs) {
+/** Gives the pause of a queue or group with this end a later one. Returns false if it is over, or has another end. */
+export function extendPause(
+  paused: { pause?: Pause | undefined },
+  { knownEndMs, forMs, now }: { knownEndMs: number; forMs: number; now: number },
+): boolean {
+  const { pause } = paused;
+  if (pause?.untilMs !== knownEndMs || knownEndMs <= now || now + forMs < knownEndMs) {
     return false;
   }
-  queue.pause = { ...paused, untilMs: now + forMs };
+  paused.pause = { ...pause, untilMs: now + forMs };
   return true;
 }

@@ -47,6 +47,10 @@ export function groupCalls({ keys }: CallContext) {
       return call('groupPause', keys.standard, [name, by, reason, forMs], flagOf);
     },
 
+    extendPause(name: string, knownEndMs: number, forMs: number): ScriptCall<boolean> {
+      return call('groupExtendPause', keys.standard, [name, knownEndMs, forMs], flagOf);
+    },
+
     resume(name: string): ScriptCall<boolean> {
       return call('groupResume', keys.standard, [name], flagOf);
     },

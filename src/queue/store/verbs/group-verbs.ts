@@ -20,6 +20,8 @@ export interface GroupVerbs {
   clear(name: string): StoreCall<void>;
   /** Returns whether it was not paused before. */
   pause(name: string, options: PauseOptions): StoreCall<boolean>;
+  /** Gives a pause with this end a later one. Returns false if the pause has another end, or none. */
+  extendPause(name: string, knownEndMs: number, forMs: number): StoreCall<boolean>;
   /** Returns whether it was paused. */
   resume(name: string): StoreCall<boolean>;
   /** @param passed how many to pass over, as the last call returned */
