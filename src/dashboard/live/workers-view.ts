@@ -1,4 +1,5 @@
 import type { WorkerRecord } from '../../queue/model/worker-record.js';
+import { inOrder } from '../views/overview-changes.js';
 import type { RunningView, WorkerView } from '../views/views.js';
 
 /** A worker as one queue knows it. */
@@ -26,7 +27,13 @@ export function workersOf(seen: readonly SeenWorker[], claimed: readonly Claimed
     (isPrefetched ? worker.prefetched : worker.running).push(job);
     byId.set(owner, worker);
   }
-  return [...byId.values()].toSorted((a, b) => a.id.localeCompare(b.id));
+  return [...byId.values()]
+    .map((worker) => ({
+      ...worker,
+      running: inOrder(worker.running),
+      prefetched: inOrder(worker.prefetched),
+    }))
+    .toSorted((a, b) => a.id.localeCompare(b.id));
 }
 
 function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {

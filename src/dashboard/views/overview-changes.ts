@@ -1,14 +1,20 @@
 // What differs between two overviews, for the stream. Both sides import this.
-import type { OverviewView, QueueView, WorkerView } from './views.js';
+import type { OverviewView, QueueView, RunningView, WorkerView } from './views.js';
 
 /** A change of a JSON value: `[value]` replaces it, `[]` removes it, and an object changes some of its fields. */
 export type Change = readonly [value?: unknown] | { readonly [field: string]: Change };
 
-/** An overview whose queues and workers are found by their keys, so that each of them changes by itself. */
+/** A worker whose jobs are found by their keys, because a list changes as a whole. */
+interface KeyedWorker extends Omit<WorkerView, 'running' | 'prefetched'> {
+  running: Record<string, RunningView>;
+  prefetched: Record<string, RunningView>;
+}
+
+/** An overview whose queues, workers and jobs are found by their keys, so that each of them changes by itself. */
 export interface KeyedOverview extends Omit<OverviewView, 'queues' | 'workers'> {
   queues: Record<string, QueueView>;
   queueOrder: string[];
-  workers: Record<string, WorkerView>;
+  workers: Record<string, KeyedWorker>;
   workerOrder: string[];
 }
 
@@ -17,7 +23,7 @@ export function keyed({ queues, workers, ...rest }: OverviewView): KeyedOverview
     ...rest,
     queues: Object.fromEntries(queues.map((queue) => [queue.name, queue])),
     queueOrder: queues.map(({ name }) => name),
-    workers: Object.fromEntries(workers.map((worker) => [worker.id, worker])),
+    workers: Object.fromEntries(workers.map((worker) => [worker.id, keyedWorker(worker)])),
     workerOrder: workers.map(({ id }) => id),
   };
 }
@@ -26,8 +32,29 @@ export function listed({ queues, queueOrder, workers, workerOrder, ...rest }: Ke
   return {
     ...rest,
     queues: queueOrder.map((name) => queues[name]!),
-    workers: workerOrder.map((id) => workers[id]!),
+    workers: workerOrder.map((id) => listedWorker(workers[id]!)),
   };
+}
+
+function keyedWorker({ running, prefetched, ...rest }: WorkerView): KeyedWorker {
+  return { ...rest, running: byKey(running), prefetched: byKey(prefetched) };
+}
+
+function byKey(jobs: readonly RunningView[]): Record<string, RunningView> {
+  return Object.fromEntries(jobs.map((job) => [`${job.queue} ${job.id}`, job]));
+}
+
+function listedWorker({ running, prefetched, ...rest }: KeyedWorker): WorkerView {
+  return { ...rest, running: inOrder(Object.values(running)), prefetched: inOrder(Object.values(prefetched)) };
+}
+
+/** Returns the jobs of a worker in their order: the longest claim first. */
+export function inOrder(jobs: readonly RunningView[]): RunningView[] {
+  return jobs.toSorted((a, b) => (a.claimedAt ?? 0) - (b.claimedAt ?? 0) || compare(a.id, b.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 /** Returns the change from one JSON value to another; undefined where they are equal. A list changes as a whole. */

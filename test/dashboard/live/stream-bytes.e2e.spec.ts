@@ -1,5 +1,6 @@
 // What a stream weighs on the wire: 100 queues, and figures of 30 change with each reading.
 import { expect, it } from '@jest/globals';
+import type { ClaimedJob } from 'nest-job-queue/core';
 import { patiently } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard, type Platform } from '../dashboard-app.js';
@@ -27,5 +28,33 @@ it.each<Platform>(['express', 'fastify'])('is less than 5 KB for a reading on %s
   expect(stream.messages().filter((message) => 'overview' in message)).toHaveLength(1);
   const page = (await app.get('/api/overview')).body.overview as { queues: unknown[] };
   expect(stream.last().overview!.queues).toHaveLength(page.queues.length);
+  stream.stop();
+});
+
+it('sends of the running jobs only those that have changed', async () => {
+  const name = uniqueQueueName('mail');
+  const app = await startDashboard({
+    jobs: { worker: false, maintenance: false },
+    dashboard: { queues: [name], refreshMs: 100 },
+  });
+  const queue = app.queue(name);
+  await queue.enqueueMany(Array.from({ length: 51 }, (_, i) => ({ payload: { to: `ada${i}@example.com` } })));
+  const claimed: ClaimedJob[] = [];
+  for (let i = 0; i < 50; i += 1) {
+    claimed.push((await queue.claim({ worker: 'box:12:abc' }))!);
+  }
+  const stream = await openStream(app.url);
+  const running = () => stream.last().overview?.workers.flatMap((worker) => worker.running) ?? [];
+  await patiently(() => stream.messages().length > 1 && running().length === 50);
+  const seen = stream.messages().length;
+  await queue.complete(claimed[0]!);
+  const { id } = (await queue.claim({ worker: 'box:12:abc' }))!;
+  await patiently(() => running().some((job) => job.id === id) && running().length === 50);
+  const sent = stream
+    .messages()
+    .slice(seen)
+    .map((message) => JSON.stringify(message).length);
+  expect(Math.max(...sent)).toBeLessThan(2_500); // all 50 are more than 7,000
+  expect(JSON.stringify(running()).length).toBeGreaterThan(7_000);
   stream.stop();
 });
