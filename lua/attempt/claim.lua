@@ -37,12 +37,14 @@
 --     and more jobs wait; unannounced if no limits of a worker are known: announce them with register, then claim again
 --   name: nil for that of the previous job; '' for none
 --   details: nil for a first attempt of a plain job that starts at once, or its options if it has metadata
---   else an array: attempts, options, verdict, whether it waits for start; with a checkpoint: nil, that (JSON)
+--   else an array: attempts, options, verdict, whether it waits for start (grouped: and its only option is a group); with
+--     a checkpoint: nil, that (JSON)
 --   verdict: '' to run it; isolated: to run it alone; expires: start decides whether it may still run
 --   or why it must not run, see lib/settle/refusal: missing, oversized, cancelled, unmet, expired, exhausted, unhandled; the
 --     claimer settles it as failed
 --   In a repeated call: an array for each, with its fence at the end
---   After all jobs: limited if the queue has limits or groups, or awaits-slots if jobs wait there for a slot
+--   After all jobs: limited if the queue or a group met has limits, or awaits-slots if jobs wait there for a slot; grouped
+--     if it has groups, and no limit was met
 --   In a Cluster then unheard (after nil without limits) if the claimer got less than it asked for, and no wake reaches it
 --   With names an array: all of that, the next place to search (-1: all jobs were read), 1 if a live worker handles a
 --     job that was left, then the names of left jobs that no live worker handles
@@ -94,7 +96,7 @@ if #ids > 0 then
 end
 --@cluster lib/waiters/join
 local left = report_left and report_left()
-if #ids > 0 and (more or full) or left and left[2] == 1 then -- or another worker handles what was left
+if (#ids > 0 or ids.is_cut) and (more or full) or left and left[2] == 1 then -- or another worker handles what was left
 --@include lib/core/wake
 end
 reply[2] = full and 'full' or reply[2]

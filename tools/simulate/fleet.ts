@@ -9,6 +9,7 @@ import { SimulatedSender, Table } from './processes/sender.js';
 import { SimulatedWorker } from './processes/worker.js';
 import { AfterProducer } from './producers/after-producer.js';
 import { BatchProducer } from './producers/batch-producer.js';
+import { GroupProducer } from './producers/group-producer.js';
 import { HubProducer } from './producers/hub-producer.js';
 import { SimulatedProducer } from './producers/producer.js';
 import { UniqueProducer } from './producers/unique-producer.js';
@@ -130,6 +131,9 @@ export class Fleet {
     if (world.parts.has('elsewhere')) {
       this.add(new SimulatedCourier('courier-a', world, this.skew()));
       this.add(new SimulatedCourier('courier-b', world, this.skew()));
+    }
+    if (world.parts.has('groups')) {
+      this.add(new GroupProducer('group-producer', world, this.skew()));
     }
     if (world.parts.has('limits')) {
       this.add(new LimitsOperator('limits-operator', world, this.skew()));

@@ -18,6 +18,7 @@ export const PARTS = [
   'hub',
   'elsewhere',
   'steps',
+  'groups',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -41,6 +42,7 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     hub: new Random(seed + 4_000_000),
     elsewhere: new Random(seed + 6_000_000),
     steps: new Random(seed + 5_000_000),
+    groups: new Random(seed + 7_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

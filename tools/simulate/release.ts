@@ -55,6 +55,10 @@ const LIMITS: QueueOptions = {
   groups: { maxRunning: 1 },
 };
 
+/** Groups without limits beside one that has its own. */
+export const MIXED_GROUPS = ['x', 'y', 'z', 'narrow'] as const;
+export const MIXED_LIMITS: QueueOptions = { groups: { overrides: { narrow: { maxRunning: 2 } } } };
+
 export interface Release {
   options: typeof OPTIONS;
   limits: QueueOptions;

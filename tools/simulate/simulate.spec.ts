@@ -1,6 +1,8 @@
 // Fleets by virtual time: seeds find nothing, each planted fault is found, and a seed comes again exactly.
 import { describe, expect, it } from '@jest/globals';
+import { isUnstarted } from '#memory/verbs/attempt/unstarted.js';
 import { PARTS } from './parts.js';
+import type { Plant } from './plants/plant.js';
 import { plants } from './plants/plants.js';
 import { Simulation } from './simulation.js';
 
@@ -65,6 +67,7 @@ const SOONEST: Readonly<Record<string, { seed: number; steps?: number }>> = {
   'a follow-up leaves the outbox before its queue has it': { seed: 33, steps: 200 },
   'a retry forgets the steps': { seed: 7, steps: 60 },
   'a crash forgets the steps': { seed: 9 },
+  'a claim takes a job of a limited group ahead': { seed: 4, steps: 500 },
 };
 
 const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));
@@ -106,6 +109,24 @@ describe('a simulated fleet', () => {
   it('exercises each part in one of the repeated seeds', () => {
     const parts = REPLAYED.flatMap((seed) => [...new Simulation(seed, STEPS).parts]);
     expect(new Set(parts)).toEqual(new Set(PARTS));
+  });
+
+  it('claims jobs of groups without limits ahead', async () => {
+    const ahead = new Set<string>();
+    const watch: Plant = {
+      breaks: 'nothing',
+      part: 'groups',
+      after: (_, queues) =>
+        queues.forEach(({ claims, jobs }) =>
+          claims.members().forEach((id) => {
+            const job = jobs.get(id);
+            void (job?.group !== undefined && isUnstarted(job) && job.crashes === undefined && ahead.add(id));
+          }),
+        ),
+    };
+    const { violations } = await new Simulation(3, 3 * STEPS, watch).run();
+    expect(violations).toEqual([]);
+    expect(ahead.size).toBeGreaterThan(5);
   });
 
   it.each(Object.entries(plants))('finds that %s', async (name, plant) => {

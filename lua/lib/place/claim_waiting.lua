@@ -7,10 +7,11 @@ redis.call('GET', sequence) -- these raise an error before a job is taken, if th
 redis.call('ZCARD', claims)
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
-local asked, wait, gate_opens_in, taken_before, waits_here = count, nil, nil, nil, nil
+local wait, gate_opens_in, taken_before, waits_here
 limited_by, known_jobs = is_limited and 'limited' or nil, has_groups and {} or nil
+local for_slots = math.min(count, slots or count) -- more only of groups without a limit, see lib/turn/take_head
 if is_limited and not paused then
-  count, wait = room_for(math.min(count, slots or count)) -- never claimed ahead of a free slot
+  count, wait = room_for((max_running or interval) and for_slots or count)
 end
 local has_finishes
 if has_groups and not paused then
@@ -24,7 +25,7 @@ end
 --@include lib/turn/after_turns
 if has_groups and not (paused or names or is_due or interval) then
 --@include lib/turn/take_single_slot
-  taken_before = take_single_slot(count)
+  taken_before = take_single_slot(math.min(count, for_slots))
 end
 if taken_before and taken_before.is_done then
   ids, more = taken_before, taken_before.is_more
@@ -37,20 +38,21 @@ if not paused then
   if is_limited then
     wait = wait_for_rate() or wait
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
-    local has_slot = slots_left > #ids
-    more = more and count > 0 and #ids == count and has_slot and not wait
+    local has_slot, is_full, is_ready = slots_left > #ids, #ids >= for_slots, more
+    more = more and count > 0 and (#ids == count or is_full) and has_slot and not wait
     if names and not has_groups then
       wait = (waits_here or unpaid_wait) and wait or nil -- jobs of other names wait for their own worker
     else
       wait = waiting and wait or nil
     end
-    local awaits_slots = max_running and waiting or has_groups
+    local in_groups = has_groups
       and tonumber(taken_before and taken_before.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
-    limited_by = awaits_slots and 'awaits-slots' or 'limited'
+    local is_bound = max_running or interval or rests_until > now or ids.is_bound or in_groups and not is_ready
+    limited_by = not is_bound and 'grouped' or (max_running and waiting or in_groups) and 'awaits-slots' or 'limited'
     wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait
-    if wait and has_slot then -- else time alone starts no job
+    if wait and has_slot and for_slots > 0 then -- else time alone starts no job, or none here
 --@include lib/limits/timer
-      reply[2] = hold_timer(wait, #ids == asked) or reply[2]
+      reply[2] = hold_timer(wait, is_full) or reply[2]
     end
   end
   if soonest[2] then

@@ -54,8 +54,8 @@ for place = 1, first_left and 0 or #ids do
       unpack((unstarted or not runs) and { 'unstarted:' .. fence_text, runs and '1' or 'refused' } or none))
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
-    hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict, unstarted,
-      checkpoint and false, checkpoint } or simple or false)
+    hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict,
+      unstarted and simple and not metadata and 'grouped' or unstarted, checkpoint and false, checkpoint } or simple or false)
   end
 end
 if first_left then

@@ -27,7 +27,7 @@ else
 end
 if is_due then
 --@include lib/place/promote
-  promote(math.max(asked, 100), rejoin)
+  promote(math.max(tonumber(ARGV[1]), 100), rejoin)
   soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
 if paused and has_groups then

@@ -4,10 +4,9 @@
 --   enqueued_at_ms, options, status and group.
 --   may_run: no field says that it must not. only_grouped: a first attempt whose only option is its group.
 -- next_in_line(waiting, may_stay): takes or reads the first id of a line.
--- take_slot(name, waiting, id, rank): gives it a slot of its group.
 -- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
 -- for a job whose only option is its group. Processes before it wrote none.
--- Needs: job, lib/core/clock, lib/core/read, lib/group/line_and_slots.
+-- Needs: job, lib/core/read.
 local function look_at_job(name, id)
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status', 'group')
   if not found[3] and found[2] and found[5] == ' {"group":"' .. name .. '"}' then
@@ -25,13 +24,4 @@ end
 local function next_in_line(waiting, may_stay)
   local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
   return head[1], head[2], head.err
-end
-
--- Gives a taken job a slot of its group. Returns whether it could; else the job is back in its line.
-local function take_slot(name, waiting, id, rank)
-  if type(redis.pcall('ZADD', slots_of(name), now_text, id)) == 'number' then
-    return true
-  end
-  redis.call('ZADD', waiting, rank, id)
-  return false
 end

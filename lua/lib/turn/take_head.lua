@@ -1,6 +1,7 @@
 -- end_turn(start, weight, cost): returns the end of the turn, where the next may start. It is later by the cost over
 --   the weight.
--- take_head(name, start, taken): takes the first job of a group for a claim, if its limits allow it.
+-- take_head(name, start, taken, may_start): takes the first job of a group for a claim, if its limits allow it. A group
+--   with a limit gives none that may not start at once. taken.is_bound: the claim met such a group.
 -- Needs: full, groups, known_jobs, most_bytes, lib/core/clock, lib/group/depth, lib/group/line_and_slots,
 --   lib/group/padding, lib/group/place, lib/group/scores, lib/group/state, lib/limits/slots_and_rate,
 --   lib/turn/claim_others.
@@ -41,12 +42,13 @@ end
 -- Returns taken, and where its next turn may start, nil if it has left turns.
 -- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name,
 --   or another client has spoilt a key of the group.
---   full, unpaid: the claim ends here.
-local function take_head(name, start, taken)
+--   full, unpaid, unslotted: the claim ends here.
+local function take_head(name, start, taken, may_start)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
   running = type(running) == 'number' and running or nil -- another client may have spoilt the key
-  local may_stay = can_take or interval or group.interval or group.waits_until > now
+  local is_bound = group.max_running or group.interval
+  local may_stay = can_take or interval or group.interval or group.waits_until > now or is_bound and not may_start
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
   if not is_blocked and running then
@@ -66,6 +68,9 @@ local function take_head(name, start, taken)
     return score_in(sets.turns, name) and 'again' or 'blocked'
   elseif can_take and not can_take(id) then
     return 'passed'
+  elseif is_bound and not may_start then
+    taken.is_bound, taken.is_cut = true, true
+    return 'unslotted'
   end
   local holds_slot = found[7] == name -- a job without a hash, or of another group, holds none: its end names no such group
   local bytes = taken.bytes + #(found[2] or '')
@@ -75,11 +80,12 @@ local function take_head(name, start, taken)
     return 'full'
   elseif not pay(cost) then
     return 'unpaid'
-  elseif holds_slot and not take_slot(name, waiting, id, rank) then
+  elseif holds_slot and type(redis.pcall('ZADD', slots_of(name), now_text, id)) ~= 'number' then
+    redis.call('ZADD', waiting, rank, id) -- another client has spoilt the key of its slots
     return 'passed'
   end
   taken[#taken + 1], taken.bytes, known_jobs[id] = id, bytes, found
-  taken.groups[#taken.groups + 1] = name
+  taken.groups[#taken.groups + 1], taken.is_bound = name, taken.is_bound or is_bound
   if may_stay then
     redis.call('ZREM', waiting, id)
   end

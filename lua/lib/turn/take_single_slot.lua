@@ -3,6 +3,7 @@
 --   jobs is a group. Each of them has one turn, so their order is that of turns.
 -- Returns nil if other jobs or groups may come first. Else the ids, with what lib/turn/take needs to continue:
 --   bytes, groups, latest_finish
+--   is_bound: as of lib/turn/take_head
 --   is_done: nothing is left for it; is_more: a group could run another job; waiting: how many jobs wait
 -- It needs no other library of groups, so a claim of such jobs alone does not define them.
 -- Needs: groups, job, known_jobs, most_bytes, lib/core/clock, lib/group/padding, lib/place/claim_waiting,
@@ -64,7 +65,7 @@ local function take_single_slot(count)
   end
   taken.is_done = n == count or 2 * n == #found and n < count
   if n > 0 then
-    taken.latest_finish = clock + step
+    taken.latest_finish, taken.is_bound = clock + step, true
     write_single_slot(taken.groups, ended, depths, emptied, n)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
     taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish, has_finishes)

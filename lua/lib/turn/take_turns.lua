@@ -1,7 +1,7 @@
 -- take_turns(count, taken, plain_left, plain_weight): gives up to count turns, the next one in turns each time. Returns how
 --   many of them the jobs without a group had, of plain_left at most.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: sequence, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
+-- Needs: sequence, slots, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
 --   lib/turn/take_head.
 local function place_behind(passed)
   if passed ~= 100 then
@@ -29,7 +29,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
     end
     local start = math.max(turn.start, current_virtual_time())
     if turn.name ~= '' then
-      local outcome, next_start = take_head(turn.name, start, taken)
+      local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + plain_turns < slots)
       if outcome == 'passed' then
         passed = passed + 1
         local place = place_behind(passed)
@@ -39,7 +39,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
       elseif next_start or outcome == 'again' then
         turn_again(line, turn, next_start or start)
       end
-      ended = outcome == 'full' or outcome == 'unpaid'
+      ended = outcome == 'full' or outcome == 'unpaid' or outcome == 'unslotted'
     elseif plain_turns == plain_left then
       passed = passed + 1
     else

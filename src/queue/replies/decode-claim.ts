@@ -52,7 +52,7 @@ class DecodedClaim implements ClaimReply {
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
 
-  /** True where the queue has limits: a job that ends then frees a slot that others wait for. */
+  /** True if limits were met: a job that ends may free a slot that others wait for. */
   isLimited = false;
 
   /** True where jobs wait for a slot of the queue or of their group. */
@@ -116,7 +116,7 @@ export function decodeClaim(
   let nameBefore = '';
   const behind = (values.length - 3) % CLAIM_FIELDS;
   const limitedBy = values[values.length - behind];
-  decoded.isLimited = behind > 0 && limitedBy !== null;
+  decoded.isLimited = behind > 0 && limitedBy !== null && limitedBy !== 'grouped';
   decoded.awaitsSlots = decoded.isLimited && limitedBy === 'awaits-slots';
   if (behind === 2) {
     decoded.isUnheard = true;
@@ -129,7 +129,7 @@ export function decodeClaim(
     const details = claimDetailsOf(entry);
     const attempt = Number(details[0]);
     const [, storedOptions, verdict, unstarted] = details;
-    const isGrouped = typeof entry === 'string' && !arePlainOptions(entry);
+    const isGrouped = unstarted === 'grouped' || (typeof entry === 'string' && !arePlainOptions(entry));
     const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
     const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
     const name = storedName || (kindOf(payload.value) ?? queue);

@@ -93,7 +93,7 @@ export interface ClaimReply {
   readonly isFull: boolean;
   /** True if the store knows no limits of a worker, although this one configures some. Then nothing was claimed. */
   readonly isUnannounced: boolean;
-  /** True where the queue has limits for the whole fleet. */
+  /** True if the claim met limits of the queue or of a group. The next claim is then for free slots only. */
   isLimited: boolean;
   /** True if jobs wait for a slot of the queue or of their group. Then the end of a job lets another start. */
   awaitsSlots: boolean;

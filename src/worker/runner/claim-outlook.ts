@@ -25,7 +25,7 @@ export class ClaimOutlook {
     return this.announced;
   }
 
-  /** True if the queue has limits. */
+  /** True if the last claim met limits. Then no job is claimed ahead. */
   get isLimited(): boolean {
     return this.limited;
   }

@@ -10,7 +10,7 @@ const MAX_UNSETTLED_ROUNDS = 2;
 /** The jobs of a queue runner in this process. */
 interface SlotOwner {
   readonly state: Readonly<RunnerState>;
-  /** A queue is not claimed from before the store has the announcement. A queue with limits prefetches nothing. */
+  /** A queue is not claimed from before the store has the announcement. One whose last claim met limits prefetches nothing. */
   readonly outlook: Pick<ClaimOutlook, 'isAnnounced' | 'isLimited'>;
   /** Claimed jobs that have not ended. */
   readonly attempts: { readonly size: number };
@@ -54,7 +54,7 @@ export class RunnerSlots {
   }
 
   /**
-   * The most jobs of one claim: half of a limited queue's slots. Redis claims one half while the other runs.
+   * The most jobs of one claim: half of the slots if limits were met. Redis claims one half while the other runs.
    */
   get mostPerClaim(): number {
     return this.owner.outlook.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
@@ -119,7 +119,8 @@ export class RunnerSlots {
 
   /** The most jobs of a wait in the worker. Other claims may bring more. */
   private get roomForWait(): number {
-    return this.concurrency + this.owner.prefetcher.roomForWait;
+    const { outlook, prefetcher } = this.owner;
+    return this.concurrency + (outlook.isLimited ? 0 : prefetcher.roomForWait);
   }
 
   private freeOf(room: number): number {

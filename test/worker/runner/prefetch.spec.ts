@@ -63,6 +63,40 @@ describe('prefetch', () => {
     expect(completed).toEqual(ids);
   });
 
+  it('takes jobs of groups in their turns, and runs them in the order of their claim', async () => {
+    const queue = newQueue();
+    const groups = ['a', 'b', 'c'];
+    const jobs = Array.from({ length: 30 }, (_, i) => ({ payload: i, group: groups[i < 10 ? 0 : 1 + (i % 2)]! }));
+    const ids = (await queue.enqueueMany(jobs)).map(({ id }) => id);
+    const { worker, ran, load, first } = await busy(queue, 5);
+    expect(await queue.stats()).toMatchObject({ processing: 6, pending: 24 });
+    first.open();
+    await worker.event('completed', 30);
+    expect(ran.slice(0, 6).map((i) => jobs[i]!.group)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+    expect(ran.slice(0, 6)).toEqual([0, 10, 11, 1, 12, 13]);
+    expect(load.most).toBe(1);
+    expect(await queue.get(ids[29]!)).toMatchObject({ status: 'completed', attempts: 1 });
+  });
+
+  it('takes no job of a group with a limit, and no marker of a job that another worker can start', async () => {
+    const queue = newQueue({ groups: { maxRunning: 1 } });
+    const [held] = await queue.enqueueMany([{ payload: 0, group: 'a' }]);
+    const first = gate();
+    const slots = {
+      concurrency: 1,
+      handlers: { [queue.name]: (job: Job) => (job.payload === 0 ? first.promise : undefined) },
+    };
+    const full = await startWorker([{ queue, prefetch: 5, ...slots }]);
+    await full.event('started', 1, { id: held!.id });
+    const other = await startWorker([{ queue, ...slots }]);
+    const { id } = await queue.enqueue(1, { group: 'b' });
+    await other.event('completed', 1, { id });
+    expect(full.worker.running).toBe(1);
+    expect(full.worker['runners'][0]!.capacity.freeForWait).toBe(0); // else its waits would end at its own marker
+    first.open();
+    await full.event('completed');
+  });
+
   it.each(['pause', 'stop'] as const)('goes back at a %s, in its place and without an attempt', async (verb) => {
     const queue = newQueue();
     const ids = await enqueue(queue, 4);

@@ -1,6 +1,7 @@
 // Faults planted into parts of the library that only some runs exercise.
 import type { GroupState } from '#memory/state/group-state.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import { mark } from '#memory/verbs/attempt/unstarted.js';
 import type { MemberEnd } from '#queue/model/batch.js';
 import { spoils, spoilsQueues, type Plant } from './plant.js';
 
@@ -83,6 +84,14 @@ const batches: Record<string, Plant> = {
       followUps.forEach((batch) => (batch.stoppedAt = undefined));
     },
   ),
+};
+
+const groups: Record<string, Plant> = {
+  'a claim takes a job of a limited group ahead': spoils('ahead', ['attemptClaim'], ({ job, was }) => {
+    if (was === 'pending ' && job.status === 'processing' && job.group === 'narrow') {
+      mark(job);
+    }
+  }),
 };
 
 const growth: Record<string, Plant> = {
@@ -221,5 +230,6 @@ export const partPlants: Record<string, Plant> = {
   ...of('growth', growth),
   ...of('elsewhere', elsewhere),
   ...of('steps', steps),
+  ...of('groups', groups),
   ...others,
 };

@@ -5,7 +5,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import { linkOf } from '../server/network.js';
-import { OLDER, type Release } from '../release.js';
+import { MIXED_LIMITS, OLDER, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
 import { ProcessClock } from './process-clock.js';
 
@@ -30,7 +30,8 @@ export abstract class SimulatedProcess {
     const { options, limits } = release;
     const shared = { ...options, ...(middleware && { middleware }) };
     const open = (queue: QueueName, more = {}) => new JobQueue(store, queue, { ...shared, ...more });
-    this.queues = { mixed: open('mixed'), ordered: open('ordered'), limited: open('limited', limits) };
+    const mixed = world.parts.has('groups') ? MIXED_LIMITS : {};
+    this.queues = { mixed: open('mixed', mixed), ordered: open('ordered'), limited: open('limited', limits) };
   }
 
   abstract start(): void;

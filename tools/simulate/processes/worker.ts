@@ -10,6 +10,9 @@ import { SimulatedProcess } from './process.js';
 
 const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 
+/** The jobs that a worker claims ahead in a run with groups, whose queue is too shallow for the default. */
+const AHEAD = 3;
+
 export class SimulatedWorker extends SimulatedProcess {
   private worker: Worker | undefined;
 
@@ -29,7 +32,8 @@ export class SimulatedWorker extends SimulatedProcess {
     const concurrency = CONCURRENCY[this.queue] * this.release.concurrencyFactor;
     const schedules = parts.has('schedules') && this.queue === 'mixed' ? declaredSchedules(this.release) : {};
     const hasMiddleware = parts.has('middleware') && this.queue === 'mixed';
-    this.worker = new Worker([{ queue, concurrency, handlers: this.handlers(), schedules }], {
+    const prefetch = parts.has('groups') && this.queue === 'mixed' ? { prefetch: AHEAD } : {};
+    this.worker = new Worker([{ queue, concurrency, ...prefetch, handlers: this.handlers(), schedules }], {
       id: this.name,
       sweepIntervalMs: 1_000,
       logFailures: false,
@@ -73,7 +77,7 @@ export class SimulatedWorker extends SimulatedProcess {
     const { random, history } = this.world;
     history.started(job);
     const fate = random.next();
-    await this.sleep(this.duration());
+    await this.sleep(this.queue === 'mixed' && job.group !== undefined ? random.between(0, 1) : this.duration());
     if (fate < 0.1) {
       await job.progress({ at: job.attempt }).catch(() => undefined); // the claim may be lost
     }

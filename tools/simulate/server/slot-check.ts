@@ -1,5 +1,6 @@
 // Checks that a claim takes no more jobs than the limits in force let run.
 import { pauseAt } from '../../../src/memory/state/pause.js';
+import { isUnstarted } from '#memory/verbs/attempt/unstarted.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** Returns the limits that a claim broke. A lower limit ends no running job, so only a claim must keep it. */
@@ -15,7 +16,16 @@ export function overTaken(queue: MemoryQueue, before: ReadonlyMap<string, unknow
     ...(claims.size > maxRunning ? [`limits: a claim left ${claims.size} jobs running of ${maxRunning}`] : []),
     ...(queue.paused === undefined ? [] : [`limits: a claim took ${taken[0]} from the paused queue`]),
     ...[...groups].flatMap((group) => overTakenIn(queue, group)),
+    ...taken.filter((id) => isAhead(queue, id)).map((id) => `ahead: a claim took ${id}, whose limits need a slot`),
   ];
+}
+
+/** Returns whether a job was claimed before a slot is free for it, although it has limits. An isolated job waits alone. */
+function isAhead({ flow, jobs }: MemoryQueue, id: string): boolean {
+  const job = jobs.get(id);
+  const { maxRunning, rateLimit } = { ...flow.limits, ...(job?.group !== undefined && flow.limitsOf(job.group)) };
+  const isLimited = maxRunning !== undefined || rateLimit !== undefined;
+  return isLimited && job !== undefined && isUnstarted(job) && job.crashes === undefined;
 }
 
 function overTakenIn({ flow, claims, jobs, now }: MemoryQueue, group: string): string[] {

@@ -18,6 +18,7 @@ import { promote } from '../promote.js';
 import { ClaimBytes } from './claim-bytes.js';
 import { hasLeft } from './has-left.js';
 import { NamedJobs, takeNamed, type Taken } from './take-named.js';
+import { SlotBound } from './slot-bound.js';
 import { isMarked, mark, removeMark } from './unstarted.js';
 import { maxAttemptsIn, refuse, verdictOn } from './verdict.js';
 
@@ -39,22 +40,21 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const bytes = new ClaimBytes(request.mostBytes, giantBytes(queue.largestPayloadBytes));
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
+  const bound = new SlotBound(queue, request);
   const { handed, dueInMs } = isRepeated
     ? { handed: repeated(queue, request, last, bytes), dueInMs: undefined }
-    : claimNew(queue, request, bytes, named);
+    : claimNew(queue, request, { bytes, bound, named });
   const left = named && !isRepeated && queue.paused === undefined ? named.left : NOTHING_LEFT;
   if (left.elsewhere) {
     queue.host.wake(queue.name); // for the worker that handles it
   }
-  const isLimited = queue.flow.isActive || queue.restsUntil > queue.now;
   return {
     jobs: handed.flatMap(({ job, verdict }) => (typeof verdict === 'object' ? [] : [job])),
     refused: handed.flatMap(({ job, verdict }) => (typeof verdict === 'object' ? [refused(job, verdict)] : [])),
     nextDueInMs: bytes.isFull ? undefined : dueInMs,
     isFull: bytes.isFull,
     isUnannounced: false,
-    isLimited,
-    awaitsSlots: isLimited && awaitsSlots(queue, isRepeated),
+    ...bound.met(isRepeated),
     ...(only && { left }),
   };
 }
@@ -65,29 +65,34 @@ function refused(job: ClaimedJob, verdict: Refusal | UnhandledRefusal): RefusedJ
   return { id: job.id, token: job.token, fence: job.fence, error: refusalError(verdict), job };
 }
 
-function claimNew(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined) {
+/** What decides which jobs a claim takes. */
+interface Bounds {
+  readonly bytes: ClaimBytes;
+  readonly bound: SlotBound;
+  readonly named: NamedJobs | undefined;
+}
+
+function claimNew(queue: MemoryQueue, request: ClaimRequest, bounds: Bounds) {
   promote(queue, Math.max(request.count, 100));
   const isPaused = queue.paused !== undefined;
-  const taken: Taken = isPaused ? { ids: [], waiting: [] } : take(queue, request, bytes, named);
+  const taken: Taken = isPaused ? { ids: [], waiting: [] } : take(queue, bounds);
   const soonest = queue.scheduled.members()[0];
   const opensAt = queue.flow.opensAt(taken.waiting, taken);
   const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
   const nextAt = isPaused ? (queue.paused?.untilMs ?? Infinity) : dueAt;
   const dueInMs = nextAt === Infinity ? undefined : Math.max(0, nextAt - queue.now);
-  countWait(queue, opensAt, request, taken.ids.length);
-  const handed = claimAll(queue, request, taken.ids, named?.overdue);
+  countWait(queue, opensAt, request.worker, { free: bounds.bound.slots, taken: taken.ids.length });
+  const handed = claimAll(queue, request, taken.ids, bounds.named?.overdue);
   if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
     queue.host.wake(queue.name);
   }
   return { handed, dueInMs };
 }
 
-function take(queue: MemoryQueue, request: ClaimRequest, bytes: ClaimBytes, named: NamedJobs | undefined): Taken {
+function take(queue: MemoryQueue, { bytes, bound, named }: Bounds): Taken {
   const { flow } = queue;
-  const { count, slots = count } = request;
-  const isLimited = flow.isActive || queue.restsUntil > queue.now;
-  const most = isLimited ? Math.min(count, slots) : count;
-  const fits = (id: string) => bytes.takes(queue.job(id));
+  const { most } = bound;
+  const fits = (id: string) => bound.takes(id) && bytes.takes(queue.job(id));
   if (named && !flow.hasGroups) {
     return takeNamed(queue, named, most, fits);
   }
@@ -153,25 +158,17 @@ function claimAll(
   return handed;
 }
 
-/** Returns whether jobs wait for a slot of the queue or of their group. A repeated claim does not look. */
-function awaitsSlots(queue: MemoryQueue, isRepeated: boolean): boolean {
-  const { hasGroups, limits } = queue.flow;
-  const isGrouped = (id: string) => queue.job(id)?.group !== undefined;
-  if (isRepeated) {
-    return hasGroups || limits.maxRunning !== undefined;
-  }
-  return (
-    queue.paused === undefined &&
-    queue.line.some((id) => (isGrouped(id) ? hasGroups : limits.maxRunning !== undefined))
-  );
-}
-
 /** Counts the wait of free slots for a rate or a rest, unless it is counted already. */
-function countWait(queue: MemoryQueue, opensAt: number, { worker, count }: ClaimRequest, taken: number): void {
-  if (queue.paused !== undefined || opensAt === Infinity) {
+function countWait(
+  queue: MemoryQueue,
+  opensAt: number,
+  worker: string,
+  { free, taken }: { free: number; taken: number },
+): void {
+  if (queue.paused !== undefined || opensAt === Infinity || free === 0) {
     return;
   }
-  if (taken === count) {
+  if (taken >= free) {
     queue.waits.handOver();
   } else if (queue.waits.isAnother(worker, opensAt, queue.now)) {
     queue.count('limited');
