@@ -92,7 +92,7 @@ describe('prefetch', () => {
     const { id } = await queue.enqueue(1, { group: 'b' });
     await other.event('completed', 1, { id });
     expect(full.worker.running).toBe(1);
-    expect(full.worker['runners'][0]!.capacity.freeForWait).toBe(0); // else its waits would end at its own marker
+    expect(full.worker['runners'][0]!.capacity.isFull).toBe(true); // else its waits would end at its own marker
     first.open();
     await full.event('completed');
   });

@@ -1,4 +1,4 @@
-// A producer of bursts of quick jobs in groups: some without limits, which workers claim ahead, and one with its own.
+// A producer of bursts of quick jobs in groups. Workers claim the jobs ahead, except those of one group with a limit.
 import { SimulatedProcess } from '../processes/process.js';
 import { MIXED_GROUPS } from '../release.js';
 
