@@ -209,6 +209,7 @@ export class Worker {
       shared: this.slots.shared,
       announce: (each) => this.reports?.announce(each),
       changed: () => this.onChange(),
+      holdsSettlements: (each) => this.loop?.expectSettlements(each),
       settle: () => this.loop?.settle(),
       emit: safeListener(options.onEvent, logger),
       warn: (message) => logger.warn(message),

@@ -43,6 +43,7 @@ interface SettlementOwner {
     readonly failures: FailureLog;
     readonly warn: (message: string) => void;
     changed(): void;
+    holdsSettlements(owner: SettlementOwner): void;
   };
   reportLost(attempt: Attempt): void;
   /** Told where jobs may have ended whose batches are in other queues. */
@@ -84,6 +85,11 @@ export class SettlementBuffer {
     return this.waiting + this.inFlight;
   }
 
+  /** True if settlements wait here that may be sent. */
+  get hasUnsent(): boolean {
+    return this.waiting > this.held.size;
+  }
+
   private get waiting(): number {
     const { completions, failures, releases } = this.unsent;
     return completions.length + failures.length + releases.length + this.held.size;
@@ -107,7 +113,7 @@ export class SettlementBuffer {
     if (answered) {
       void this.hold(answered, kind, attempt, end);
     } else {
-      (this.unsent[kind] as Taken[Kind][number][]).push(end);
+      this.put(kind, end);
     }
     this.owner.host.changed();
   }
@@ -121,8 +127,13 @@ export class SettlementBuffer {
     this.held.add(attempt);
     await answered;
     this.held.delete(attempt);
-    (this.unsent[kind] as Taken[Kind][number][]).push(end);
+    this.put(kind, end);
     this.owner.host.changed();
+  }
+
+  private put<Kind extends keyof Taken>(kind: Kind, end: Taken[Kind][number]): void {
+    (this.unsent[kind] as Taken[Kind][number][]).push(end);
+    this.owner.host.holdsSettlements(this.owner);
   }
 
   /**
@@ -169,7 +180,7 @@ export class SettlementBuffer {
   /** Fails a job that must not run, without an attempt. */
   refuse(job: ClaimedJob, error: StoredError): void {
     const { id, token, fence } = job;
-    this.unsent.failures.push({
+    this.put('failures', {
       settlement: { id, token, fence, error, final: true, backoffMs: 0 },
       refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
     });
@@ -186,7 +197,7 @@ export class SettlementBuffer {
         `Job ${id} of queue "${queue}" ${why}. This worker leaves jobs of this name to others from now on.`,
       );
     }
-    this.unsent.releases.push({
+    this.put('releases', {
       settlement: { id, token, fence, reason: 'unhandled', delayMs: 0, unstarted: true, ...(nameless && { name }) },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
@@ -200,7 +211,7 @@ export class SettlementBuffer {
         this.owner.reportLost(attempt);
       } else if (followed.includes(i)) {
         attempt.becomeFollowed();
-        this.unsent.completions.push(attempt);
+        this.put('completions', attempt);
       } else {
         this.owner.host.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }

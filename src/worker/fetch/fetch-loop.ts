@@ -72,6 +72,8 @@ export class FetchLoop {
   private readonly groupOf: ReadonlyMap<QueueRunner, ConnectionGroup>;
   private readonly runners: readonly QueueRunner[];
   private readonly slotDeal: SlotDeal;
+  /** The runners with settlements to send. A process may have thousands of others. */
+  private readonly toSettle = new Set<QueueRunner>();
   private waitingForIdle: (() => void)[] = [];
   private readonly faults: FaultLog;
 
@@ -103,29 +105,37 @@ export class FetchLoop {
    * queue, and freed slots of a limit before the claim that takes them.
    */
   flush(): void {
-    if (this.runners.some((runner) => runner.outlook.isLimited || runner.settlements.releases.length > 0)) {
+    if (
+      [...this.toSettle].some(({ outlook, settlements }) => outlook.isLimited || settlements.releases.length > 0)
+    ) {
       this.settle();
     }
-    this.fetch();
+    this.fetch(this.groups);
     this.settle();
-    if (!this.isInFlight) {
+    if (this.waitingForIdle.length > 0 && !this.isInFlight) {
       this.waitingForIdle.splice(0).forEach((resolve) => resolve());
     }
   }
 
+  /** Notes that a runner has settlements to send. */
+  expectSettlements(runner: QueueRunner): void {
+    this.toSettle.add(runner);
+  }
+
   /** Settles ended jobs of runners without a settlement in flight. */
   settle(): void {
-    for (const group of this.readyFor('settlements')) {
+    const ready = [...this.toSettle].filter((runner) => !this.groupOf.get(runner)!.inFlight.settlements);
+    for (const [group, own] of groupBy(ready, (runner) => this.groupOf.get(runner)!)) {
       this.send(
         'settlements',
         group,
-        group.runners.flatMap((runner) => this.settlements(runner)),
+        own.flatMap((runner) => this.settlements(runner)),
       );
     }
   }
 
-  private fetch(): void {
-    const ready = this.readyFor('claims');
+  private fetch(groups: readonly ConnectionGroup[]): void {
+    const ready = groups.filter(({ inFlight }) => !inFlight.claims);
     if (ready.length === 0) {
       return;
     }
@@ -144,14 +154,10 @@ export class FetchLoop {
   }
 
   /** Claims half of a limited runner's slots at a time. So Redis claims one half while Node runs the other. */
-  private fetchForLimited(): void {
-    if (this.runners.some(({ outlook }) => outlook.isLimited)) {
-      this.fetch();
+  private fetchForLimited(group: ConnectionGroup): void {
+    if (group.runners.some(({ outlook }) => outlook.isLimited)) {
+      this.fetch([group]);
     }
-  }
-
-  private readyFor(trip: RoundTrip): ConnectionGroup[] {
-    return this.groups.filter(({ inFlight }) => !inFlight[trip]);
   }
 
   private send(trip: RoundTrip, group: ConnectionGroup, pendingCalls: PendingCall[]): void {
@@ -160,11 +166,8 @@ export class FetchLoop {
     }
   }
 
-  private async makeRoundTrip(
-    trip: RoundTrip,
-    { inFlight }: ConnectionGroup,
-    pendingCalls: PendingCall[],
-  ): Promise<void> {
+  private async makeRoundTrip(trip: RoundTrip, group: ConnectionGroup, pendingCalls: PendingCall[]): Promise<void> {
+    const { inFlight } = group;
     inFlight[trip] = true;
     const { measure } = this.observer;
     const sentAt = measure ? this.options.clock.monotonic() : 0;
@@ -178,7 +181,7 @@ export class FetchLoop {
       // Sends ended jobs before new ones begin, because a new job may crash the process or block the tick.
       this.settle();
       pendingCalls.forEach(({ learn }, i) => learn?.(outcomes[i]!));
-      this.fetchForLimited();
+      this.fetchForLimited(group);
     }
     pendingCalls.forEach(({ done }, i) => done(outcomes[i]!));
     this.observer.answered(); // only now do the runners know whether they are idle
@@ -186,6 +189,9 @@ export class FetchLoop {
 
   private settlements(runner: QueueRunner): PendingCall[] {
     const { completions, failures, releases } = runner.settlements.take(MOST_PER_CALL);
+    if (!runner.settlements.hasUnsent) {
+      this.toSettle.delete(runner);
+    }
     runner.outlook.settles(completions.length + failures.length + releases.length);
     return [
       ...(failures.length > 0 ? [this.fail(runner, failures)] : []),

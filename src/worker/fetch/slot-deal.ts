@@ -48,8 +48,8 @@ export class SlotDeal {
     const isLimited = Number.isFinite(room.jobs);
     const mayHaveJobs = runners.filter(
       (runner) =>
-        runner.capacity.free > 0 &&
-        (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)),
+        (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)) &&
+        runner.capacity.free > 0,
     );
     // Waiting jobs own the freed slots. So a runner whose jobs may not wait would never get one.
     const ahead = mayHaveJobs.every(({ capacity }) => capacity.claimsAhead);

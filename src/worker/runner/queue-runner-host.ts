@@ -26,6 +26,8 @@ export interface QueueRunnerHost<Runner = unknown> {
   changed(): void;
   /** Absent without a listener, so that no event is created. */
   emit: ((event: WorkerEvent) => void) | undefined;
+  /** Called with each settlement that a runner has to send. */
+  holdsSettlements(runner: Runner): void;
   /** Sends ended jobs before a waiting job begins, because that job may crash the process. */
   settle(): void;
   /** Starts an isolated job when nothing else runs in the worker. Its claim was requested at `askedAtMs`. */

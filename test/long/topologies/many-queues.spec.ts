@@ -58,6 +58,28 @@ it('starts in seconds, with three connections to each master at most, and serves
   ends.forEach((end) => end());
 }, 120_000);
 
+it('wakes a worker of thousands of idle queues as soon as one of a few', async () => {
+  const cluster = await startCluster({ nodeTimeoutMs: 15_000 });
+  const client = cluster.connect();
+  const queues = Array.from({ length: 5_000 }, () => new JobQueue(client, uniqueQueueName()));
+  open.push(...queues);
+  const worker = await startWorker(queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } })));
+  const fed = queues.slice(0, 20);
+  const registered = async (queue: JobQueue) =>
+    (await client.zcard((await inside(queue).scripts()).keys.waiters)) > 0;
+  for (const queue of fed) {
+    await eventually(() => registered(queue), { timeoutMs: 60_000, what: `a waiter of ${queue.name}` });
+  }
+  const latencies: number[] = [];
+  for (const [i, queue] of fed.entries()) {
+    const begun = performance.now();
+    await queue.enqueue({});
+    await worker.event('completed', i + 1);
+    latencies.push(performance.now() - begun);
+  }
+  expect(latencies.toSorted((a, b) => a - b)[18]).toBeLessThan(1_000);
+}, 180_000);
+
 it('tells the result of a job within a moment of its end, to clients that have just started', async () => {
   const cluster = await startCluster({ nodeTimeoutMs: 10_000 });
   const served = Array.from({ length: FRESH_CLIENTS }, () => new JobQueue(cluster.connect(), uniqueQueueName()));

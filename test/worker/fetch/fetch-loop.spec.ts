@@ -1,5 +1,5 @@
 // What a worker sends, and in which order, where the test says when each trip is answered.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import type { Settled } from '#queue/store/queue-store.js';
@@ -37,6 +37,7 @@ async function workerOfOne({
   };
   const host = {
     changed: () => {},
+    holdsSettlements: (runner: QueueRunner) => loop.expectSettlements(runner),
     settle: () => loop.settle(),
     emit: undefined,
     isolate: () => {},
@@ -237,4 +238,21 @@ it('hands out each slot of the process once, in turns, whatever is in flight', a
   [...attempts].forEach((attempt) => attempts.delete(attempt)); // its job has ended
   start();
   expect(asked()).toEqual([1, 0, 1]);
+});
+
+it('asks only queues with ended jobs for them, since a process may have thousands of others', async () => {
+  const { runners, log, answerClaim, start } = await workerOfOne({ queues: 3, concurrency: 3 });
+  start();
+  const asked = runners.map((runner, i) => {
+    const taken = jest.spyOn(runner.settlements, 'take');
+    return () => [i, taken.mock.calls.length];
+  });
+  answerClaim(0, 'a');
+  await tickEnds();
+  expect(log).toContain('complete of a');
+  expect(asked.map((count) => count())).toEqual([
+    [0, 1],
+    [1, 0],
+    [2, 0],
+  ]);
 });

@@ -27,6 +27,7 @@ async function workerWithIsolated(
   const host: QueueRunnerHost<QueueRunner> = {
     announce: () => {},
     changed: () => isolation.check(),
+    holdsSettlements: () => {},
     settle: () => {},
     emit: undefined,
     isolate: (...job) => isolation.isolate(...job),
