@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { JobAction, JobMatch, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { type Choice, ask, choose } from '../parts/confirm.js';
@@ -30,9 +31,10 @@ interface BulkProps {
 
 /**
  * Shows the actions on the selected jobs, or on all that match. They are at the foot of the page, within reach of a
- * thumb.
+ * thumb. On a phone those on all are folded, so that no thumb finds them first.
  */
 export function BulkBar({ queue, state, selection, match, groupWords = '', total, done }: BulkProps) {
+  const [open, setOpen] = useState(false);
   const restrictions = restrictionsOf(match, groupWords);
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;
@@ -50,7 +52,7 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
     }
   };
   return (
-    <div class="bulk" role="toolbar" aria-label="Actions on jobs">
+    <div class={`bulk ${chosen === 0 && !open ? 'bulk-folded' : ''}`} role="toolbar" aria-label="Actions on jobs">
       <span class="bulk-what">
         {chosen > 0 ? `${plural(chosen, 'job')} selected` : `${total === 1 ? '' : 'All '}${howMany(total, state)}`}{' '}
         of <bdi>{queue}</bdi>
@@ -61,12 +63,17 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
           key={action}
           type="button"
           disabled={unreachable.value}
-          class={destroys(action) ? 'danger-quiet' : ''}
+          class={`bulk-action ${destroys(action) ? 'danger-quiet' : ''}`}
           onClick={() => void act(action)}
         >
           {chosen > 0 ? ACTION_WORDS[action] : wordsForAll(action)}
         </button>
       ))}
+      {chosen === 0 && (
+        <button type="button" class="bulk-more" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Hide the actions' : 'Actions on all'}
+        </button>
+      )}
       {chosen > 0 && (
         <button type="button" class="plain" onClick={selection.clear}>
           Clear
