@@ -78,8 +78,8 @@ function choicesOf(command: Command): readonly string[] {
 }
 
 /**
- * Returns functions of bash that complete the word under the cursor. The command is called by `eval`, which knows an
- * alias. `compgen` expands its words, and the name of a queue has no character that it could expand.
+ * Returns functions of bash that complete the word under the cursor. The command is called by `eval`, which knows a
+ * function. `compgen` expands its words, and the name of a queue has no character that it could expand.
  */
 function words(program: Command): string {
   const cases = commandsOf(program).map((command) => {

@@ -85,6 +85,10 @@ it('of zsh loads in a shell that has not set up its completion, and of fish offe
       encoding: 'utf8',
     });
     expect(loaded).toContain('_nest_job_queue');
+    const named = `npx() { print mailbox }\nnest-job-queue() { npx nest-job-queue "$@"; }`;
+    const asks = `setopt no_aliases sh_word_split\n_nest_job_queue_names 'nest-job-queue list '`; // as in a completion
+    const names = execFileSync('zsh', ['-f', '-c', `${zsh}\n${named}\n${asks}`], { encoding: 'utf8' });
+    expect(names).toBe('mailbox\n');
   }
   if (isInstalled('fish')) {
     const asks = `${fish}\ncomplete -C "nest-job-queue list mail "`;

@@ -80,20 +80,32 @@ const READING: readonly ToolEntry[] = [
   },
   {
     name: 'list',
-    description: 'Lists the jobs of a queue in one state. Dead letters have the state failed.',
+    description:
+      'Lists the jobs of a queue in one state, or what a search finds. Dead letters have the state failed. ' +
+      'Without a search, queue and status are needed.',
     fields: {
       queue: QUEUE,
       status: { type: 'string', description: 'The state.', enum: JOB_STATUSES },
-      name: NAME,
+      name: { ...NAME, description: `${NAME.description} Not with a search, which has the term name:.` },
+      search: {
+        type: 'string',
+        description:
+          'What the dashboard finds, such as payload.customer:4 or error:"410 Gone"; in all queues without one.',
+      },
       limit: { type: 'integer', description: 'At most this many, up to 1,000; by default 20.' },
     },
-    required: ['queue', 'status'],
+    required: [],
     deed: 'reads',
-    command: ({ queue, status, name, limit }) => ({
-      name: 'list',
-      options: [...option('name', name), ...option('limit', limit)],
-      args: words(queue, status),
-    }),
+    command: ({ queue, status, name, search, limit }) => {
+      // The status is the second argument, so without a queue it is a term.
+      const isTerm = queue === undefined && search !== undefined && status !== undefined;
+      const wanted = isTerm ? `${search} state:${status}` : search;
+      return {
+        name: 'list',
+        options: [...option('name', name), ...option('search', wanted), ...option('limit', limit)],
+        args: isTerm ? [] : words(queue, status),
+      };
+    },
   },
   {
     name: 'job',

@@ -64,6 +64,19 @@ describe('beside a queue with dead letters and secrets', () => {
     worker.pause();
   });
 
+  it('lists what a search finds, in a queue, in a state and in all queues', async () => {
+    const { call } = await serve();
+    const id = `sought-${queue.name}`;
+    await queue.enqueue({ customer: 4 }, { id });
+    const search = `id:${id}`;
+    for (const given of [{ search }, { search, queue: queue.name }, { search, status: 'pending' }]) {
+      expect([given, await read(call, 'list', given)]).toEqual([given, [expect.objectContaining({ id })]]);
+    }
+    expect(await read(call, 'list', { search, status: 'failed' })).toEqual([]);
+    expect(await call('list', {})).toMatchObject({ isError: true, text: expect.stringContaining('<queue>') });
+    await queue.remove(id);
+  });
+
   it('offers only tools that read, unless told otherwise', async () => {
     const { client, call } = await serve();
     const { tools } = await client.listTools();
