@@ -1,5 +1,5 @@
--- extend_pause(key, known, for_ms): gives the pause in the hash `key` a later end, if `known` is its end in ms. Returns 1 if
---   it did, else 0: the pause is over, has no end or another one, or would end earlier.
+-- extend_pause(key, known, for_ms): gives the pause in the hash `key` a later end, if `known` is its end in ms. Returns 1.
+--   Else 0: the pause is over, has no end or another one, or would end earlier.
 -- Needs: lib/core/clock.
 local function extend_pause(key, known, for_ms)
   local before, ends = tonumber(known), now + tonumber(for_ms)
