@@ -185,6 +185,10 @@ const optionsSchema = z.strictObject(
         ),
         { error: 'expected an array of { name, path }' },
       )
+      .refine(
+        (all) => new Set(all.map(({ name }) => name)).size === all.length,
+        'expected a name of its own for each',
+      )
       .default([]),
     refreshMs: wholeNumber(100, 60_000, ' ms').default(1_000),
   },

@@ -149,3 +149,10 @@ it.each<[string, unknown, RegExp]>([
   };
   await expect(boot()).rejects.toThrow(message);
 });
+
+it('refuses two servers of one name', () => {
+  const servers = ['queues/eu', 'queues/us'].map((path) => ({ name: 'EU', path }));
+  expect(() => JobQueueDashboardModule.forRoot({ servers })).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('servers') }),
+  );
+});
