@@ -1,6 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { ConflictException, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { Permissions } from '../security/permissions.js';
 import type { JobAction } from '../views/views.js';
 
 /** The states from which each action takes jobs. */
@@ -23,6 +25,8 @@ interface ActionOutcome {
 /** Applies one action to jobs that were chosen in one state, and skips jobs that have left it. */
 @Injectable()
 export class JobActions {
+  constructor(private readonly permissions: Permissions) {}
+
   async act(queue: JobQueue, action: JobAction, state: JobStatus, ids: readonly string[]): Promise<ActionOutcome> {
     const done =
       action === 'redrive' ? await queue.deadLetters.redriveMany(ids) : await this.each(queue, action, state, ids);
@@ -36,6 +40,24 @@ export class JobActions {
    */
   redriveWith(queue: JobQueue, id: string, payload: unknown): Promise<boolean> {
     return queue.deadLetters.redrive(id, { payload });
+  }
+
+  /** @throws ConflictException if the dead letter was redriven as a new job, which is known */
+  async refuseRedriven(queue: JobQueue, id: string, request: DashboardRequest): Promise<void> {
+    const job = await queue.get(id);
+    if (job?.status === 'failed' && job.redriven?.as !== undefined) {
+      throw await this.alreadyRedriven(queue, job.redriven.as, request);
+    }
+  }
+
+  /** Returns the refusal of a dead letter whose work goes on in a new job. Names that job to those who may see it. */
+  async alreadyRedriven(queue: JobQueue, id: string, request: DashboardRequest): Promise<ConflictException> {
+    const isVisible = await this.permissions.allows('view', request, { queue: queue.name, id });
+    return new ConflictException(
+      isVisible
+        ? `It was redriven as the job ${id}. Redrive that job.`
+        : 'It was redriven as a new job, which you may not see.',
+    );
   }
 
   private async each(

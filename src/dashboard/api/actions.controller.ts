@@ -59,9 +59,13 @@ export class ActionsController extends Routes {
     logs: ({ action, state, ids: [id, ...others] }) =>
       others.length === 0 ? onOne(action, 'job', id!) : onJobs(action, `${others.length + 1} chosen ${state} jobs`),
   })
-  async act({ action, state, ids }: z.output<typeof actSchema>, { queue }: ChangeCall): Promise<Outcome> {
+  async act({ action, state, ids }: z.output<typeof actSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     requireState(action, state);
-    return this.actions.act(queue, action, state, ids);
+    const outcome = await this.actions.act(queue, action, state, ids);
+    if (action === 'redrive' && ids.length === 1 && outcome.done === 0) {
+      await this.actions.refuseRedriven(queue, ids[0]!, request);
+    }
+    return outcome;
   }
 
   /** Redrives a dead letter with another payload. */
@@ -72,13 +76,14 @@ export class ActionsController extends Routes {
     ],
     logs: ({ id }) => onOne('redrive', 'job', id, 'with another payload'),
   })
-  async edit({ id, payload }: z.output<typeof editSchema>, { queue }: ChangeCall): Promise<Outcome> {
+  async edit({ id, payload }: z.output<typeof editSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     const job = await queue.get(id);
     const refusal = job && this.describer.editRefusal(job);
     if (refusal) {
       throw new ConflictException(refusal);
     }
     if (!job || !(await this.actions.redriveWith(queue, id, payload))) {
+      await this.actions.refuseRedriven(queue, id, request);
       throw new NotFoundException('This job is no dead letter any more.');
     }
     return { done: 1 };
@@ -91,11 +96,11 @@ export class ActionsController extends Routes {
   })
   async redriveAsNew(
     { id }: z.output<typeof redriveSchema>,
-    { queue }: ChangeCall,
+    { queue, request }: ChangeCall,
   ): Promise<Outcome & { id: string }> {
     const redriven = await queue.deadLetters.redriveAsNew(id);
     if (redriven.outcome === 'known') {
-      throw new ConflictException(`It was redriven as the job ${redriven.id}. Redrive that job.`);
+      throw await this.actions.alreadyRedriven(queue, redriven.id, request);
     } else if (redriven.outcome === 'missing') {
       throw new NotFoundException('This job is no dead letter any more.');
     }
