@@ -23,6 +23,8 @@ export const DASHBOARD_ACTIONS = [
   'run-schedule',
   'pause-schedule',
   'resume-schedule',
+  'set-schedule',
+  'remove-schedule',
 ] as const satisfies readonly DashboardAction[];
 /** The permissions of a user of the dashboard. */
 export type DashboardAction =
@@ -39,7 +41,9 @@ export type DashboardAction =
   | 'limits'
   | 'run-schedule'
   | 'pause-schedule'
-  | 'resume-schedule';
+  | 'resume-schedule'
+  | 'set-schedule'
+  | 'remove-schedule';
 
 /** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {

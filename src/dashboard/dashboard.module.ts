@@ -19,6 +19,7 @@ import { RunStore } from './actions/run-store.js';
 import { JobDescriber } from './views/job-describer.js';
 import { KnownQueues } from './api/known-queue.js';
 import { Responder } from './api/responder.js';
+import { ScheduleEditor } from './api/schedules/schedule-editor.js';
 import { RouteRunner } from './api/route-runner.js';
 import {
   checkAsyncOptions,
@@ -73,6 +74,7 @@ const PROVIDERS: Provider[] = [
   Responder,
   RouteRunner,
   RunStore,
+  ScheduleEditor,
   SentStates,
   SharedReads,
   ShownQueues,

@@ -7,7 +7,7 @@ import { JobController } from './api/job.controller.js';
 import { JobsController } from './api/jobs.controller.js';
 import { LimitsController } from './api/limits.controller.js';
 import { RunsController } from './api/runs.controller.js';
-import { SchedulesController } from './api/schedules.controller.js';
+import { SchedulesController } from './api/schedules/schedules.controller.js';
 import { SearchController } from './api/search/search.controller.js';
 import { SessionController } from './api/session.controller.js';
 import type { ResolvedMount } from './dashboard-options.js';

@@ -61,11 +61,17 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'POST api/runs': [[{ action: 'redrive', queue, state: 'failed', match: {} }, ['redrive']]],
     'GET api/runs': [[{}, ['view']]],
     'POST api/runs/stop': [[{ queue, id: RUN }, ['redrive']]],
+    'GET api/schedule': [[{ queue, id: 's' }, ['view']]],
     'GET api/schedules': [[{}, ['view']]],
+    'GET api/schedules/preview': [[{ queue, id: 's', recurrence: '{"everyMs":60000}' }, ['set-schedule']]],
+    'POST api/schedules/set': [
+      [{ queue, id: 's', recurrence: { everyMs: 60_000 }, updatedAt: null }, ['set-schedule']],
+    ],
     'POST api/schedules/act': [
       [{ action: 'run', queue, id: 's' }, ['run-schedule']],
       [{ action: 'pause', queue, id: 's' }, ['pause-schedule']],
       [{ action: 'resume', queue, id: 's' }, ['resume-schedule']],
+      [{ action: 'remove', queue, id: 's' }, ['remove-schedule']],
     ],
   };
 }

@@ -73,7 +73,8 @@ export class Responder implements BeforeApplicationShutdown {
       return [503, problemOf('redis-away', error.message)];
     }
     if (error instanceof InvalidOptionError || error instanceof InvalidPayloadError) {
-      return [400, problemOf('invalid', error.message)];
+      const subject = error instanceof InvalidOptionError ? error.subject : error.path;
+      return [400, { error: { code: 'invalid', message: error.message, subject } }];
     }
     if (error instanceof JobQueueError) {
       return [409, problemOf(error.name, error.message)];

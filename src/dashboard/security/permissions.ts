@@ -38,6 +38,8 @@ const DEEDS: Readonly<Record<DashboardAction, string>> = {
   'run-schedule': 'run a recurring job',
   'pause-schedule': 'pause a recurring job',
   'resume-schedule': 'resume a recurring job',
+  'set-schedule': 'create or change a recurring job',
+  'remove-schedule': 'remove a recurring job',
 };
 
 /** Returns the permissions of a request, from `readOnly`, `otherQueues` and `can`. */
@@ -188,8 +190,8 @@ export class Permissions {
       return undefined;
     }
     const why = `This app does not know the queue ${show(queue)}`;
-    if (action === 'edit') {
-      return `${why}, so it cannot encode its payloads. Edit them in the dashboard of the app that runs the queue.`;
+    if (action === 'edit' || action === 'set-schedule') {
+      return `${why}, so it cannot encode its payloads. Do it in the dashboard of the app that runs the queue.`;
     }
     return otherQueues === 'operate'
       ? undefined

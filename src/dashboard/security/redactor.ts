@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { announcedRedact, type AnnouncedContent } from '../../queue/codec/announced-content.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { BatchMember } from '../../queue/model/batch.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
@@ -57,6 +58,11 @@ export class Redactor {
   /** Returns the job as it may be shown. */
   record(job: JobRecord): JobRecord {
     return this.of(job.queue).reduce((shown, content) => content.record(shown), job);
+  }
+
+  /** Returns the schedule as it may be shown. */
+  schedule(schedule: ScheduleRecord): ScheduleRecord {
+    return this.of(schedule.queue).reduce((shown, content) => content.schedule(shown), schedule);
   }
 
   /** Returns the member of a batch as it may be shown. */

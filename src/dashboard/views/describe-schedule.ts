@@ -1,10 +1,12 @@
-import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { nextTimes } from '../../inspect/schedules/next-times.js';
 import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
-import type { ScheduleView } from './views.js';
+import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import type { EditedScheduleView, ScheduleView } from './schedules-view.js';
 
-/** Converts a schedule for the page. */
+/** Converts a schedule for a row of the page. */
 export function describeSchedule(record: ScheduleRecord): ScheduleView {
-  const { id, queue, name, status, source, ticks, skipped, lastJobId, onMissed, cron, everyMs } = record;
+  const { id, queue, name, status, source, ticks, skipped, cron, everyMs, pausedAt, endedAt } = record;
   return {
     id,
     queue,
@@ -12,13 +14,43 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     words: recurrenceInWords(record),
     recurrence: cron ?? `every ${everyMs} ms`,
     timeZone: record.timeZone ?? null,
+    rules: rulesInWords(record),
     status,
+    since: timeOf(pausedAt ?? endedAt),
     source,
-    nextAt: record.nextAt?.getTime() ?? null,
-    lastTickAt: record.lastTickAt?.getTime() ?? null,
-    lastJobId,
+    next: nextTimes(record),
     ticks,
     skipped,
-    overlap: onMissed === 'once' ? 'a missed tick is made up once' : 'missed ticks are skipped',
+    runs: record.runs.map(({ at, ...run }) => ({ ...run, at: at.getTime() })),
   };
+}
+
+/** Converts a schedule for the form. */
+export function editedSchedule(
+  record: ScheduleRecord,
+  refusals: Pick<EditedScheduleView, 'refusal' | 'payloadRefusal'>,
+): EditedScheduleView {
+  const { id, queue, name, onMissed, overlap, updatedAt } = record;
+  const { cron = null, timeZone = null, everyMs = null, limit = null, jitterMs = null } = record;
+  return {
+    id,
+    queue,
+    name,
+    cron,
+    timeZone,
+    everyMs,
+    limit,
+    jitterMs,
+    onMissed,
+    overlap,
+    startAt: timeOf(record.startAt),
+    endAt: timeOf(record.endAt),
+    payload: refusals.payloadRefusal === null ? JSON.stringify(record.payload ?? null, null, 2) : null,
+    ...refusals,
+    updatedAt: updatedAt.getTime(),
+  };
+}
+
+function timeOf(at: Date | null): number | null {
+  return at?.getTime() ?? null;
 }

@@ -220,23 +220,6 @@ export interface JobView extends JobRow {
   actions: DashboardAction[];
 }
 
-export interface ScheduleView {
-  id: string;
-  queue: string;
-  name: string;
-  words: string;
-  recurrence: string;
-  timeZone: string | null;
-  status: 'active' | 'paused' | 'undeclared' | 'ended';
-  source: 'code' | 'call';
-  nextAt: number | null;
-  lastTickAt: number | null;
-  lastJobId: string | null;
-  ticks: number;
-  skipped: number;
-  overlap: string;
-}
-
 /** Actions on one job, many jobs, or all that match. */
 export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove' | 'run-again';
 
@@ -274,4 +257,12 @@ export interface RunView extends RunRequest {
   error: string | null;
 }
 
-export type ProblemView = Record<'error', { code: string; message: string }>;
+/** A refusal or a failure. */
+export interface ProblemView {
+  error: {
+    code: string;
+    message: string;
+    /** The path of the invalid value, with which the message begins. Absent for another problem. */
+    subject?: string;
+  };
+}

@@ -1,5 +1,6 @@
 // The marks of states and verdicts, the same on a terminal and on a page.
 import type { AttemptRecord, JobStatus } from '../../queue/model/job.js';
+import type { ScheduleRun } from '../../queue/model/schedule.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
 
 /** A line of a drawing, 16 wide and 16 high. Without a width it is filled. */
@@ -30,6 +31,18 @@ export const STATE_MARKS: Readonly<Record<JobStatus, Mark>> = {
   completed: { sign: '✓', strokes: [{ d: 'M3 8.5l3.2 3.2L13 5', width: 2.2 }], color: 'green' },
   failed: { sign: '✕', strokes: CROSS, color: 'red' },
   cancelled: { sign: '–', strokes: [{ d: 'M3.5 8h9', width: 2.4 }], color: 'dim' },
+};
+
+/** The marks of the runs of a schedule: of its jobs, and of times without one. */
+export const RUN_MARKS: Readonly<Record<ScheduleRun['status'], Mark>> = {
+  ...STATE_MARKS,
+  missed: { sign: '△', strokes: [{ d: 'M8 3l5.5 10h-11z', width: 1.8 }], color: 'yellow' },
+  kept: {
+    sign: '»',
+    strokes: [{ d: 'M3.5 4.5l3.5 3.5-3.5 3.5M8.5 4.5l3.5 3.5-3.5 3.5', width: 1.8 }],
+    color: 'dim',
+  },
+  gone: { sign: '·', strokes: [{ d: 'M8 8h.01', width: 3.5 }], color: 'dim' },
 };
 
 /** The marks of verdicts. An idle queue is well, and has nothing to do. */

@@ -9,6 +9,13 @@ const UNITS: readonly [number, string][] = [
   [1, 'ms'],
 ];
 
+const ALIASES: Readonly<Record<string, string>> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+};
+
 /** Returns the times of a schedule in words, without its time zone. */
 export function recurrenceInWords({ cron, everyMs }: Pick<ScheduleRecord, 'cron' | 'everyMs'>): string {
   return cron === undefined ? everyInWords(everyMs ?? 0) : cronInWords(cron);
@@ -23,7 +30,7 @@ function everyInWords(ms: number): string {
 
 /** Returns the common forms of a cron expression in words, others unchanged. */
 function cronInWords(cron: string): string {
-  const fields = cron.trim().split(/\s+/);
+  const fields = (ALIASES[cron.trim().toLowerCase()] ?? cron.trim()).split(/\s+/);
   const [second, minute, hour, day, month, weekday] = fields.length === 6 ? fields : ['0', ...fields];
   const when = dayInWords(day, month, weekday);
   const time = timeInWords(second, minute, hour);
@@ -49,6 +56,10 @@ function timeInWords(second = '0', minute = '*', hour = '*'): string | undefined
   if (hour === '*') {
     return step(minute, 'minute') ?? (/^\d+$/.test(minute) ? `Every hour at minute ${minute}` : undefined);
   }
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(hour) ?? [];
+  if (first && last) {
+    return betweenInWords(minute, first, last);
+  }
   if (!/^\d+$/.test(minute)) {
     return undefined;
   }
@@ -57,8 +68,21 @@ function timeInWords(second = '0', minute = '*', hour = '*'): string | undefined
     return minute === '0' ? hours : `${hours} at minute ${minute}`;
   }
   const list = hour.split(',');
-  const clock = (h: string) => `${h.padStart(2, '0')}:${minute.padStart(2, '0')}`;
-  return list.every((h) => /^\d+$/.test(h)) ? `at ${joined(list.map(clock))}` : undefined;
+  const clocks = list.map((h) => clock(h, minute));
+  return list.every((h) => /^\d+$/.test(h)) ? `at ${joined(clocks)}` : undefined;
+}
+
+/** Returns the times of some hours of a day: every 30 minutes from 08:00 to 18:59. */
+function betweenInWords(minute: string, first: string, last: string): string | undefined {
+  if (/^\d+$/.test(minute)) {
+    return `Every hour from ${clock(first, minute)} to ${clock(last, minute)}`;
+  }
+  const each = step(minute, 'minute');
+  return each && `${each} from ${clock(first, '0')} to ${clock(last, '59')}`;
+}
+
+function clock(hour: string, minute: string): string {
+  return `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
 }
 
 function dayInWords(day = '*', month = '*', weekday = '*'): string | undefined {

@@ -143,6 +143,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
   it('recurring jobs are said in words and in their time zone', async () => {
     await open('/recurring');
     await says(page, '.schedule', 'Every day at 03:00 in Europe/Berlin');
+    await says(page, '.schedule .times', /\w{3} \d+ \w{3}, 03:00 in/);
     await page.getByRole('button', { name: /^Pause / }).click();
     await page.getByRole('button', { name: 'Pause the schedule' }).click();
     await says(page, '.schedule', 'paused');

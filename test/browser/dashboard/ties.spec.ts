@@ -29,11 +29,11 @@ async function open(hash: string): Promise<void> {
 it('a queue shows its batches, a batch its jobs and what follows, and each a link to the other', async () => {
   await open('/queue/book');
   await page.locator('.tabs a', { hasText: 'Batches' }).click();
-  await says(page, '.batch', 'next-book');
-  await says(page, '.batch', 'It waits for its jobs: 5 of 5 jobs have not ended.');
+  await says(page, '.batches', 'next-book');
+  await says(page, '.batches', 'It waits for its jobs: 5 of 5 jobs have not ended.');
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'batches');
-  await page.locator('.batch a').click();
+  await page.locator('.batches a').click();
   await says(page, 'h1', 'Batch of 5 jobs');
   await says(page, '.part', 'waits for the batch');
   expect(await page.locator('.member-id').count()).toBe(5);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
+import { RUN_MARKS, STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
 import type { State } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { now } from '../state/live.js';
@@ -11,6 +11,15 @@ export function StateMark({ state }: { state: State }) {
   return (
     <svg class={`mark mark-${state}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
       <Drawing of={STATE_MARKS[state]} />
+    </svg>
+  );
+}
+
+/** Shows the shape of a run of a schedule. */
+export function RunMark({ status }: { status: keyof typeof RUN_MARKS }) {
+  return (
+    <svg class={`mark mark-${status}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      <Drawing of={RUN_MARKS[status]} />
     </svg>
   );
 }

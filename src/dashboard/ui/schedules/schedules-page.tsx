@@ -1,21 +1,45 @@
-import type { SchedulesView } from '../../views/schedules-view.js';
-import type { ScheduleView } from '../../views/views.js';
+import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
 import { count } from '../parts/format.js';
-import { Notice, NotRead, Time } from '../parts/parts.js';
-import { ask } from '../parts/confirm.js';
-import { say, tried } from '../parts/toasts.js';
-import { post } from '../state/api.js';
-import { may, now, unreachable } from '../state/live.js';
+import { Notice, NotRead } from '../parts/parts.js';
+import { may, now, overview } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
+import { ScheduleForm } from './schedule-form.js';
+import { ScheduleRow } from './schedule-row.js';
 
 const REFRESH_MS = 5_000;
 
-/** Shows every recurring job in words and in its time zone. */
+/** Shows the recurring jobs of all queues, and the form that makes or edits one. */
 export function SchedulesPage() {
-  const version = Math.floor(now.value / REFRESH_MS);
-  const { data, problem, reload } = useLoaded<SchedulesView>('schedules', {}, version);
-  const filter = route.value.params.get('q') ?? '';
+  const [, page, queue, id] = route.value.parts;
+  if (page === 'new') {
+    return <ScheduleForm edited={null} />;
+  }
+  return page === 'edit' && queue && id ? <EditPage key={`${queue} ${id}`} queue={queue} id={id} /> : <List />;
+}
+
+function EditPage(schedule: { queue: string; id: string }) {
+  const { data, problem } = useLoaded<EditedScheduleView>('schedule', schedule);
+  if (data) {
+    return <ScheduleForm edited={data} />;
+  }
+  return problem ? (
+    <Notice
+      title={problem.isGone ? 'This schedule is gone.' : 'The schedule could not be loaded.'}
+      kind={problem.isGone ? 'empty' : 'problem'}
+    >
+      <p>{problem.message}</p>
+      <p>
+        <a href={href(['recurring'])}>Go to the recurring jobs</a>
+      </p>
+    </Notice>
+  ) : (
+    <Notice title="Loading the schedule…" kind="loading" />
+  );
+}
+
+function List() {
+  const { data, problem, reload } = useLoaded<SchedulesView>('schedules', {}, Math.floor(now.value / REFRESH_MS));
   if (!data) {
     return problem ? (
       <Notice title="The recurring jobs could not be loaded." kind="problem">
@@ -25,169 +49,102 @@ export function SchedulesPage() {
       <Notice title="Loading the recurring jobs…" kind="loading" />
     );
   }
-  const wanted = filter.trim().toLowerCase();
-  const shown = data.schedules.filter(({ id, name, queue }) =>
-    `${id} ${name} ${queue}`.toLowerCase().includes(wanted),
-  );
-  const paused = data.schedules.filter(({ status }) => status === 'paused').length;
+  const { schedules, unreadable } = data;
   return (
     <>
-      <h1>{headline(data.schedules.length, paused)}</h1>
-      <NotRead queues={data.unreadable} />
-      {data.schedules.length === 0 ? (
+      <div class="page-title">
+        <h1>{headline(schedules)}</h1>
+        {maySet() && (
+          <a class="button" href={href(['recurring', 'new'])}>
+            New schedule
+          </a>
+        )}
+      </div>
+      <NotRead queues={unreadable} />
+      {schedules.length === 0 ? (
         <Notice title="No recurring job.">
-          <p>Declare one with @RecurringJob, or make one by jobs.schedules.upsert.</p>
+          <p>Declare one with @RecurringJob, or make one by jobs.schedules.upsert or here.</p>
         </Notice>
       ) : (
-        <>
-          <div class="queue-search">
-            <input
-              id="queue-search"
-              type="search"
-              placeholder="Filter by id, name or queue"
-              aria-label="Filter by id, name or queue"
-              value={filter}
-              onInput={(event) => setParams({ q: event.currentTarget.value || null })}
-            />
-          </div>
-          <ul class="schedules">
-            {shown.map((schedule) => (
-              <Schedule key={`${schedule.queue} ${schedule.id}`} schedule={schedule} changed={reload} />
-            ))}
-          </ul>
-          {shown.length === 0 && <Notice title="No recurring job matches." />}
-        </>
+        <Rows schedules={schedules} changed={reload} />
       )}
     </>
   );
 }
 
-function headline(total: number, paused: number): string {
-  const jobs = total === 1 ? 'One recurring job' : `${count(total)} recurring jobs`;
-  return paused > 0 ? `${jobs}, ${paused} paused` : jobs;
+/** Returns whether the viewer may make a schedule in some queue. */
+function maySet(): boolean {
+  return overview.value?.queues.some(({ name }) => may('set-schedule', name)) ?? false;
 }
 
-function Schedule({ schedule, changed }: { schedule: ScheduleView; changed(): void }) {
-  const { id, queue, name, words, recurrence, timeZone, status, source, nextAt, lastTickAt, lastJobId } = schedule;
-  return (
-    <li class={`schedule schedule-${status}`}>
-      <div class="schedule-what">
-        <h2>
-          <bdi>{words}</bdi>
-          {timeZone && <span class="quiet"> in {timeZone}</span>}
-        </h2>
-        <p>
-          <bdi class="name">{name}</bdi> in{' '}
-          <a href={href(['queue', queue])}>
-            <bdi>{queue}</bdi>
-          </a>
-          , <code>{recurrence}</code>, id <code>{id}</code>
-          {source === 'code' ? ', declared in code' : ''}
-        </p>
-      </div>
-      <dl class="figures">
-        <div>
-          <dt>Next</dt>
-          <dd>{status === 'active' ? <NextTick at={nextAt} timeZone={timeZone} /> : status}</dd>
-        </div>
-        <div>
-          <dt>Last</dt>
-          <dd>
-            {lastTickAt === null || lastJobId === null ? (
-              <Time at={lastTickAt} />
-            ) : (
-              <a href={href(['job', queue, lastJobId])}>
-                <Time at={lastTickAt} />
-              </a>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Ticks</dt>
-          <dd>
-            {count(schedule.ticks)}
-            {schedule.skipped > 0 && <span class="quiet"> {count(schedule.skipped)} skipped</span>}
-          </dd>
-        </div>
-      </dl>
-      <ScheduleButtons schedule={schedule} changed={changed} />
-    </li>
-  );
+function headline(schedules: readonly ScheduleView[]): string {
+  const jobs = schedules.length === 1 ? 'One recurring job' : `${count(schedules.length)} recurring jobs`;
+  const paused = schedules.filter(({ status }) => status === 'paused').length;
+  const failed = schedules.filter(hasFailed).length;
+  const notes = [
+    ...(failed > 0 ? [`the last run of ${failed === 1 ? 'one' : failed} failed`] : []),
+    ...(paused > 0 ? [`${paused} paused`] : []),
+  ];
+  return [jobs, ...notes].join(', ');
 }
 
-function NextTick({ at, timeZone }: { at: number | null; timeZone: string | null }) {
-  const there =
-    at !== null && timeZone
-      ? new Date(at).toLocaleTimeString(undefined, { timeZone, hour: '2-digit', minute: '2-digit' })
-      : null;
+/** Returns whether its last run that made a job failed. */
+function hasFailed({ runs }: ScheduleView): boolean {
+  return runs.find(({ jobId }) => jobId !== null)?.status === 'failed';
+}
+
+/** Sorts what needs a look to the front, then by queue and id, so that rows stand still. */
+function byNeed(a: ScheduleView, b: ScheduleView): number {
+  return rank(a) - rank(b) || a.queue.localeCompare(b.queue) || a.id.localeCompare(b.id);
+}
+
+function rank(schedule: ScheduleView): number {
+  return hasFailed(schedule) || schedule.status === 'undeclared' ? 0 : 1;
+}
+
+function Rows({ schedules, changed }: { schedules: readonly ScheduleView[]; changed(): void }) {
+  const filter = route.value.params.get('q') ?? '';
+  const wanted = filter.trim().toLowerCase();
+  const shown = schedules
+    .filter(({ id, name, queue }) => `${id} ${name} ${queue}`.toLowerCase().includes(wanted))
+    .toSorted(byNeed);
   return (
     <>
-      <Time at={at} />
-      {there && <span class="quiet"> {there} there</span>}
+      <div class="queue-search">
+        <input
+          id="queue-search"
+          type="search"
+          placeholder="Filter by id, name or queue"
+          aria-label="Filter by id, name or queue"
+          value={filter}
+          onInput={(event) => setParams({ q: event.currentTarget.value || null })}
+        />
+      </div>
+      {shown.length === 0 ? (
+        <Notice title="No recurring job matches." />
+      ) : (
+        <div class="scroller" tabIndex={0} role="region" aria-label="Recurring jobs">
+          <table class="schedules">
+            <thead>
+              <tr>
+                {['Recurring job', 'When', 'Next', 'Last runs'].map((text) => (
+                  <th key={text} scope="col">
+                    {text}
+                  </th>
+                ))}
+                <th scope="col">
+                  <span class="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((schedule) => (
+                <ScheduleRow key={`${schedule.queue} ${schedule.id}`} schedule={schedule} changed={changed} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </>
-  );
-}
-
-function ScheduleButtons({
-  schedule: { id, queue, status },
-  changed,
-}: {
-  schedule: ScheduleView;
-  changed(): void;
-}) {
-  const act = async (action: 'run' | 'pause' | 'resume') => {
-    const sure =
-      action !== 'pause' ||
-      (await ask({
-        title: `Pause the schedule ${id}?`,
-        body: 'It enqueues nothing until it is resumed, also across deploys. What it misses is not made up.',
-        verb: 'Pause the schedule',
-        destroys: false,
-      }));
-    const done = sure
-      ? await tried(async () => {
-          await post('schedules/act', { action, queue, id });
-          return { run: 'Its job is enqueued.', pause: `${id} is paused.`, resume: `${id} continues.` }[action];
-        })
-      : undefined;
-    if (done) {
-      say(done);
-      changed();
-    }
-  };
-  return (
-    <div class="job-actions">
-      {may('run-schedule') && (
-        <button
-          type="button"
-          disabled={unreachable.value}
-          onClick={() => void act('run')}
-          aria-label={`Run now: ${id}`}
-        >
-          Run now
-        </button>
-      )}
-      {status === 'active' && may('pause-schedule') && (
-        <button
-          type="button"
-          disabled={unreachable.value}
-          onClick={() => void act('pause')}
-          aria-label={`Pause ${id}`}
-        >
-          Pause
-        </button>
-      )}
-      {status === 'paused' && may('resume-schedule') && (
-        <button
-          type="button"
-          class="primary"
-          disabled={unreachable.value}
-          onClick={() => void act('resume')}
-          aria-label={`Resume ${id}`}
-        >
-          Resume
-        </button>
-      )}
-    </div>
   );
 }

@@ -5,7 +5,7 @@ import { LogPage } from '../log/log-page.js';
 import { OverviewPage } from '../overview/overview-page.js';
 import { QueuePage } from '../queue/queue-page.js';
 import { SearchPage } from '../search/search-page.js';
-import { SchedulesPage } from '../schedules/schedules-page.js';
+import { LazySchedules } from '../schedules/lazy-schedules.js';
 import { connection, overview, session, trouble } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { WorkersPage } from '../workers/workers-page.js';
@@ -71,7 +71,7 @@ function Page(): ComponentChildren {
         <OverviewPage />
       );
     case 'recurring':
-      return <SchedulesPage />;
+      return <LazySchedules />;
     case 'workers':
       return <WorkersPage />;
     case 'search':

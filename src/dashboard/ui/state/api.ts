@@ -9,6 +9,8 @@ export class Problem extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** The path of the invalid value, with which the message begins. */
+    readonly subject?: string,
   ) {
     super(message);
   }
@@ -64,7 +66,7 @@ async function ask<Reply>(url: URL, init: RequestInit): Promise<Reply> {
 function problemOf(status: number, body: unknown): Problem {
   const { error, message } = (body ?? {}) as Partial<ProblemView> & { message?: unknown };
   if (error && typeof error.message === 'string') {
-    return new Problem(status, error.code, error.message);
+    return new Problem(status, error.code, error.message, error.subject);
   }
   // The app's own filters answer for its guards.
   const refused = status === 401 || status === 403;

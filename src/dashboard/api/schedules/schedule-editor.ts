@@ -1,0 +1,100 @@
+import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
+import type { z } from 'zod';
+import { codecOf } from '../../../queue/codec/codec.js';
+import { InvalidOptionError } from '../../../queue/errors/errors.js';
+import { show } from '../../../queue/errors/show.js';
+import type { JobQueue } from '../../../queue/job-queue.js';
+import type { ScheduleRecord } from '../../../queue/model/schedule.js';
+import { checkSchedule, encodeSchedule, type ScheduleOptions } from '../../../queue/schedules/schedule.js';
+import { Redactor } from '../../security/redactor.js';
+import { editedSchedule } from '../../views/describe-schedule.js';
+import type { EditedScheduleView } from '../../views/schedules-view.js';
+import type { setSchema } from './schedule-input.js';
+
+/** Creates and changes schedules as a form asks for it. */
+@Injectable()
+export class ScheduleEditor {
+  constructor(private readonly redactor: Redactor) {}
+
+  /** @throws NotFoundException */
+  async view(queue: JobQueue, id: string): Promise<EditedScheduleView> {
+    const record = await known(queue, id);
+    return editedSchedule(record, { refusal: refusalOf(record), payloadRefusal: this.payloadRefusal(record) });
+  }
+
+  /**
+   * Stores a schedule. What the form does not show stays as it is.
+   *
+   * @throws InvalidOptionError, InvalidPayloadError; NotFoundException, ConflictException if it was changed meanwhile
+   */
+  async set(queue: JobQueue, input: z.output<typeof setSchema>): Promise<'created' | 'changed' | 'unchanged'> {
+    const { id, recurrence, updatedAt } = input;
+    const stored = updatedAt === null ? await absent(queue, id) : await unchanged(queue, id, updatedAt);
+    const options = this.optionsOf(input, stored);
+    const { name = queue.name } = options;
+    const definition = queue.definitionOf?.(name);
+    await checkSchedule(encodeSchedule(queue, id, recurrence, options), definition, queue);
+    return queue.schedules.upsert(id, recurrence, options);
+  }
+
+  private optionsOf(input: z.output<typeof setSchema>, stored: ScheduleRecord | undefined): ScheduleOptions {
+    const { name = stored?.name, onMissed = stored?.onMissed, overlap = stored?.overlap } = input;
+    return {
+      ...stored?.options,
+      ...(stored && { missedAfterMs: stored.missedAfterMs }),
+      ...({ name, onMissed, overlap } as ScheduleOptions),
+      payload: 'payload' in input ? input.payload : stored && this.keptPayload(stored),
+    };
+  }
+
+  /** @throws ConflictException for a payload that this process cannot read, and so cannot store again */
+  private keptPayload(stored: ScheduleRecord): unknown {
+    const codec = codecOf(stored.payload);
+    if (codec !== undefined) {
+      throw new ConflictException(
+        `Its payload was written by the codec "${codec}", which this process cannot read. Edit it where its key is.`,
+      );
+    }
+    return stored.payload;
+  }
+
+  private payloadRefusal(record: ScheduleRecord): string | null {
+    if (codecOf(record.payload) !== undefined) {
+      return 'It is encrypted, and this process cannot read it.';
+    }
+    const shown = this.redactor.schedule(record).payload;
+    return JSON.stringify(shown) === JSON.stringify(record.payload) ? null : 'Parts of it are redacted.';
+  }
+}
+
+/** @throws NotFoundException */
+async function known(queue: JobQueue, id: string): Promise<ScheduleRecord> {
+  const record = await queue.schedules.get(id);
+  if (!record) {
+    throw new NotFoundException('There is no schedule of that id any more.');
+  }
+  return record;
+}
+
+/** @throws InvalidOptionError for an id that another schedule has */
+async function absent(queue: JobQueue, id: string): Promise<undefined> {
+  if (await queue.schedules.get(id)) {
+    const hint = 'Edit that schedule, or choose another id.';
+    throw new InvalidOptionError('schedule id', 'one that no schedule of the queue has', show(id), hint);
+  }
+}
+
+/** @throws ConflictException */
+async function unchanged(queue: JobQueue, id: string, updatedAt: number): Promise<ScheduleRecord> {
+  const record = await known(queue, id);
+  if (record.updatedAt.getTime() !== updatedAt) {
+    throw new ConflictException('Somebody has changed it meanwhile. Open it again to see the change.');
+  }
+  return record;
+}
+
+function refusalOf({ source, status }: ScheduleRecord): string | null {
+  return source === 'code' && status !== 'undeclared'
+    ? 'Code declares it, so change it there. Or pause it here.'
+    : null;
+}

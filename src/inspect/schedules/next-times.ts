@@ -1,0 +1,56 @@
+import type { Recurrence, ScheduleRecord } from '../../queue/model/schedule.js';
+import { nextDue } from '../../queue/schedules/next-due.js';
+
+/** The number of next times that every window shows. */
+const SHOWN = 3;
+
+/** Returns the next times of an active schedule, in epoch ms; none of one that rests or has ended. */
+export function nextTimes(schedule: ScheduleRecord): number[] {
+  const { status, nextAt, limit = Infinity, ticks } = schedule;
+  if (status !== 'active' || nextAt === null) {
+    return [];
+  }
+  const first = nextAt.getTime();
+  const count = Math.min(SHOWN, limit - ticks) - 1;
+  try {
+    return [first, ...timesAfter(recurrenceOf(schedule), first, schedule, count)];
+  } catch {
+    return [first]; // this process does not know the time zone
+  }
+}
+
+/**
+ * Returns the times of a recurrence after an instant, in epoch ms.
+ *
+ * @param schedule its queue and id, which determine the delay by jitter
+ * @throws Error if this process does not know the time zone
+ */
+export function timesAfter(
+  recurrence: Recurrence,
+  afterMs: number,
+  schedule: { queue: string; id: string },
+  count = Math.min(SHOWN, recurrence.limit ?? SHOWN),
+): number[] {
+  const times: number[] = [];
+  for (let at = afterMs; times.length < count;) {
+    at = nextDue(recurrence, at, schedule);
+    if (at === Infinity) {
+      break;
+    }
+    times.push(at);
+  }
+  return times;
+}
+
+/** Returns the recurrence of a schedule as a call takes it. */
+export function recurrenceOf(schedule: ScheduleRecord): Recurrence {
+  const { cron, timeZone, everyMs, startAt, endAt, limit, jitterMs } = schedule;
+  const times = cron === undefined ? { everyMs: everyMs! } : { cron, ...(timeZone && { timeZone }) };
+  return {
+    ...times,
+    ...(startAt && { startAt: startAt.getTime() }),
+    ...(endAt && { endAt: endAt.getTime() }),
+    ...(limit !== undefined && { limit }),
+    ...(jitterMs !== undefined && { jitterMs }),
+  };
+}

@@ -1,0 +1,135 @@
+// Recurring jobs as rows with their runs, and the form that makes, edits and removes one.
+import { afterEach, beforeAll, expect, it } from '@jest/globals';
+import { violationsInEveryLook } from '../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { pictureOf } from '../../support/browser/pictures.js';
+import { patiently } from '../../support/faults/wait.js';
+
+let world: DashboardWorld;
+let page: ControlPage;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.fill();
+  const digest = { cron: '*/30 8-18 * * 1-5', timeZone: 'America/New_York', jitterMs: 600_000, limit: 100 };
+  await world.jobs.schedules.upsert('email', 'digest', digest, { payload: { kind: 'digest' }, priority: 3 });
+  const { schedules } = world.jobs.queue('book');
+  await schedules.upsert('page-3', { everyMs: 86_400_000 }, { name: 'page', payload: { page: 3 } });
+  await schedules.runNow('page-3');
+  const isDead = async () => (await schedules.get('page-3'))?.runs[0]?.status === 'failed';
+  await patiently(isDead, { timeoutMs: 30_000 });
+  page = await openPage(world.url);
+}, 120_000);
+
+afterEach(() => expect(page.complaints).toEqual([]));
+
+async function open(hash: string): Promise<void> {
+  await page.goto(`${world.url}#${hash}`);
+}
+
+it('a row has the times in words, the next three, its rules, and its runs as links; what failed comes first', async () => {
+  await open('/recurring');
+  await says(page, 'h1', '3 recurring jobs, the last run of one failed');
+  await says(page, '.schedule:first-child', 'page-3');
+  const digest = page.locator('.schedule', { hasText: 'digest' });
+  await says(page, '.schedule', 'Every 30 minutes from 08:00 to 18:59, Monday to Friday in America/New_York');
+  await says(page, '.schedule', '0 of 100 jobs · up to 10 min of jitter');
+  expect(await digest.locator('.times li').count()).toBe(3);
+  await page.getByRole('button', { name: 'Run now: digest' }).click();
+  await says(page, '.toast', 'Its job is enqueued.');
+  await says(page, '.schedule', 'Its job waits by hand');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'recurring-rows');
+  await digest.locator('.runs-strip a').click();
+  await says(page, '.state-line', 'pending');
+  await open('/recurring');
+  await page.locator('.schedule:first-child .runs-strip a').click();
+  await says(page, '.state-line', 'failed');
+});
+
+it('the toast of a run leads to its job', async () => {
+  await open('/recurring');
+  await page.getByRole('button', { name: 'Run now: digest' }).click();
+  await page.getByRole('link', { name: 'Look at it' }).last().click();
+  await says(page, '.state-line', 'pending');
+});
+
+it('the form shows what is wrong beside its field, and the next times of what is right', async () => {
+  await open('/recurring');
+  await page.getByRole('link', { name: 'New schedule' }).click();
+  await page.getByLabel('Queue', { exact: true }).selectOption('email');
+  await page.getByLabel('Id of the schedule').fill('not an id');
+  const cron = page.getByRole('textbox', { name: 'Cron expression' });
+  await cron.fill('61 7 * * *');
+  await says(page, '#about-cron', 'expected a cron expression');
+  expect(await cron.getAttribute('aria-invalid')).toBe('true');
+  await cron.fill('30 7 * * *');
+  await page.getByLabel('Time zone').fill('Europe/Berlin');
+  await says(page, '.schedule-preview', 'Every day at 07:30 in Europe/Berlin');
+  expect(await page.locator('.schedule-preview li', { hasText: ', 07:30' }).count()).toBe(3);
+  const create = page.getByRole('button', { name: 'Create the schedule' });
+  await create.click();
+  await says(page, '#about-id', '1 to 100 of');
+  await page.getByLabel('Id of the schedule').fill('digest');
+  await create.click();
+  await says(page, '#about-id', 'Edit that schedule, or choose another id');
+  await page.getByLabel('Id of the schedule').fill('early-digest');
+  await page.getByLabel('Payload of its jobs').fill('{"kind": ');
+  await create.click();
+  await says(page, '#about-payload', 'expected JSON');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'recurring-new');
+  await page.getByLabel('Payload of its jobs').fill('{"kind": "early"}');
+  await create.click();
+  await says(page, '.toast', 'early-digest is created.');
+  expect(await world.jobs.schedules.get('email', 'early-digest')).toMatchObject({
+    cron: '30 7 * * *',
+    timeZone: 'Europe/Berlin',
+    payload: { kind: 'early' },
+    source: 'call',
+  });
+  await open('/log');
+  await says(page, '.actions tbody tr', 'schedule early-digest: cron 30 7 * * *, timeZone Europe/Berlin');
+});
+
+it('an edit keeps what the form does not show, and a schedule is removed with its id typed', async () => {
+  await open('/recurring');
+  await page.getByRole('link', { name: 'Edit digest' }).click();
+  await says(page, 'h1', 'Edit the schedule digest');
+  await page.getByLabel('At an interval').check();
+  await page.getByLabel('Every', { exact: true }).fill('90');
+  await page.getByLabel('Unit').selectOption('minutes');
+  await page.getByLabel('Jitter').fill('30');
+  await page.getByLabel('Enqueue nothing while').check();
+  await says(page, '.schedule-preview', 'Every 90 minutes');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'recurring-edit');
+  await page.getByRole('button', { name: 'Change the schedule' }).click();
+  await says(page, '.toast', 'digest is changed.');
+  expect(await world.jobs.schedules.get('email', 'digest')).toMatchObject({
+    everyMs: 5_400_000,
+    jitterMs: 30_000,
+    limit: 100,
+    overlap: false,
+    payload: { kind: 'digest' },
+    options: { priority: 3 },
+  });
+  await page.getByRole('link', { name: 'Edit digest' }).click();
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByLabel('Type digest to continue').fill('digest');
+  await page.getByRole('button', { name: 'Remove the schedule' }).click();
+  await says(page, '.toast', 'digest is removed.');
+  expect(await world.jobs.schedules.get('email', 'digest')).toBeNull();
+});
+
+it('a viewer sees the rows, and no way to change one', async () => {
+  const viewer = await openPage(world.url);
+  await viewer.context().addCookies([{ name: 'user', value: 'viewer', url: new URL(world.url).origin }]);
+  await viewer.goto(`${world.url}#/recurring`);
+  await viewer.reload();
+  await says(viewer, '.schedule', 'page-3');
+  expect(await viewer.getByRole('link', { name: /New schedule|Edit/ }).count()).toBe(0);
+  expect(await viewer.getByRole('button', { name: /Run now|Pause/ }).count()).toBe(0);
+  expect(viewer.complaints).toEqual([]);
+});
