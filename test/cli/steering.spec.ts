@@ -41,13 +41,21 @@ it(
     const queue = newQueue();
     await queue.schedules.upsert('nightly', { cron: '0 3 * * *' }, { payload: { kind: 'report' } });
     const steer = (...args: string[]) => cli(['schedules', queue.name, ...args]);
-    expect((await steer()).stdout).toMatch(/nightly +Every day at 03:00/);
+    const day = /\w{3} \d+ \w{3}(?: \d{4})?, 03:00/.source;
+    const row = new RegExp(`nightly +Every day at 03:00 \\(UTC\\) +active +in .* \\(${day}\\) +${day}; ${day}`);
+    expect((await steer()).stdout).toMatch(row);
     expect(await steer('pause', 'nightly')).toMatchObject({ code: EXIT.ok, stdout: 'paused\n' });
     expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'paused' });
     expect(await steer('resume', 'nightly')).toMatchObject({ stdout: 'resumed\n' });
     expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'active' });
     const { jobId } = JSON.parse((await steer('run', 'nightly', '--json')).stdout) as { jobId: string };
     expect(await queue.get(jobId)).toMatchObject({ schedule: 'nightly', payload: { kind: 'report' } });
+    expect((await steer()).stdout).toMatch(/○ +0$/m);
+    const [listed] = JSON.parse((await steer('--json')).stdout) as Record<string, unknown>[];
+    expect(listed).toMatchObject({
+      runs: [{ jobId, status: 'pending' }],
+      nextTimes: [listed!.nextAt, expect.any(String), expect.any(String)],
+    });
     expect(await steer('remove', 'nightly')).toMatchObject({
       code: EXIT.usage,
       stderr: expect.stringContaining('remove schedule nightly of'),

@@ -83,13 +83,17 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
   const rows = batches.map((batch) => [
     batch.id,
     out.ago(batch.createdAt),
-    batch.total - batch.open,
-    batch.total,
+    batch.total - batch.open - batch.failed,
     batch.failed,
+    batch.open,
+    batch.total,
+    out.ago(batch.firedAt),
     batch.state,
   ]);
-  const head = ['batch', 'created', 'ended', 'jobs', 'failed', 'state'];
-  return rows.length > 0 ? out.table(head, rows, { whole: ['batch'] }) : 'No batch is at work.';
+  const head = ['batch', 'begun', 'done', 'failed', 'left', 'jobs', 'jobs ended', 'state'];
+  return rows.length > 0
+    ? out.table(head, rows, { whole: ['batch'], dropped: ['jobs ended'] })
+    : 'No batch is at work.';
 }
 
 function batchText(

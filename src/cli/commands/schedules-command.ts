@@ -1,11 +1,17 @@
 import { Argument, type Command } from 'commander';
+import { RUN_MARKS } from '../../inspect/display/marks.js';
+import { onClock } from '../../inspect/schedules/clock.js';
+import { nextTimes } from '../../inspect/schedules/next-times.js';
 import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
+import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { text } from '../text.js';
+import type { Output } from '../output.js';
+import { joined, text, type Part } from '../text.js';
 
 /** Shows the actions for one schedule. */
 const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
@@ -35,18 +41,29 @@ export function addSchedules(program: Command, run: Run): void {
 async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
   const shown = await session.shownBy(queue);
   const stored = await queue.schedules.list({ limit: 1_000 });
-  const schedules = stored.map((each) => shown.schedule(each));
-  const rows = schedules.map((each) => [
-    each.id,
-    each.timeZone === undefined ? recurrenceInWords(each) : `${recurrenceInWords(each)} (${each.timeZone})`,
-    each.status,
-    out.when(each.nextAt),
-    each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
-    out.when(each.endAt),
-  ]);
-  const head = ['schedule', 'when', 'status', 'next', 'ticks', 'until'];
-  const layout = { whole: ['schedule'], dropped: ['until', 'ticks'] };
-  out.show(schedules, () => (rows.length > 0 ? out.table(head, rows, layout) : 'No schedule.'));
+  const schedules = stored.map((each) => ({ ...shown.schedule(each), nextTimes: nextTimes(each) }));
+  const head = ['schedule', 'when', 'status', 'next', 'then', 'last runs', 'ticks', 'rules'];
+  const layout = { whole: ['schedule', 'last runs'], dropped: ['rules', 'ticks', 'then'] };
+  const rows = () => schedules.map((each) => rowOf(each, out));
+  const json = schedules.map((each) => ({ ...each, nextTimes: each.nextTimes.map((at) => new Date(at)) }));
+  out.show(json, () => (schedules.length > 0 ? out.table(head, rows(), layout) : 'No schedule.'));
+}
+
+function rowOf(schedule: ScheduleRecord & { nextTimes: number[] }, out: Output): Part[] {
+  const { id, timeZone = 'UTC', status, ticks, runs } = schedule;
+  const [next, ...later] = schedule.nextTimes;
+  const clock = (at: number) => onClock(at, timeZone, out.nowMs);
+  const signs = runs.toReversed().map((run) => out.sign(RUN_MARKS[run.status]));
+  return [
+    id,
+    `${recurrenceInWords(schedule)} (${timeZone})`,
+    status,
+    next === undefined ? '–' : `${out.ago(new Date(next))} (${clock(next)})`,
+    later.map(clock).join('; '),
+    joined(signs, ''),
+    ticks,
+    rulesInWords(schedule).join(', '),
+  ];
 }
 
 async function steer({ out, confirm }: Context, queue: JobQueue, action: Action, id: string): Promise<void> {

@@ -11,12 +11,17 @@ export function nextTimes(schedule: ScheduleRecord): number[] {
     return [];
   }
   const first = nextAt.getTime();
-  const count = Math.min(SHOWN, limit - ticks) - 1;
+  const count = isSound(schedule) ? Math.min(SHOWN, limit - ticks) - 1 : 0;
   try {
     return [first, ...timesAfter(recurrenceOf(schedule), first, schedule, count)];
   } catch {
     return [first]; // this process does not know the time zone
   }
+}
+
+/** Returns whether its figures can have next times. Any client can write the hash of a schedule. */
+function isSound({ everyMs = 1, jitterMs = 0 }: ScheduleRecord): boolean {
+  return [everyMs, jitterMs].every((ms) => Number.isSafeInteger(ms) && ms >= 0);
 }
 
 /**

@@ -14,6 +14,8 @@ it.each<[string, Partial<ScheduleRecord>, number[]]>([
   ['one with a limit', { everyMs: HOUR, nextAt: new Date(AT), limit: 7, ticks: 5 }, [AT, AT + HOUR]],
   ['one that ends', { everyMs: HOUR, nextAt: new Date(AT), endAt: new Date(AT + HOUR) }, [AT, AT + HOUR]],
   ['one that rests', { everyMs: HOUR, nextAt: null, status: 'paused' }, []],
+  ['one with a broken interval', { everyMs: -5, nextAt: new Date(AT) }, [AT]],
+  ['one with a broken jitter', { everyMs: HOUR, jitterMs: -1, nextAt: new Date(AT) }, [AT]],
   ['one in an unknown zone', { cron: '0 3 * * *', timeZone: 'Mars/Olympus', nextAt: new Date(AT) }, [AT]],
 ])('has the next times of %s', (_which, fields, times) => {
   expect(nextTimes(schedule(fields))).toEqual(times);
