@@ -145,7 +145,7 @@ export class Worker {
 
   /** The number of running jobs. */
   get running(): number {
-    return this.runners.reduce((sum, runner) => sum + runner.state.running, 0);
+    return this.runners.reduce((sum, { state }) => sum + state.running, 0);
   }
 
   /** The time since Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
@@ -245,10 +245,8 @@ export class Worker {
     const { logger, onTrip } = this.options;
     const transport = (this.transport = store.transport(logger));
     const [together, { measuredRoom: room }] = [runnersTogether(this.runners, store), this.slots];
-    return new FetchLoop(
-      { worker, together, room, transport, clock: store.clock, logger },
-      { answered: () => this.onFetch(), measure: safeListener(onTrip, logger) },
-    );
+    const observer = { answered: this.onFetch, measure: safeListener(onTrip, logger) };
+    return new FetchLoop({ worker, together, room, transport, clock: store.clock, logger }, observer);
   }
 
   private makeIdleWaits(): JobWait[] {
@@ -256,17 +254,17 @@ export class Worker {
     return openIdleWaits(
       { worker, runners, store, options, capacity: this.slots.capacity },
       {
-        onWake: () => this.onFetch(),
+        onWake: this.onFetch,
         onDue: () => this.onChange(),
         onCancel: (runner) => void this.heartbeats.find((each) => each.runner === runner)?.runOnce(),
       },
     );
   }
 
-  private onFetch(): void {
+  private readonly onFetch = (): void => {
     this.fetchLiveness.answered();
     this.onChange();
-  }
+  };
 
   /** Handles all ends and freed slots of one tick together, so that they share a round trip. */
   private onChange(): void {
