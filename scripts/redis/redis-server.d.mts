@@ -10,6 +10,8 @@ interface RedisBinaries {
 }
 
 export interface StartOptions {
+  /** Path of the server's program. Default: that of `findRedisServer`. */
+  binary?: string;
   /** Default: a free one. */
   port?: number;
   /** More arguments of redis-server, after the defaults. */

@@ -40,7 +40,8 @@ export function findRedisServer() {
  * this process, even after SIGKILL.
  */
 export async function startRedisServer(options = {}) {
-  const binary = await findRedisServer();
+  const binary =
+    options.binary === undefined ? await findRedisServer() : describeBinary(options.binary, options.binary);
   const ownDir = options.dir === undefined;
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'redis-'));
   const chosenPort = options.port;

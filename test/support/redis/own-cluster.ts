@@ -33,18 +33,23 @@ const START = { timeoutMs: 60_000, everyMs: 25 };
  *
  * @param nodeTimeoutMs a master that is silent for this long is replaced
  * @param certificates of all nodes, which then accept only TLS
+ * @param binary the program of another server than that of all tests
  */
 export async function startCluster({
   replicas = false,
   nodeTimeoutMs = 1_600,
   certificates,
+  binary,
 }: {
   replicas?: boolean;
   nodeTimeoutMs?: number;
   certificates?: Certificates;
+  binary?: string | undefined;
 } = {}): Promise<OwnCluster> {
   const size = replicas ? 6 : 3;
-  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates)));
+  const nodes = await Promise.all(
+    Array.from({ length: size }, () => startNode(nodeTimeoutMs, certificates, binary)),
+  );
   const controls = new Map(nodes.map((server) => [server, control(server, certificates)]));
   const node = (server: OwnRedis) => controls.get(server)!;
   const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
@@ -137,7 +142,7 @@ function control(server: OwnRedis, certificates: Certificates | undefined): Redi
 /** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
 const buses = new WeakMap<OwnRedis, number>();
 
-async function startNode(timeoutMs: number, certificates?: Certificates): Promise<OwnRedis> {
+async function startNode(timeoutMs: number, certificates?: Certificates, binary?: string): Promise<OwnRedis> {
   const bus = await freePort();
   const clustered = [
     '--cluster-enabled',
@@ -156,6 +161,7 @@ async function startNode(timeoutMs: number, certificates?: Certificates): Promis
       ...(certificates ? ['--tls-cluster', 'yes'] : []),
     ],
     ...(certificates && { tls: certificates.files }),
+    ...(binary !== undefined && { binary }),
   });
   buses.set(server, bus);
   return server;
