@@ -364,3 +364,60 @@ onEachStore('close', () => {
     expect(await batch.status()).toMatchObject({ open: 1 });
   });
 });
+
+/** Adds members of a batch "b" in another queue. */
+async function membersIn(there: JobQueue, count: number) {
+  const home = newQueue();
+  const batch = home.batch({ id: 'b' });
+  const added = await batch.addMany(
+    'page',
+    Array.from({ length: count }, (_, payload) => ({ payload, maxAttempts: 1 })),
+    { queue: there },
+  );
+  return { home, ids: added.map(({ id }) => id) };
+}
+
+onEachStore('a member of a batch in another queue', () => {
+  it('tells its end with its result or its error, and one that is gone that it was removed', async () => {
+    const there = newQueue();
+    const { home, ids } = await membersIn(there, 4);
+    const [first, second] = await there.claimMany(2);
+    await there.complete(first!, { page: 1 });
+    await there.fail(second!, error);
+    await there.remove(ids[2]!);
+    await loseHash(there, ids[2]!);
+    const look = ids.map((id) => ({ batch: 'b', id }));
+    const ends = await there.exec((calls) => calls.batches.ends(home.name, look));
+    expect(ends.map(({ id, state, detail }) => [ids.indexOf(id), state, detail])).toEqual([
+      [0, 'completed', '{"page":1}'],
+      [1, 'failed', 'no ink'],
+      [2, 'removed', ''],
+    ]);
+  });
+
+  it('is no finding of the doctor, and not lost, while it waits', async () => {
+    const there = newQueue();
+    const { home } = await membersIn(there, 1);
+    await home.findBatch('b').seal();
+    expect((await home.doctor()).findings).toEqual([]);
+    expect(await home.lostMembers()).toEqual([]);
+  });
+});
+
+onEachStore('the follow-ups of a batch for another queue', () => {
+  it('wait in the outbox, which is read in slices', async () => {
+    const [home, there] = [newQueue(), newQueue()];
+    const batch = home.batch({
+      then: { name: 'then', queue: there.name },
+      finally: { name: 'last', queue: there.name },
+    });
+    await batch.add('page', 1);
+    await home.exec((calls) => calls.batches.seal(batch.id));
+    const job = (await home.claim())!;
+    await home.exec((calls) => calls.complete([{ ...job, result: '1' }]));
+    const read = (limit: number) => home.exec((calls) => calls.batches.outbox(limit));
+    expect([(await read(1)).length, (await read(10)).length]).toEqual([1, 2]);
+    await maintainBatches(home);
+    expect([await read(10), (await there.stats()).pending]).toEqual([[], 2]);
+  });
+});

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineHandler, defineJob, InvalidOptionError, JobQueue, Worker, type Redact } from 'nest-job-queue/core';
 import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
 import type { Job } from '#worker/handlers/job.js';
-import { redactValue } from '#queue/codec/redact.js';
+import { redactValue, TextRedaction } from '#queue/codec/redact.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
@@ -196,4 +196,11 @@ describe('an InvalidPayloadError quotes no hidden value', () => {
       'result.iban: expected what its schema allows, found [redacted].',
     );
   });
+});
+
+it('a redaction of texts leaves what is no text as it is, at any depth', () => {
+  const texts = new TextRedaction(['iban'], { iban: 'FR76-3000' }, { queue: 'pay', id: '1', name: 'pay' });
+  const value = { none: null, missing: undefined, count: 5, isPaid: true, list: [null, 'of FR76-3000'] };
+  expect(texts.value(value)).toEqual({ ...value, list: [null, 'of [redacted]'] });
+  expect([null, undefined, 5].map((each) => texts.value(each))).toEqual([null, undefined, 5]);
 });

@@ -1,11 +1,15 @@
 // What a worker says while Redis does not answer, and how many connections it waits on.
 import { expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
+import { ReplyDecodeError, ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
 
 const call: ScriptCall<string> = { script: 'queueStats', keys: [], args: [], decode: String };
+
+function decode(): string {
+  throw new TypeError('a reply of another call');
+}
 
 /** Makes a transport whose client has the given status, and whose server replies as the test says. */
 function transportOf(status: Redis['status'], answer: () => Promise<string>) {
@@ -44,4 +48,27 @@ it('says once that the connection is lost, and waits for it once, however many t
   client.emit('ready');
   expect(await trips).toHaveLength(20);
   await eventually(() => client.listenerCount('ready') === 0);
+});
+
+it('waits for the connection again, and says so, each time it is lost', async () => {
+  const { transport, client, warnings } = transportOf('ready', async () => 'done');
+  await transport.carry([call]);
+  for (let loss = 1; loss <= 2; loss++) {
+    client.status = 'reconnecting';
+    const trip = transport.carry([call]);
+    expect(client.listenerCount('ready')).toBe(1);
+    client.status = 'ready';
+    client.emit('ready');
+    expect(await trip).toEqual([{ ok: true, reply: 'done' }]);
+    expect(warnings).toEqual(Array(loss).fill(expect.stringContaining('The connection to Redis is lost')));
+  }
+});
+
+it('gives a call whose reply cannot be decoded an error with the name of its script, and does not send it again', async () => {
+  let asked = 0;
+  const { transport } = transportOf('ready', async () => String(++asked));
+  const [outcome, other] = await transport.carry([{ ...call, decode }, call]);
+  expect(outcome).toEqual({ ok: false, error: expect.any(ReplyDecodeError) });
+  expect(outcome).toMatchObject({ error: { message: expect.stringContaining('queueStats') } });
+  expect([other, asked]).toEqual([{ ok: true, reply: '2' }, 2]);
 });

@@ -101,6 +101,22 @@ describe('a worker', () => {
   });
 });
 
+it('a ticker of many queues makes the ticks of those that have schedules', async () => {
+  const queues = Array.from({ length: 6 }, () => newQueue());
+  const due = [queues[1]!, queues[4]!];
+  for (const queue of due) {
+    const seeded = seedable(queue);
+    await seeded.put(seeded.define('s'));
+    await seeded.makeDue('s');
+  }
+  const { logger, warnings } = log();
+  const ticker = new ScheduleTicker(queues, logger);
+  await ticker.runOnce();
+  await ticker.stop();
+  const made = await Promise.all(queues.map(async (queue) => (await queue.stats()).pending));
+  expect([made, warnings]).toEqual([queues.map((queue) => (due.includes(queue) ? 1 : 0)), []]);
+});
+
 describe('a schedule that the code declares', () => {
   it('stops when it is removed from the code, and continues when it is back', async () => {
     const queue = newQueue();
