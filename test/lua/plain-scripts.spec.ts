@@ -6,11 +6,11 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '37b3e33252d7',
-  attemptClaim: '8642e6575894',
+  attemptClaim: 'afce7edad38b',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '7cc34db65a30',
-  attemptFail: '77e6ef90d926',
+  attemptComplete: 'c3ae0cb8309e',
+  attemptFail: 'da94e09bca76',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {
