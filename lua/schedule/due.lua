@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Returns the due schedules, and the time until the next one. Schedules that no process declares any more are stopped
 -- instead. Also returns a slice of the others. The caller verifies that the clock of now can have made their due times.
+-- The last runs of these get their ends, because the records of their jobs may go before the next tick.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most schedules to read in this call
@@ -13,6 +14,7 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/schedule/rest
+--@include lib/schedule/runs
 local limit, declaration_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 local due = redis.call('ZRANGE', schedule_due, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
 local others_limit = 20
@@ -38,8 +40,9 @@ end
 local function add_others(offset)
   local others = redis.call('ZRANGE', schedule_due, '(' .. now_text, '(+inf', 'BYSCORE', 'LIMIT', offset, others_limit, 'WITHSCORES')
   for i = 1, #others, 2 do
-    local version, recurrence = unpack(read(schedule .. others[i], 'version', 'recurrence'))
+    local version, recurrence, runs = unpack(read(schedule .. others[i], 'version', 'recurrence', 'runs'))
     if version then
+      note_ends(others[i], schedule .. others[i], runs)
       add(others[i], others[i + 1], version, recurrence)
     end
   end

@@ -4,6 +4,8 @@
 --   gone if the record went before somebody saw the end.
 -- runs_now(id, runs): returns them with the states of their jobs as of now. Ends other than failed stay.
 -- note_run(id, key, run, state): adds one run, and drops all but the last twenty.
+-- note_ends(id, key, runs): writes the states of runs whose jobs had not ended, before their records go. Without the
+--   permission it writes nothing.
 -- Needs: lib/core/keys.
 local runs_limit = 20
 local last_states = { completed = true, cancelled = true, missed = true, kept = true, gone = true }
@@ -33,4 +35,13 @@ local function note_run(id, key, run, state)
     end
   end
   redis.call('HSET', key, 'runs', table.concat(runs, ' '))
+end
+
+local function note_ends(id, key, runs)
+  if runs and string.find(runs, '=[ps]') then -- pending, processing or scheduled
+    local seen = runs_now(id, runs)
+    if seen ~= runs then
+      redis.pcall('HSET', key, 'runs', seen)
+    end
+  end
 end

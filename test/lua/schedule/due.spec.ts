@@ -50,6 +50,25 @@ describe('schedule/due.lua', () => {
     expect(await schedules.dueAt('gone')).toBe(due);
   });
 
+  it('notes the ends of the runs of others, before the records of their jobs go', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'));
+    const look = () => q.run(schedules.scripts.due(0, 0));
+    const due = await schedules.makeDue('s');
+    await schedules.tick();
+    const [job] = await q.claim(1);
+    await look();
+    expect(await schedules.field('s', 'runs')).toBe(`${due}=processing`);
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await schedules.due();
+    expect(await schedules.field('s', 'runs')).toBe(`${due}=processing`);
+    await look();
+    expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
+    await q.run(q.scripts.remove(job!.id));
+    await look();
+    expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
+  });
+
   it('I7: forgets a schedule whose hash is gone', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'), 'w1');

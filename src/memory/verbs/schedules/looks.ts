@@ -1,5 +1,6 @@
 // What keeps schedules right after the server's clock was ahead; see lua/schedule/due.lua and tick.lua.
 import type { DueSchedule } from '../../../queue/store/verbs/schedule-verbs.js';
+import { noteEnds } from './runs.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 
 /** The most schedules to verify in one look. */
@@ -9,8 +10,13 @@ const MOST_OTHERS = 20;
 export function someOf(queue: MemoryQueue, ids: readonly string[], from: number): DueSchedule[] {
   return ids.slice(from, from + MOST_OTHERS).flatMap((id) => {
     const dueAtMs = queue.scheduleDue.score(id)!;
-    const { version, recurrence } = queue.schedules.get(id)!;
-    return dueAtMs === Infinity ? [] : [{ id, dueAtMs, version: version!, recurrence: recurrence! }];
+    const schedule = queue.schedules.get(id)!;
+    const { version, recurrence } = schedule;
+    if (dueAtMs === Infinity) {
+      return [];
+    }
+    noteEnds(queue, schedule);
+    return [{ id, dueAtMs, version: version!, recurrence: recurrence! }];
   });
 }
 

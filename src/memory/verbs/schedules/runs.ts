@@ -14,6 +14,14 @@ export function runsNow(queue: MemoryQueue, schedule: Hash): ScheduleRun[] {
   return storedNow(queue, schedule).map((run) => ({ ...run, at: new Date(run.at) }));
 }
 
+/** Writes the states of runs whose jobs had not ended, before the jobs are forgotten. */
+export function noteEnds(queue: MemoryQueue, schedule: Hash): void {
+  const stored = JSON.parse(schedule.runs ?? '[]') as StoredRun[];
+  if (stored.some(({ status }) => ['pending', 'processing', 'scheduled'].includes(status))) {
+    schedule.runs = JSON.stringify(storedNow(queue, schedule));
+  }
+}
+
 /** Adds a run of a schedule. */
 export function noteRun(queue: MemoryQueue, schedule: Hash, run: StoredRun): void {
   const known = storedNow(queue, schedule);
