@@ -65,7 +65,7 @@ it.each([
   30_000,
 );
 
-it('of zsh and fish knows every command, and those shells read it where they are installed', async () => {
+it('the completion of zsh and fish knows every command, and those shells read it where they are installed', async () => {
   const { stdout: help } = await cli(['--help']);
   const commands = [...help.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
   for (const shell of ['zsh', 'fish']) {
@@ -75,7 +75,7 @@ it('of zsh and fish knows every command, and those shells read it where they are
   }
 }, 60_000);
 
-it('of zsh loads in a shell that has not set up its completion, and of fish offers no files', async () => {
+it('the completion of zsh loads in a shell that has set up none, and that of fish offers no files', async () => {
   const { stdout: zsh } = await cli(['completion', 'zsh']);
   expect(zsh).toMatch(/^\(\( \$\+functions\[compdef\] \)\) \|\| \{ autoload -U \+X compinit && compinit; \}\n/);
   const { stdout: fish } = await cli(['completion', 'fish']);
@@ -98,7 +98,7 @@ it('of zsh loads in a shell that has not set up its completion, and of fish offe
   }
 }, 60_000);
 
-it('asks a hidden command for the names of the queues, and no command lists it', async () => {
+it('the completion asks a hidden command for the names of the queues, and no command lists it', async () => {
   const prefix = uniqueQueueName();
   await new JobQueue(connect(), 'mailbox', { prefix }).enqueue(1);
   expect(await cli(['queue-names', '--prefix', prefix])).toEqual({ code: 0, stdout: 'mailbox\n', stderr: '' });

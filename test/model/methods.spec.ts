@@ -88,7 +88,7 @@ function methodsOf(prototype: object, path = ''): string[] {
   return [...inherited, ...own];
 }
 
-it('has a step for every method of the core, but for those with a reason', () => {
+it('the model has a step for every method of the core, but for those with a reason', () => {
   const methods = [
     ...methodsOf(JobQueue.prototype),
     ...methodsOf(DeadLetters.prototype, 'deadLetters.'),
@@ -150,7 +150,7 @@ class NotingStore extends MemoryStore {
   }
 }
 
-it('makes every call of the store in a random sequence, but for those with a reason', async () => {
+it('the model makes every call of the store in a random sequence, but for those with a reason', async () => {
   let now = Date.now();
   const store = new NotingStore({ ...systemClock, now: () => now });
   const sequences = fc.array(flowSteps(undefined, false), { minLength: 60, maxLength: 60 });

@@ -44,7 +44,7 @@ async function service(): Promise<JobQueueService> {
   return app.get(JobQueueService);
 }
 
-it('lives in the queue of its follow-up, and takes jobs of other queues by name and by definition', async () => {
+it('a batch lives in the queue of its follow-up, and takes jobs of other queues by name and by definition', async () => {
   const jobs = await service();
   const batch = jobs.batch({ then: { name: BOOK }, onFailure: { name: ALERT } });
   expect(batch.queue).toBe(BOOK);
@@ -56,7 +56,7 @@ it('lives in the queue of its follow-up, and takes jobs of other queues by name 
   expect(await jobs.result(BOOK, `@batch:${batch.id}:then`)).toEqual(['page 1', 'page 2', 'page 3']);
 }, 40_000);
 
-it('runs the follow-up of a failure, in the queue that several names share', async () => {
+it('a batch runs the follow-up of a failure, in the queue that several names share', async () => {
   const jobs = await service();
   const batch = jobs.batch({ onFailure: { name: ALERT } });
   expect(batch.queue).toBe(BOOK);
@@ -66,7 +66,7 @@ it('runs the follow-up of a failure, in the queue that several names share', asy
   expect(await jobs.result(ALERT, `@batch:${batch.id}:on_failure`)).toBe(1);
 }, 40_000);
 
-it('takes a follow-up by its definition: its queue, its name, its defaults', async () => {
+it('a batch takes a follow-up by its definition: its queue, its name, its defaults', async () => {
   const jobs = await service();
   const Alert = defineJob(ALERT, { payload: z.object({ batchId: z.string() }), queue: BOOK, maxAttempts: 4 });
   const batch = jobs.batch({ onFailure: { definition: Alert, timeoutMs: 9_000 }, then: { name: BOOK } });
@@ -79,7 +79,7 @@ it('takes a follow-up by its definition: its queue, its name, its defaults', asy
   expect(await jobs.get(Alert, id)).toMatchObject({ name: ALERT, maxAttempts: 4, payload: { batchId: batch.id } });
 }, 40_000);
 
-it('checks a payload by an asynchronous schema before anything is written', async () => {
+it('a batch checks a payload by an asynchronous schema before anything is written', async () => {
   const jobs = await service();
   const Slow = defineJob(BOOK, {
     payload: z.object({ title: z.string() }).refine(async ({ title }) => title !== ''),
@@ -93,7 +93,7 @@ it('checks a payload by an asynchronous schema before anything is written', asyn
   expect(await jobs.get(BOOK, `@batch:${sound.id}:then`)).toMatchObject({ payload: { title: 'Moby Dick' } });
 }, 40_000);
 
-it('takes follow-ups of several queues, each checked by its own schema', async () => {
+it('a batch takes follow-ups of several queues, each checked by its own schema', async () => {
   const jobs = await service();
   const Invoice = defineJob(PAGE, { payload: z.object({ page: z.number() }) });
   const then = { definition: Invoice, payload: { page: 5 } };
@@ -110,7 +110,7 @@ it('takes follow-ups of several queues, each checked by its own schema', async (
   );
 });
 
-it('refuses a batch without a place', async () => {
+it('the service refuses a batch without a place', async () => {
   const jobs = await service();
   expect(() => jobs.batch({})).toThrow(InvalidOptionError);
   expect(jobs.batch({ queue: PAGE }).queue).toBe(PAGE);

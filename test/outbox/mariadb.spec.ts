@@ -37,7 +37,7 @@ describeClient('mysql2', async () => ({
   close: async () => undefined,
 }));
 
-it('finds what is wrong with its tables', async () => {
+it('the check of MariaDB finds what is wrong with its tables', async () => {
   await pool.query('ALTER TABLE job_done DROP INDEX job_done_at, MODIFY id VARCHAR(20)');
   await pool.query('RENAME TABLE job_outbox_order TO other');
   expect(await checkTables(database)).toEqual([
@@ -50,7 +50,7 @@ it('finds what is wrong with its tables', async () => {
   expect(await checkTables(database)).toEqual([]);
 });
 
-it('refuses an ordered job where the rows are missing that keep the order, and says so in its check', async () => {
+it('the outbox on MariaDB refuses an ordered job where the rows are missing that keep the order, and says so in its check', async () => {
   await pool.query('CREATE TABLE other AS SELECT slot FROM job_outbox_order');
   await pool.query('DELETE FROM job_outbox_order');
   const t = new TestOutbox(database);

@@ -35,7 +35,7 @@ beforeEach(() => {
   dead = new DeadWorkers(() => [processOf(one), processOf(other)], logger);
 });
 
-it('asks one running process, once', () => {
+it('the parent asks one running process, once', () => {
   dead.add(processOf(new Sibling()), [WORKER]);
   dead.assign();
   dead.reclaimed(processOf(one), WORKER.id, undefined);
@@ -44,7 +44,7 @@ it('asks one running process, once', () => {
   expect([one.asked, other.asked]).toEqual([[WORKER.id], []]);
 });
 
-it('waits for a process that runs, and asks no process that is disconnected or stops', () => {
+it('the parent waits for a process that runs, and asks no process that is disconnected or stops', () => {
   one.state = 'disconnected';
   other.state = 'stopping';
   dead.add(processOf(new Sibling()), [WORKER]);
@@ -54,14 +54,14 @@ it('waits for a process that runs, and asks no process that is disconnected or s
   expect(one.asked).toEqual([WORKER.id]);
 });
 
-it('asks another process when the asked one ends', () => {
+it('the parent asks another process when the asked one ends', () => {
   dead.add(processOf(new Sibling()), [WORKER]);
   one.state = 'waiting';
   dead.add(processOf(one), [{ id: 'host:2:def', queues: [] }]);
   expect(other.asked).toEqual([WORKER.id, 'host:2:def']);
 });
 
-it('asks again a second after a failure, and says why', () => {
+it('the parent asks again a second after a failure, and says why', () => {
   dead.add(processOf(new Sibling()), [WORKER]);
   dead.reclaimed(processOf(one), WORKER.id, 'no reply');
   expect(one.asked).toHaveLength(1);
@@ -70,7 +70,7 @@ it('asks again a second after a failure, and says why', () => {
   expect(warnings).toEqual([expect.stringMatching(/host:1:abc.*no reply/)]);
 });
 
-it('asks again without a reply in 30 s, and ignores a late one of a process that is no longer asked', () => {
+it('the parent asks again without a reply in 30 s, and ignores a late one of a process that is no longer asked', () => {
   dead.add(processOf(new Sibling()), [WORKER]);
   one.state = 'disconnected';
   jest.advanceTimersByTime(30_000);

@@ -7,7 +7,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('shows no secret, changes nothing unasked, steers no terminal and stays up', async () => {
+it('the command line shows no secret, changes nothing unasked, steers no terminal and stays up', async () => {
   await attackCommands(await new AttackedQueue().start(), 200);
 });
 

@@ -138,7 +138,7 @@ describe('beside a queue with dead letters and secrets', () => {
   });
 });
 
-it('changes with --write what it is told to, and marks what destroys', async () => {
+it('the MCP server changes with --write what it is told to, and marks what destroys', async () => {
   const own = new JobQueue(connect(), uniqueQueueName());
   const { client, call } = await serve('--write');
   const { tools } = await client.listTools();
@@ -162,7 +162,7 @@ it('changes with --write what it is told to, and marks what destroys', async () 
   expect(await call('retry', { queue: name, id: 'none' })).toMatchObject({ isError: true });
 });
 
-it('says what to install if the SDK is missing', async () => {
+it('the MCP server says what to install if the SDK is missing', async () => {
   const missing = Object.assign(new Error("Cannot find package '@modelcontextprotocol/sdk'"), {
     code: 'ERR_MODULE_NOT_FOUND',
   });

@@ -7,14 +7,14 @@ import { changed, changeOf, type Change } from '#dashboard/views/overview-change
 const sent = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
 const fields = () => fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }));
 
-it('holds only what differs', () => {
+it('a change holds only what differs', () => {
   const before = { a: { b: 1, c: [1, 2] }, d: null, gone: 1 };
   const after = { a: { b: 2, c: [1, 2] }, d: { e: 3 }, added: [] };
   expect(changeOf(before, after)).toEqual({ a: { b: [2] }, d: [{ e: 3 }], added: [[]], gone: [] });
   expect(changeOf(before, structuredClone(before))).toBeUndefined();
 });
 
-it('makes the second value of the first, whatever they are', () => {
+it('a change makes the second value of the first, whatever they are', () => {
   fc.assert(
     fc.property(fields(), fields(), (before, after) => {
       const change = changeOf(before, after);
@@ -24,7 +24,7 @@ it('makes the second value of the first, whatever they are', () => {
   );
 });
 
-it('keeps the parts that have no change', () => {
+it('a change keeps the parts that have no change', () => {
   const before = { queues: { mail: { depth: 1 }, push: { depth: 2 } } };
   const after = changed(before, { queues: { mail: { depth: [3] } } }) as typeof before;
   expect(after.queues.push).toBe(before.queues.push);

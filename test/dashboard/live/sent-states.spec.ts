@@ -12,7 +12,7 @@ function reading(at: number, pending: number): StreamEvent & { overview: Overvie
 
 const AWAY = { overview: null, away: { since: 1, message: 'Redis does not answer.', isSlow: false } } as const;
 
-it('is the whole state once, and then what has changed', () => {
+it('a message is the whole state once, and then what has changed', () => {
   const state = new SentStates().begin(undefined);
   expect(state.next(reading(1, 5))).toEqual({ overview: reading(1, 5).overview });
   expect(state.next(reading(2, 6))).toEqual({
@@ -22,7 +22,7 @@ it('is the whole state once, and then what has changed', () => {
   expect(state.next(reading(2, 6))).toEqual({ change: {} });
 });
 
-it('continues for a viewer that has the last message', () => {
+it('the stream continues for a viewer that has the last message', () => {
   const states = new SentStates();
   const first = states.begin(undefined);
   first.next(reading(1, 5));
@@ -33,14 +33,14 @@ it.each([
   ['that missed a message', (id: string) => id.replace(/1$/, '0')],
   ['of another process', () => 'AAAA.1'],
   ['that never had one', () => undefined],
-])('is the whole state again for a viewer %s', (_, idOf) => {
+])('a message is the whole state again for a viewer %s', (_, idOf) => {
   const states = new SentStates();
   const first = states.begin(undefined);
   first.next(reading(1, 5));
   expect(states.begin(idOf(first.id)).next(reading(2, 5))).toHaveProperty('overview');
 });
 
-it('is the whole state again where the stream went on without the viewer', () => {
+it('a message is the whole state again where the stream went on without the viewer', () => {
   const states = new SentStates();
   const first = states.begin(undefined);
   first.next(reading(1, 5));

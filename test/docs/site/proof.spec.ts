@@ -15,7 +15,7 @@ const rows = ['invariants', 'faults', 'claims'].flatMap((mark) =>
     .map((cells) => [cells.at(-4)!, cells.at(-3)!, cells.at(-2)!, cells.at(-1)!] as const),
 );
 
-it('has claims', () => expect(rows.length).toBeGreaterThan(40));
+it('the page of proof has claims', () => expect(rows.length).toBeGreaterThan(40));
 
 it.each(rows)('%s', (_claim, shown, runs, date) => {
   const specs = [...shown.matchAll(/`(test\/[\w./-]+)`/g)].map(([, path]) => path!);

@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 
 const rows = [...readFileSync('docs/proof.md', 'utf8').matchAll(/^\| (I\d) \| .* \| (.*) \| [^|]* \| [^|]* \|$/gm)];
 
-it('lists I1 to I8', () => {
+it('the page of invariants lists I1 to I8', () => {
   expect(rows.map(([, name]) => name)).toEqual(['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8']);
 });
 

@@ -35,7 +35,7 @@ function expectTold(mark: string, doc: string, options: readonly string[], defau
   }
 }
 
-it('of the module', () => {
+it('the module options have a row each, with the default', () => {
   const { queueDefaults, redisIsAssumed: _, ...resolved } = resolveModuleOptions({});
   // It only allows a value of `redis`.
   const defaults = { ...resolved, memoryInProduction: false };
@@ -43,7 +43,7 @@ it('of the module', () => {
   expectTold('module options', 'docs/options.md', Object.keys(defaults), defaults);
 });
 
-it('of a queue', () => {
+it('the options of a queue have a row each, with the default', () => {
   const options = [...Object.keys(queueOptionFields), 'concurrency', 'prefetch'];
   expectTold('queue options', 'docs/options.md', options, {
     ...resolveQueueOptions('a queue'),
@@ -51,7 +51,7 @@ it('of a queue', () => {
   });
 });
 
-it('of groups', () => {
+it('the options of groups have a row each, with the default', () => {
   const options: Record<keyof GroupsOptions, true> = {
     maxRunning: true,
     rateLimit: true,
@@ -69,7 +69,7 @@ it('of groups', () => {
   });
 });
 
-it('of @JobHandler', () => {
+it('the options of @JobHandler are in the README', () => {
   // The compiler refuses it where an option is missing.
   const options: Record<keyof JobHandlerOptions, true> = {
     maxAttempts: true,
@@ -101,7 +101,7 @@ it('of @JobHandler', () => {
   );
 });
 
-it('of runWorkers', () => {
+it('the options of runWorkers have a row each, with the default', () => {
   // The compiler refuses it where an option is missing.
   const options: Record<keyof RunWorkersOptions, true> = {
     processes: true,

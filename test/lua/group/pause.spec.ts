@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { seededGroup, theGroup } from './seeded-group.js';
 
-it('starts no job of a paused group, and keeps who paused it first', async () => {
+it('a pause starts no job of the group, and keeps who paused it first', async () => {
   const q = await seededGroup('a');
   await q.add('plain');
   expect(await q.run(q.scripts.groups.pause('g', { by: 'ada', reason: 'why' }))).toBe(true);
@@ -11,7 +11,7 @@ it('starts no job of a paused group, and keeps who paused it first', async () =>
   expect(await q.claim(2)).toMatchObject([{ id: 'plain' }]);
 });
 
-it('I5: ends by itself at its time, by the clock of the server, and leaves nothing behind', async () => {
+it('I5: a pause ends by itself at its time, by the clock of the server, and leaves nothing behind', async () => {
   const q = await seededGroup('a', 'b');
   expect(await q.run(q.scripts.groups.pause('g', { reason: 'why', forMs: 3_600_000 }))).toBe(true);
   const { jobs, nextDueInMs } = await q.run(q.claimCall(5));
@@ -26,7 +26,7 @@ it('I5: ends by itself at its time, by the clock of the server, and leaves nothi
   expect(await q.redis.exists(`${q.keys.groupsPrefix}state:g`)).toBe(0);
 });
 
-it('that is over counts as none for the next pause and resume', async () => {
+it('a pause that is over counts as none for the next pause and resume', async () => {
   const q = await seededGroup('a');
   await q.run(q.scripts.groups.pause('g', { by: 'ada', forMs: 60_000 }));
   await endPause(q);
@@ -38,14 +38,14 @@ it('that is over counts as none for the next pause and resume', async () => {
   expect(await q.claim(1)).toEqual([]);
 });
 
-it('with an end can be ended before', async () => {
+it('a pause with an end can be ended before', async () => {
   const q = await seededGroup('a');
   await q.run(q.scripts.groups.pause('g', { forMs: 60_000 }));
   expect(await q.run(q.scripts.groups.resume('g'))).toBe(true);
   expect(await q.claim(1)).toMatchObject([{ id: 'a' }]);
 });
 
-it('with an end is forgotten after it, where no job waits', async () => {
+it('a pause with an end is forgotten after it, where no job waits', async () => {
   const q = await seededGroup('a');
   const [job] = await q.claim(1);
   await q.run(q.scripts.groups.pause('g', { forMs: 60_000 }));

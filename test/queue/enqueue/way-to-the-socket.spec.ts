@@ -25,7 +25,7 @@ function sourcesOfStack(): string[] {
   return sources.filter((source, at) => source !== sources[at - 1]);
 }
 
-it('passes at most 12 files', async () => {
+it('a plain enqueue passes at most 12 files', async () => {
   let passed: Promise<string[]> | undefined;
   client.sendCommand = (...args) => {
     passed ??= executedSources();
@@ -39,7 +39,7 @@ it('passes at most 12 files', async () => {
   expect(files!.length).toBeLessThanOrEqual(12);
 });
 
-it('enters no file twice', async () => {
+it('a plain enqueue enters no file twice', async () => {
   const ways: string[][] = [];
   client.sendCommand = (...args) => {
     ways.push(sourcesOfStack());

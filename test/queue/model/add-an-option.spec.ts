@@ -58,7 +58,7 @@ async function loadEdited() {
   return { ...core, ...memory, ...log, ...matchers };
 }
 
-it('touches five files of src, and the option works in all its places and in both stores', async () => {
+it('a new option touches five files of src, and works in all its places and in both stores', async () => {
   expect(Object.keys(EDITS)).toHaveLength(5);
   const { JobQueue, Worker, defineJob, MemoryStore, TestLog, jobQueueMatchers } = await loadEdited();
   expect.extend(jobQueueMatchers);

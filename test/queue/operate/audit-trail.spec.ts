@@ -223,7 +223,7 @@ describe('consumer groups of the trail', () => {
   });
 });
 
-it('refuses bad arguments before it asks Redis', async () => {
+it('the audit trail refuses bad arguments before it asks Redis', async () => {
   const { queue } = coreQueue();
   const bad: (() => Promise<unknown>)[] = [
     () => queue.auditTrail.read({ after: '+' }),
@@ -235,7 +235,7 @@ it('refuses bad arguments before it asks Redis', async () => {
   for (const call of bad) await expect(call()).rejects.toThrow(InvalidOptionError);
 });
 
-it('is missing in a store in memory, which runs the jobs all the same', async () => {
+it('the audit trail is missing in a store in memory, which runs the jobs all the same', async () => {
   const queue = new JobQueue(new MemoryStore(), uniqueQueueName(), ON);
   await queue.enqueue(1);
   expect(await queue.complete((await queue.claim())!)).toBe(true);

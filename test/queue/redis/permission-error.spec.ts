@@ -45,7 +45,7 @@ it.each(MESSAGES)('%s', (message, missing) => {
   expect(error).toMatchObject({ missing: [missing] });
 });
 
-it('leaves another error as it is', () => {
+it('the reader of permissions leaves another error as it is', () => {
   const error = Object.assign(new Error('ERR syntax error'), { name: 'ReplyError' });
   expect(explainRefusal(error)).toBe(error);
 });

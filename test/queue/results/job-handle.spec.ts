@@ -97,7 +97,7 @@ describe('the handle of an enqueue that found another job', () => {
   });
 });
 
-it('cancels its job, also one of a definition', async () => {
+it('a handle cancels its job, also one of a definition', async () => {
   const { queue } = coreQueue();
   const job = await queue.enqueue(Import, null);
   expect(await job.cancel({ ifStatus: 'scheduled' })).toBe('changed');

@@ -27,7 +27,7 @@ it('a time below 1 ms is 0, one above a day is a day, and of none there is no qu
   expect(new Histogram().quantile(0.5)).toBeNull();
 });
 
-it('reads the text of Redis, and adds two together', () => {
+it('a histogram reads the text of Redis, and adds another one', () => {
   const histogram = Histogram.parse('3:2,10:1').merge(Histogram.parse('10:5'));
   expect(histogram.count).toBe(8);
   expect(histogram.quantile(0.25)).toBeCloseTo(valueOf(3));

@@ -28,7 +28,7 @@ it.each([
   expect(items.map((item) => list.has(item))).toEqual([0, 1, 2].map((each) => each !== index));
 });
 
-it('is empty without its only item, and takes it again', () => {
+it('a list of attempts is empty without its only item, and takes it again', () => {
   const { list, items } = listOf('a');
   list.delete(items[0]!);
   expect([...list]).toEqual([]);
@@ -37,7 +37,7 @@ it('is empty without its only item, and takes it again', () => {
   expect(namesOf(list)).toEqual(['a']);
 });
 
-it('ignores the removal of an item that it does not have', () => {
+it('a list of attempts ignores the removal of an item that it does not have', () => {
   const { list, items } = listOf('a', 'b');
   list.delete(items[1]!);
   list.delete(items[1]!);
@@ -46,7 +46,7 @@ it('ignores the removal of an item that it does not have', () => {
   expect(list.size).toBe(1);
 });
 
-it('iterates over all items although some are removed meanwhile', () => {
+it('a list of attempts iterates over all items although some are removed meanwhile', () => {
   const { list, items } = listOf('a', 'b', 'c');
   const seen: string[] = [];
   for (const { name } of list) {
@@ -57,7 +57,7 @@ it('iterates over all items although some are removed meanwhile', () => {
   expect(list.size).toBe(0);
 });
 
-it('leaves no link in a removed item, so that it keeps no other alive', () => {
+it('a list of attempts leaves no link in a removed item, so that it keeps no other alive', () => {
   const { list, items } = listOf('a', 'b', 'c');
   list.delete(items[1]!);
   expect(items[1]).toEqual(new Item('b'));

@@ -34,7 +34,7 @@ async function withoutCompletions() {
   return { own, admin, keys, ran, start, allow };
 }
 
-it('claims three rounds and no more while the ends of its jobs are not taken, and loses none', async () => {
+it('a worker claims three rounds and no more while the ends of its jobs are not taken, and loses none', async () => {
   const { own, ran, start, allow } = await withoutCompletions();
   await own.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));
   const worker = await start();
@@ -45,7 +45,7 @@ it('claims three rounds and no more while the ends of its jobs are not taken, an
   expect(ran).toEqual(Array.from({ length: 30 }, (_, payload) => payload));
 });
 
-it('starts no isolated job before, because its crash would lose those ends', async () => {
+it('a worker starts no isolated job before its ends are taken, because its crash would lose them', async () => {
   const { own, admin, keys, ran, start, allow } = await withoutCompletions();
   await own.enqueue(['plain']);
   const worker = await start();

@@ -21,7 +21,7 @@ function holdAnswerOf(claim: number) {
   return { store: new MemoryStore(systemClock, { link }), sent, held };
 }
 
-it('extends the claim of a slow answer in a queue with limits', async () => {
+it('a worker extends the claim of a slow answer in a queue with limits', async () => {
   const { store, sent, held } = holdAnswerOf(3);
   const queue = newQueue({ visibilityMs: 600 }, store);
   await queue.limits.set({ maxRunning: 10 });

@@ -42,7 +42,7 @@ async function start(isDeaf: boolean, count = QUEUES) {
   return { clock, server, worker, lines, startTimes, stop };
 }
 
-it('waits as without a hub while no wake reaches it, says so once, and comes back', async () => {
+it('a worker waits as without a hub while no wake reaches it, says so once, and comes back', async () => {
   const { clock, server, worker, lines, startTimes, stop } = await start(true);
   expect(Math.max(...(await startTimes()))).toBeGreaterThan(FAST_MS);
   await clock.advance(15_000);
@@ -59,7 +59,7 @@ it('waits as without a hub while no wake reaches it, says so once, and comes bac
   await stop();
 });
 
-it('keeps no wait for a short time without being heard, as after a failover', async () => {
+it('a worker keeps no wait for a short time without being heard, as after a failover', async () => {
   const { clock, server, worker, lines, startTimes, stop } = await start(false);
   server.isDeaf = true;
   server.cut(worker.id);
@@ -72,7 +72,7 @@ it('keeps no wait for a short time without being heard, as after a failover', as
   await stop();
 });
 
-it('looks only, where more queues are not heard than get a wait', async () => {
+it('a worker looks only, where more queues are not heard than get a wait', async () => {
   const { clock, worker, startTimes, stop } = await start(true, 66);
   await clock.advance(15_000);
   expect(worker.unheard).toHaveLength(66);
@@ -82,7 +82,7 @@ it('looks only, where more queues are not heard than get a wait', async () => {
   await stop();
 });
 
-it('waits for nothing more once it stops', async () => {
+it('a worker waits for nothing more once it stops', async () => {
   const { clock, worker, lines, stop } = await start(true);
   await clock.advance(15_000);
   expect(lines).toHaveLength(1);

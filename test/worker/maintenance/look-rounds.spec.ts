@@ -20,7 +20,7 @@ function looksIn(rounds: LookRounds, count: number, queues: readonly OpenQueue[]
   return queues.map((queue) => looked.filter((each) => each.includes(queue)).length);
 }
 
-it('looks at an empty queue of many each third round, and at one with work each round', async () => {
+it('a sweep looks at an empty queue of many each third round, and at one with work each round', async () => {
   const queues = await opened(400, 30_000);
   const rounds = new LookRounds(5_000);
   expect(rounds.next(queues, false).looked).toHaveLength(400); // the first round knows nothing
@@ -31,7 +31,7 @@ it('looks at an empty queue of many each third round, and at one with work each 
   expect(new Set(looksIn(rounds, 9, queues))).toEqual(new Set([3]));
 });
 
-it('looks at all queues after another process maintained them, and where the caller asks for it', async () => {
+it('a sweep looks at all queues after another process maintained them, and where the caller asks for it', async () => {
   const queues = await opened(400, 30_000);
   const rounds = new LookRounds(5_000);
   looksIn(rounds, 4, queues);
@@ -41,18 +41,18 @@ it('looks at all queues after another process maintained them, and where the cal
   expect(rounds.next(queues, true).looked).toHaveLength(400);
 });
 
-it('looks often enough that live workers have a heartbeat before a claim expires', async () => {
+it('a sweep looks often enough that live workers have a heartbeat before a claim expires', async () => {
   const queues = await opened(400, 9_000);
   const rounds = new LookRounds(5_000);
   expect(new Set(looksIn(rounds, 3, queues))).toEqual(new Set([3]));
 });
 
-it('looks at few queues in each round', async () => {
+it('a sweep looks at few queues in each round', async () => {
   const queues = await opened(300, 30_000);
   expect(new Set(looksIn(new LookRounds(5_000), 3, queues))).toEqual(new Set([3]));
 });
 
-it('returns the same calls for the same queues, so that their keys are built once', async () => {
+it('the rounds return the same calls for the same queues, so that their keys are built once', async () => {
   const queues = await opened(400, 30_000);
   const rounds = new LookRounds(5_000);
   looksIn(rounds, 4, queues);
@@ -61,7 +61,7 @@ it('returns the same calls for the same queues, so that their keys are built onc
   expect(calls[4]).toBe(calls[1]);
 });
 
-it('looks in the next round again at queues whose look failed', async () => {
+it('a sweep looks in the next round again at queues whose look failed', async () => {
   const queues = await opened(400, 30_000);
   const sweeper = new Sweeper(
     queues.map((each) => each.queue),

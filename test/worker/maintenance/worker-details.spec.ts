@@ -5,7 +5,7 @@ import { eventually } from '../../support/faults/wait.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
-it('is its host, process, version and slots, and since when it runs', async () => {
+it('the detail of a worker is its host, process, version and slots, and since when it runs', async () => {
   const queue = newQueue();
   const before = Date.now() - 5_000;
   await startWorker(queue, undefined, { id: 'w-1', version: '1.4.0', perQueue: 7, concurrency: 5 });
@@ -24,7 +24,7 @@ it('is its host, process, version and slots, and since when it runs', async () =
   expect(worker!.startedAt!.getTime()).toBeGreaterThan(before);
 });
 
-it('goes with the worker, and with one that died', async () => {
+it('the detail goes with its worker, also with one that died', async () => {
   const queue = newQueue();
   const details = `queue:${queue.name}:worker_details`;
   const first = await startWorker(queue, undefined, { id: 'w-1' });
@@ -37,7 +37,7 @@ it('goes with the worker, and with one that died', async () => {
   expect(await connect().hkeys(details)).toEqual(['w-2']);
 });
 
-it('is left out where no worker of ours wrote it', async () => {
+it('the detail is left out where no worker of ours wrote it', async () => {
   const queue = newQueue();
   await startWorker(queue, undefined, { id: 'w-1' });
   await connect().hset(`queue:${queue.name}:worker_details`, 'w-1', '5 {"host":1}');
