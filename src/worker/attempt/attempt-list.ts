@@ -22,7 +22,8 @@ export class AttemptList<Item extends ListItem<Item>> implements Iterable<Item> 
     return item === this.first || item.before !== undefined;
   }
 
-  add(item: Item): void {
+  /** Adds an item, and returns it. */
+  add(item: Item): Item {
     item.before = this.last;
     if (this.last) {
       this.last.behind = item;
@@ -31,6 +32,7 @@ export class AttemptList<Item extends ListItem<Item>> implements Iterable<Item> 
     }
     this.last = item;
     this.count++;
+    return item;
   }
 
   /** Removes an item, if it is in the list. */

@@ -18,7 +18,7 @@ export class ProcessCapacity {
     private readonly isolation: CrashIsolation,
     clock: Clock,
   ) {
-    this.shared = limit === undefined ? undefined : new SharedSlots(limit, runners, clock);
+    this.shared = limit === undefined ? undefined : new SharedSlots(limit, clock);
   }
 
   /** Returns what may be claimed now. @param now in ms, by the monotonic clock */

@@ -4,6 +4,12 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import type { SharedTurns } from '../runner/queue-runner-host.js';
 import type { ClaimRoom } from './slot-deal.js';
 
+/** The slots that nobody else may claim for, and that nobody else may begin in; see RunnerSlots. */
+interface SlotCounts {
+  used: number;
+  taken: number;
+}
+
 /**
  * The slots that all queues of a process share. Each slot has one owner: a running job, or a job in flight that starts at
  * once. Free slots belong to the jobs that wait here, in the order in which they were asked for. Jobs of one trip take
@@ -11,10 +17,16 @@ import type { ClaimRoom } from './slot-deal.js';
  */
 export class SharedSlots implements SharedTurns {
   readonly limit: PrefetchLimit;
+  private readonly counts: SlotCounts = { used: 0, taken: 0 };
+  /** The part of each runner in the counts. */
+  private readonly partOf = new WeakMap<QueueRunner, SlotCounts>();
+  /** The runners with waiting jobs. */
+  private readonly waiting = new Set<QueueRunner>();
+  /** The runners with bulk handlers. Their slots change with each gathered job, so they are counted when asked. */
+  private readonly ofBulk = new Set<QueueRunner>();
 
   constructor(
     private readonly concurrency: number,
-    private readonly runners: () => readonly QueueRunner[],
     clock: Clock,
   ) {
     this.limit = new PrefetchLimit(concurrency, clock);
@@ -40,20 +52,38 @@ export class SharedSlots implements SharedTurns {
     this.next?.turn.askHere();
   }
 
+  count(runner: QueueRunner): void {
+    const { capacity, prefetcher, bulk } = runner;
+    if (bulk) {
+      this.ofBulk.add(runner);
+    } else {
+      const { used, taken } = capacity;
+      const before = this.partOf.get(runner) ?? { used: 0, taken: 0 };
+      this.counts.used += used - before.used;
+      this.counts.taken += taken - before.taken;
+      this.partOf.set(runner, Object.assign(before, { used, taken }));
+    }
+    if (prefetcher.isEmpty) {
+      this.waiting.delete(runner);
+    } else {
+      this.waiting.add(runner);
+    }
+  }
+
   /** The runner whose waiting job is first, of those whose own concurrency lets it begin. */
   private get next(): QueueRunner | undefined {
     let next: QueueRunner | undefined;
-    for (const runner of this.runners()) {
-      if (!runner.prefetcher.isEmpty && runner.capacity.hasOwnSlot && (!next || isBefore(runner, next))) {
+    for (const runner of this.waiting) {
+      if (runner.capacity.hasOwnSlot && (!next || isBefore(runner, next))) {
         next = runner;
       }
     }
     return next;
   }
 
-  private sum(kind: 'used' | 'taken'): number {
-    let sum = 0;
-    for (const { capacity } of this.runners()) {
+  private sum(kind: keyof SlotCounts): number {
+    let sum = this.counts[kind];
+    for (const { capacity } of this.ofBulk) {
       sum += capacity[kind];
     }
     return sum;

@@ -24,10 +24,14 @@ export class ClaimLedger {
   /** The newest claim of each stream. */
   private readonly newest: Record<ClaimStream, ClaimInFlight | undefined> = { trip: undefined, wait: undefined };
 
-  /** @param budget the payload bytes that a claim may bring */
+  /**
+   * @param budget the payload bytes that a claim may bring
+   * @param changed called after each change
+   */
   constructor(
     private readonly clock: Clock,
     readonly budget: ClaimBudget,
+    private readonly changed: () => void,
   ) {}
 
   /** The slots that claims in flight may fill. */
@@ -46,6 +50,7 @@ export class ClaimLedger {
     this.reserved += claim.count;
     this.reservedAtOnce += claim.atOnce;
     this.newest[claim.stream] = claim;
+    this.changed();
     return claim;
   }
 
@@ -53,6 +58,7 @@ export class ClaimLedger {
   end(claim: ClaimInFlight): void {
     this.reserved -= claim.count;
     this.reservedAtOnce -= claim.atOnce;
+    this.changed();
     if (this.newest[claim.stream] === claim) {
       this.newest[claim.stream] = undefined; // else the next claim of the stream is already in flight
     }

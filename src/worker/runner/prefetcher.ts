@@ -88,6 +88,7 @@ export class Prefetcher {
     const last = this.waiting.at(-1);
     const place = last?.askedAtMs === askedAtMs ? last.place + 1 : 0;
     this.waiting.push({ attempt, askedAtMs, place, sinceMs: this.owner.clock.monotonic() });
+    this.owner.host.shared?.count(this.owner);
     if (this.prefetch === undefined && !this.timer) {
       this.watch();
     }
@@ -95,12 +96,16 @@ export class Prefetcher {
 
   /** Removes and returns the first waiting job. */
   next(): WaitingJob | undefined {
-    return this.waiting.shift();
+    const next = this.waiting.shift();
+    this.owner.host.shared?.count(this.owner);
+    return next;
   }
 
   /** Releases all waiting jobs. */
   releaseWaiting(): void {
-    this.waiting.splice(0).forEach(({ attempt }) => this.owner.release(attempt));
+    const released = this.waiting.splice(0);
+    this.owner.host.shared?.count(this.owner);
+    released.forEach(({ attempt }) => this.owner.release(attempt));
   }
 
   /** @param ranMs how long its handler ran */

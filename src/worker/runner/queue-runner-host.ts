@@ -13,6 +13,8 @@ export interface SharedTurns {
   isNext(runner: object): boolean;
   /** Begins the waiting jobs of the runner that is next. */
   ask(): void;
+  /** Counts the slots and the waiting jobs of a runner again. Called after each change of them. */
+  count(runner: object): void;
 }
 
 /** The worker of a runner: receives its reports, and coordinates it with the other runners. */

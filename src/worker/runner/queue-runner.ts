@@ -63,6 +63,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   private readonly handlers: ReadonlyMap<string, ResolvedHandler>;
   private readonly drained: DrainedWatch | undefined;
   readonly turn = new BeginTurn(this);
+  private readonly recount = () => this.host.shared?.count(this);
 
   constructor(
     { queue, calls, handlers, concurrency, prefetch, budget }: RunnerOptions,
@@ -72,7 +73,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.calls = calls;
     this.handlers = handlers;
     this.clock = queue.store.clock;
-    this.claims = new ClaimLedger(this.clock, budget);
+    this.claims = new ClaimLedger(this.clock, budget, this.recount);
     this.durations = queue.options.history ? new DurationCounts() : undefined;
     this.capacity = new RunnerSlots(this, concurrency);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
@@ -120,12 +121,11 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
       this.rest(pauseMs);
     }
     reply.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
-    const now = this.clock.monotonic();
-    const isSure = !mayBeLost(this.queue, now - claim.askedAtMs);
+    this.claimedAt = this.clock.monotonic();
+    const isSure = !mayBeLost(this.queue, this.claimedAt - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
     this.bulk?.beginDue();
     this.releaseIfClosed();
-    this.claimedAt = now;
     this.drained?.claimed(found + this.attempts.size);
   }
 
@@ -199,12 +199,12 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   /** Claims nothing for a while. */
   rest(ms: number): void {
     this.now.isResting = true;
-    const timer = this.clock.setTimeout(() => {
+    const end = () => {
       this.now.isResting = false;
       this.outlook.expectJobs();
       this.host.changed();
-    }, ms);
-    timer.unref();
+    };
+    this.clock.setTimeout(end, ms).unref();
   }
 
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
@@ -215,9 +215,9 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     }
     const handler = this.handlers.get(name)!;
     const gatherer = handler.bulk && this.bulk?.of(name);
-    const toRun = gatherer ? { ...handler, handle: gatherer.handle } : handler;
-    const attempt = new Attempt(withRetries(job, handler), toRun, this);
-    this.attempts.add(attempt);
+    const called = gatherer ? { ...handler, handle: gatherer.handle } : handler;
+    const attempt = this.attempts.add(new Attempt(withRetries(job, handler), called, this));
+    this.recount();
     if (job.isolated) {
       this.host.isolate(this, attempt, askedAtMs);
     } else if (!this.now.hasBegun && this.host.sendsBack()) {
@@ -267,6 +267,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     attempt.takeSlot();
     this.now.hasBegun = true;
     this.now.running++;
+    this.recount();
     return true;
   }
 
@@ -274,9 +275,10 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const wasFull = this.capacity.freeForWait === 0;
     this.attempts.delete(attempt);
     this.bulk?.left(attempt);
+    this.now.running -= hadSlot ? 1 : 0;
+    this.recount();
     if (hadSlot) {
       const now = this.clock.monotonic();
-      this.now.running--;
       this.durations?.add(attempt, now);
       this.drained?.jobEnded();
       this.prefetcher.jobEnded(now - (attempt.startedAtMs ?? now));
@@ -294,6 +296,5 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   }
 
   readonly reportLost = (attempt: Attempt): void => reportLost(this, attempt);
-
   readonly reportStuck = (attempt: Attempt): void => reportStuck(this, attempt);
 }

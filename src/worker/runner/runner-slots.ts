@@ -36,6 +36,7 @@ export class RunnerSlots {
 
   setConcurrency(concurrency: number): void {
     this.slots = concurrency;
+    this.owner.host.shared?.count(this.owner);
   }
 
   /** Returns whether nothing is waited for here: all slots are busy, or the runner is closed. */

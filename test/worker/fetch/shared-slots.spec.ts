@@ -22,7 +22,8 @@ function sharedBy(concurrency: number, states: Record<string, Busy>) {
     turn: { askHere: () => void asked.push(name) },
   }));
   const clock = new VirtualClock(0);
-  const slots = new SharedSlots(concurrency, () => runners as unknown as QueueRunner[], clock);
+  const slots = new SharedSlots(concurrency, clock);
+  runners.forEach((runner) => slots.count(runner as unknown as QueueRunner));
   slots.ask();
   return { slots, next: asked[0] };
 }
@@ -54,4 +55,24 @@ it('free slots may be claimed for, and with them what starts soon; without one n
   }
   expect(slots.room).toEqual({ slots: 0, jobs: 7 });
   expect(sharedBy(3, { a: { running: 1 } }).slots.room).toEqual({ slots: 2, jobs: 2 });
+});
+
+it('the slots of a runner are counted again after each change; those of bulk handlers whenever they are asked for', () => {
+  const slots = new SharedSlots(2, new VirtualClock(0));
+  const runner = (bulk?: object) => ({
+    bulk,
+    capacity: { used: 0, taken: 0, hasOwnSlot: true },
+    prefetcher: { isEmpty: true },
+  });
+  const count = (each: object) => slots.count(each as QueueRunner);
+  const [plain, bulk] = [runner(), runner({})];
+  [plain, bulk].forEach(count);
+  plain.capacity = { used: 1, taken: 1, hasOwnSlot: true };
+  [plain, plain].forEach(count);
+  expect([slots.room.slots, slots.hasSlot]).toEqual([1, true]);
+  bulk.capacity = { used: 1, taken: 1, hasOwnSlot: true };
+  expect([slots.room.slots, slots.hasSlot]).toEqual([0, false]);
+  plain.capacity = { used: 0, taken: 0, hasOwnSlot: true };
+  count(plain);
+  expect([slots.room.slots, slots.hasSlot]).toEqual([1, true]);
 });
