@@ -29,8 +29,9 @@ export function confirmed() {
 function question() {
   const { pending_depth, processing_depth, completed_depth, failed_depth, workers_running } = stats ?? {};
   const jobs = pending_depth + processing_depth + completed_depth + failed_depth;
+  const stop = workers_running > 0 ? `, stops ${numbered(workers_running, 'worker')}` : '';
   const what = stats
-    ? `This deletes ${numbered(jobs, 'job')} with what they made, stops ${numbered(workers_running, 'worker')}`
+    ? `This deletes ${numbered(jobs, 'job')} with what they made${stop}`
     : 'This deletes all jobs with what they made, stops all workers';
   return `${what}, and counts from zero. It cannot be undone.`;
 }

@@ -75,7 +75,7 @@ it('cuts what is long, and folds what is deep', async () => {
 it('keeps text that runs from right to left to itself', async () => {
   await page.goto(`${world.url}#/job/email/turned`);
   await says(page, 'h1', ARABIC);
-  await says(page, '.tree', RIGHT_TO_LEFT);
+  await says(page, '.tree', String.raw`\u202egnp.exe`);
   const isolated = await page.evaluate(`getComputedStyle(document.querySelector('.tree-string')).unicodeBidi`);
   expect(isolated).toBe('isolate');
 });

@@ -36,7 +36,8 @@ export function Charts({ queue: { name } }: { queue: QueueView }) {
       {data && data.at.length === 0 && (
         <Notice title="Nothing is recorded yet.">
           <p>
-            The first figures come when a minute is over. Where the queue has `history: false`, none are recorded.
+            The first figures come when a minute is over. Where the queue has <code>history: false</code>, none are
+            recorded.
           </p>
         </Notice>
       )}

@@ -8,6 +8,10 @@ import { inWords, isolated, type ChartData } from './series.js';
 /** The steps of an axis of counts. */
 const COUNT_STEPS = Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((step) => step * 10 ** i)).flat();
 const HEIGHT = 180;
+/** The least distance of two steps of the axis, in px. It leaves room for four steps. */
+const STEP_PX = 22;
+/** The least end of an axis of counts, so that it has more steps than 0 and 1. */
+const FEWEST = 4;
 
 type Marks = HistoryView['marks'];
 
@@ -40,14 +44,15 @@ function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLEl
   return {
     width: box.clientWidth,
     height: HEIGHT,
+    legend: { markers: { dash: (_plot, i) => styleOf(lines[i - 1]?.dash) } },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_plot, _min, max) => [0, (max || 1) * 1.1] } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max || 1, isCount ? FEWEST : 0) * 1.1] } },
     axes: [
       { ...axis, space: 70 },
       {
         ...axis,
         size: 64,
-        space: 36,
+        space: STEP_PX,
         ...(isCount && { incrs: COUNT_STEPS }),
         values: (_plot, values) => values.map((value) => say(value)),
       },
@@ -66,6 +71,14 @@ function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLEl
     ],
     hooks: { draw: [(plot) => drawMarks(plot, marks, color)] },
   };
+}
+
+/** Returns the border of a line in the legend, like the line itself. */
+function styleOf([first = 0]: readonly number[] = []): string {
+  if (first === 0) {
+    return 'solid';
+  }
+  return first > 2 ? 'dashed' : 'dotted';
 }
 
 /** Draws a deploy as a dashed line, and an outage as a shaded span. */

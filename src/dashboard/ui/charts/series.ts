@@ -46,11 +46,12 @@ export function chartsOf(history: HistoryView): ChartData[] {
   ];
 }
 
+/** Returns the lines of percentiles. They have no colour of a state, because they show none. */
 function quantiles({ p50, p95, p99 }: HistoryView['wait']): Line[] {
   return [
-    { label: 'p50', color: '--completed', values: p50 },
-    { label: 'p95', color: '--processing', values: p95, dash: [6, 3] },
-    { label: 'p99', color: '--scheduled', values: p99, dash: [2, 3] },
+    { label: 'p50', color: '--ink', values: p50 },
+    { label: 'p95', color: '--ink', values: p95, dash: [6, 3] },
+    { label: 'p99', color: '--quiet', values: p99, dash: [2, 3] },
   ];
 }
 

@@ -1,4 +1,5 @@
 import { CopyButton } from '../parts/copy.js';
+import { spelled } from '../parts/format.js';
 import type { StoredErrorView } from '../../views/views.js';
 
 /** The greatest depth of causes that is shown. */
@@ -14,7 +15,7 @@ export function ErrorDetail({ error, depth = 0 }: { error: StoredErrorView; dept
         Copy
       </CopyButton>
       <pre class="text" tabIndex={0}>
-        {text}
+        {spelled(text)}
       </pre>
       {depth < DEEPEST && cause && <Caused title="Caused by" error={cause} depth={depth} />}
       {depth < DEEPEST &&

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../../views/views.js';
-import { duration, exact, plural } from '../parts/format.js';
+import { duration, exact, plural, spelled } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time, Sentence } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -113,8 +113,8 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
       </p>
       <div class="page-title">
         <h1>
-          <bdi>{name}</bdi>
-          {label && <bdi class="job-title-label"> {label}</bdi>}
+          <bdi>{spelled(name)}</bdi>
+          {label && <bdi class="job-title-label"> {spelled(label)}</bdi>}
         </h1>
         {!gone && <JobActions job={job} changed={changed} />}
       </div>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { count } from '../parts/format.js';
+import { count, spelled } from '../parts/format.js';
 import { cut } from '../../../queue/runtime/cut.js';
 
 const OPEN_DEPTH = 2;
@@ -17,7 +17,7 @@ export function JsonTree({ value }: { value: unknown }) {
 }
 
 function Node({ name, value, depth }: { name?: string; value: unknown; depth: number }) {
-  const label = name === undefined ? null : <bdi class="tree-key">{name}</bdi>;
+  const label = name === undefined ? null : <bdi class="tree-key">{spelled(name)}</bdi>;
   if (typeof value !== 'object' || value === null) {
     return (
       <div class="tree-leaf">
@@ -75,7 +75,7 @@ function Leaf({ value }: { value: unknown }) {
   return (
     <>
       <span class="tree-quoted">
-        <bdi class="tree-string">{whole ? value : cut(value, SHOWN_TEXT)}</bdi>
+        <bdi class="tree-string">{spelled(whole ? value : cut(value, SHOWN_TEXT))}</bdi>
       </span>
       {long && (
         <button type="button" class="link" onClick={() => setWhole(!whole)}>

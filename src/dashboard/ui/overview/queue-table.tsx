@@ -41,7 +41,8 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
   const broken = selected(unreadable, text, only);
   const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
   const columns = COLUMNS.filter(({ ofHour }) => hasHistory || !ofHour);
-  const width = columns.length + (hasHistory ? 1 : 0); // beside the name
+  // Beside the name. Minor columns do not count, because a narrow window hides them.
+  const width = columns.filter(({ minor }) => !minor).length + (hasHistory ? 1 : 0);
   const rows = (areOthers: boolean) => (
     <>
       {ordered

@@ -31,6 +31,14 @@ export function percent(part: number | null | undefined): string {
   return known(part) ? words.percent(part) : '–';
 }
 
+/** Marks that turn the direction of writing. They are invisible, and make a text look like another one. */
+const TURNS = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+
+/** Returns text with its marks of direction spelled out: `\u202e`. */
+export function spelled(text: string): string {
+  return text.replaceAll(TURNS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 function known(value: number | null | undefined): value is number {
   return value !== null && value !== undefined && !Number.isNaN(value);
 }

@@ -1,5 +1,5 @@
 import type { JobRow } from '../../views/views.js';
-import { short } from './format.js';
+import { short, spelled } from './format.js';
 import { CopyId, StateMark, Time } from './parts.js';
 import { href } from '../state/route.js';
 
@@ -11,6 +11,19 @@ const TIMES: Record<JobRow['state'], string> = {
   failed: 'failed',
   cancelled: 'cancelled',
 };
+
+/** Shows what the columns of a list of jobs are. Each cell says it to screen readers itself. */
+export function JobListHead({ state }: { state: JobRow['state'] }) {
+  const time = TIMES[state];
+  return (
+    <div class="job-head" aria-hidden="true">
+      <span class="job-label">Job</span>
+      {state !== 'pending' && <span class="job-attempts">Attempts</span>}
+      <span class="job-id">Id</span>
+      <span class="job-time">{time.slice(0, 1).toUpperCase() + time.slice(1)}</span>
+    </div>
+  );
+}
 
 interface RowProps {
   job: JobRow;
@@ -37,7 +50,7 @@ export function JobRowLine({ job, selected = false, selectable = false, toggle, 
       )}
       <StateMark state={isPrefetched ? 'pending' : state} />
       <a class="row-link job-name" href={href(['job', queue, id])}>
-        <bdi>{name}</bdi>
+        <bdi>{spelled(name)}</bdi>
       </a>
       {hasQueue && name !== queue && (
         <span class="job-queue quiet">
@@ -49,8 +62,8 @@ export function JobRowLine({ job, selected = false, selectable = false, toggle, 
         {progress !== null && state === 'processing' && (
           <progress max="100" value={progress} aria-label={`${progress} %`} />
         )}
-        {label && <bdi class={error === null ? '' : 'job-what'}>{label}</bdi>}
-        {error !== null && <bdi class="job-error">{error}</bdi>}
+        {label && <bdi class={error === null ? '' : 'job-what'}>{spelled(label)}</bdi>}
+        {error !== null && <bdi class="job-error">{spelled(error)}</bdi>}
         {isPrefetched && <span class="quiet"> waits for a slot of its worker</span>}
       </span>
       {tried && (

@@ -83,7 +83,8 @@ export function Clock({ at }: { at: number | null }) {
 
 /** Shows a sentence whose backticks mark names. */
 export function Sentence({ text }: { text: string }) {
-  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
+  const kept = text.replaceAll(/(\d) %/g, '$1\u00A0%'); // a share stays on one line
+  return <>{kept.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
 }
 
 /** Shows a name that may break after / : - . and _. */
@@ -110,21 +111,29 @@ export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
   );
 }
 
-/** Shows a small line of figures, oldest first. */
+/** Shows a small line of figures, oldest first, and its own maximum. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }) {
   if (values.length < 2) {
     return <span class="quiet">–</span>;
   }
-  const most = Math.max(1, ...values);
+  const highest = Math.max(...values);
+  const most = Math.max(1, highest);
   const x = (i: number) => (i / (values.length - 1)) * 100;
   const y = (value: number) => 19 - (value / most) * 18;
   const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
   return (
-    <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
-      <title>{`${label}: at most ${most.toLocaleString('en')} a minute`}</title>
-      <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
-      <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
-    </svg>
+    <>
+      <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
+        <title>{`${label}: at most ${most.toLocaleString('en')} a minute`}</title>
+        <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
+        <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
+      </svg>
+      {highest > 0 && (
+        <span class="spark-most" aria-hidden="true">
+          ≤ {most.toLocaleString('en')}/min
+        </span>
+      )}
+    </>
   );
 }
 

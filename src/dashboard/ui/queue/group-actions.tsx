@@ -42,7 +42,12 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
         </button>
       )}
       {may('limits') && (
-        <button type="button" aria-label={`Limits of the group ${name}`} onClick={() => setLimits(true)}>
+        <button
+          type="button"
+          disabled={unreachable.value}
+          aria-label={`Limits of the group ${name}`}
+          onClick={() => setLimits(true)}
+        >
           Limits
         </button>
       )}

@@ -4,7 +4,7 @@ import { count, plural } from '../parts/format.js';
 import { Notice } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';
 import { BulkBar } from './bulk-bar.js';
-import { JobRowLine } from '../parts/job-row-line.js';
+import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { useSelection } from './selection.js';
 import { actionsOf } from '../parts/actions.js';
 import { may } from '../state/live.js';
@@ -26,7 +26,7 @@ const EMPTY: Record<State, string> = {
 /** Shows the jobs of one state. Rows are loaded as they come into view, so that a million cost no more than fifty. */
 export function JobList({ queue, state }: { queue: QueueView; state: State }) {
   const total = queue.depths[state];
-  const selection = useSelection();
+  const selection = useSelection(`${queue.name} ${state}`);
   const { rowAt, problem, refresh, stale } = useChunks(queue, state, selection.ids.size > 0);
   const rows = Math.min(total, MOST_ROWS);
   const { scroller, items, height } = useVirtualRows(rows);
@@ -52,6 +52,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
           <p>{problem.message}</p>
         </Notice>
       )}
+      <JobListHead state={state} />
       <div
         class="job-list"
         style={{ height: `min(66vh, ${height + 2}px)` }}

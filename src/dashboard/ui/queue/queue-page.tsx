@@ -4,7 +4,7 @@ import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
-import { connection, may, overview } from '../state/live.js';
+import { connection, may, overview, unreachable } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
@@ -217,7 +217,7 @@ function LimitsButton({ queue }: { queue: QueueView }) {
   }
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" disabled={unreachable.value} onClick={() => setOpen(true)}>
         Limits
       </button>
       {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}

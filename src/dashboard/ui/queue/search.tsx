@@ -5,7 +5,7 @@ import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
 import { actionsOf } from '../parts/actions.js';
 import { BulkBar } from './bulk-bar.js';
-import { JobRowLine } from '../parts/job-row-line.js';
+import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { SearchProgress, useSearch } from '../parts/searching.js';
 import { useSelection } from './selection.js';
 
@@ -60,7 +60,7 @@ interface ResultsProps extends FieldProps {
 
 export function SearchResults({ queue, state, text, group, groupWords }: ResultsProps) {
   const searching = useSearch('search', { queue: queue.name, state, text, group });
-  const selection = useSelection();
+  const selection = useSelection(`${queue.name} ${state} ${text} ${group}`);
   const selectable = actionsOf(state).some((action) => may(action));
   const { jobs, status, problem } = searching.found;
   return (
@@ -74,17 +74,20 @@ export function SearchResults({ queue, state, text, group, groupWords }: Results
           </p>
         </Notice>
       ) : (
-        <div class="job-list job-list-found" role="list" aria-label="Jobs that match" tabIndex={0}>
-          {jobs.map((job) => (
-            <JobRowLine
-              key={job.id}
-              job={job}
-              selected={selection.ids.has(job.id)}
-              selectable={selectable}
-              toggle={selection.toggle}
-            />
-          ))}
-        </div>
+        <>
+          <JobListHead state={state} />
+          <div class="job-list job-list-found" role="list" aria-label="Jobs that match" tabIndex={0}>
+            {jobs.map((job) => (
+              <JobRowLine
+                key={job.id}
+                job={job}
+                selected={selection.ids.has(job.id)}
+                selectable={selectable}
+                toggle={selection.toggle}
+              />
+            ))}
+          </div>
+        </>
       )}
       <BulkBar
         queue={queue.name}

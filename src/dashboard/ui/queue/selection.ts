@@ -8,20 +8,26 @@ export interface Selection {
   clear(): void;
 }
 
-/** Returns the jobs that are ticked in a list. */
-export function useSelection(): Selection {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+/** The last selection, so that it is there again after a look at one of its jobs. */
+let kept: { list: string; ids: ReadonlySet<string> } = { list: '', ids: new Set() };
+
+/** Returns the jobs that are ticked in a list. @param list which one it is */
+export function useSelection(list: string): Selection {
+  const [ids, setIds] = useState<ReadonlySet<string>>(() => (kept.list === list ? kept.ids : new Set()));
+  const set = (chosen: ReadonlySet<string>) => {
+    kept = { list, ids: chosen };
+    setIds(chosen);
+  };
   return {
     ids,
-    toggle: ({ id }) =>
-      setIds((before) => {
-        const next = new Set(before);
-        if (!next.delete(id)) {
-          next.add(id);
-        }
-        return next;
-      }),
-    set: (chosen) => setIds(new Set(chosen)),
-    clear: () => setIds(new Set()),
+    toggle: ({ id }) => {
+      const next = new Set(kept.list === list ? kept.ids : ids); // a second tick may come before the next render
+      if (!next.delete(id)) {
+        next.add(id);
+      }
+      set(next);
+    },
+    set: (chosen) => set(new Set(chosen)),
+    clear: () => set(new Set()),
   };
 }

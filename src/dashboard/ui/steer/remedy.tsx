@@ -60,7 +60,7 @@ function LimitsAction({ name }: { name: string }) {
   const queue = overview.value?.queues.find((each) => each.name === name);
   return queue && may('limits', name) ? (
     <>
-      <button type="button" class="link" onClick={() => setOpen(true)}>
+      <button type="button" class="link" disabled={unreachable.value} onClick={() => setOpen(true)}>
         Change the limits
       </button>
       {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}
