@@ -84,7 +84,7 @@ describe('the tests of a mutant', () => {
     const records = [
       record('test/queue/slow.spec.ts', 60),
       record('test/queue/fast.spec.ts', 1),
-      record('test/lua/group/order.spec.ts', 3),
+      record('test/lua/group/turns/order.spec.ts', 3),
       record('test/lua/attempt/claim.spec.ts', 9),
       record('test/lua/group/write-scores.spec.ts', 9),
       record('test/queue/sharp.spec.ts', 9),
@@ -96,7 +96,7 @@ describe('the tests of a mutant', () => {
       'test/lua/group/write-scores.spec.ts',
       'test/queue/sharp.spec.ts',
       'test/lua/attempt/claim.spec.ts',
-      'test/lua/group/order.spec.ts',
+      'test/lua/group/turns/order.spec.ts',
       'test/queue/fast.spec.ts',
       'test/queue/slow.spec.ts',
     ]);

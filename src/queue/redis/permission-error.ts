@@ -2,7 +2,7 @@ import { RedisPermissionError } from '../errors/redis-errors.js';
 
 const IN_SCRIPT = 'a command that a script runs';
 
-/** The messages for a missing permission, outside and inside of a script: first those of Redis 7.2 and later, and of Valkey. */
+/** The messages for a missing permission, outside and inside of a script. Those of Redis 7.2 and later, and of Valkey, come first. */
 const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
   [
     /^(?:ERR|NOPERM) ACL failure in script: .* run the '([^']+)' command/,

@@ -1,4 +1,4 @@
-// Valkey 9 moves whole ranges of slots from one master to another, while jobs are enqueued, run and end in them.
+// Valkey 9 moves whole ranges of slots from one master to another. Meanwhile jobs are enqueued, run and end in them.
 import { afterAll, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';

@@ -33,7 +33,7 @@ end)(redis)
 `;
 
 /**
- * Returns a client whose scripts are otherwise unchanged. The time travels in a key of this client, so the text of a
+ * Returns a client whose scripts are otherwise unchanged. The time travels in a key of this client. So the text of a
  * script is always the same, and the server compiles it once.
  */
 export function connectClocked(clock: ServerClock): Redis {

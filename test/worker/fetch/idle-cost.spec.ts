@@ -37,7 +37,7 @@ function measureIdle() {
   );
 }
 
-/** Returns the number of claims in a second of a worker whose rate is spent, and which has met a job of another name. */
+/** Returns the number of claims in a second. The rate of the worker is spent, and it has met a job of another name. */
 async function measureSpentRate(): Promise<number> {
   const server = await startOwnRedis();
   const queue = newQueue({}, connect({}, server.url));

@@ -1,4 +1,4 @@
-// The limits that a claim meets: what they let it take ahead of a free slot, and what its reply says of them. See
+// The limits that a claim meets. They bound what it takes ahead of a free slot, and its reply names them. See
 // lua/lib/place/claim_waiting.lua and lua/lib/turn/take_head.lua.
 import type { ClaimReply, ClaimRequest } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { QueueLimits } from '#queue/model/limits.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 async function fill(q: TestQueue, group: string, count: number, prefix = group): Promise<void> {
   const jobs = Array.from({ length: count }, (_, i) => ({

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
-import { violationsInEveryLook } from '../../support/browser/axe.js';
-import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
-import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
-import { inside } from '../../support/queue/inside.js';
+import { violationsInEveryLook } from '../../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../../support/browser/dashboard-world.js';
+import { inside } from '../../../support/queue/inside.js';
 
 const SCRIPT = '<img src=x onerror="window.hacked = true"><script>window.hacked = true</script>';
 /** Turns what follows it around, where nothing isolates it. */

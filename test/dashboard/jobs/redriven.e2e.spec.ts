@@ -1,7 +1,7 @@
 // A dead letter that was redriven as a new job says so. Only those who may see the new job learn its name.
 import { expect, it } from '@jest/globals';
-import { uniqueQueueName } from '../support/redis/redis.js';
-import { startDashboard } from './dashboard-app.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startDashboard } from '../dashboard-app.js';
 
 const OFF = { worker: false, maintenance: false } as const;
 

@@ -1,5 +1,5 @@
 import { it } from '@jest/globals';
-import { playInterleavings } from '../../support/invariants/group-interleavings.js';
+import { playInterleavings } from '../../../support/invariants/group-interleavings.js';
 
 // test/long/lua has a thousand of them.
 it(

@@ -1,7 +1,7 @@
 // The order within a group that runs one job at a time, through all that can become of its head.
 import { describe, expect, it } from '@jest/globals';
 import type { GroupsOptions } from '#queue/model/limits.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;
 const error = { name: 'Error', message: 'no' };

@@ -1,9 +1,9 @@
 // A job that its worker has claimed and not started: no page says that it runs.
 import { expect, it } from '@jest/globals';
-import { eventually, gate } from '../support/faults/wait.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
-import { startWorker } from '../support/worker/workers.js';
-import { startDashboard } from './dashboard-app.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startWorker } from '../../support/worker/workers.js';
+import { startDashboard } from '../dashboard-app.js';
 
 it('waits for a slot: in the overview, in the list, and in the timeline of its attempts', async () => {
   const name = uniqueQueueName('video');

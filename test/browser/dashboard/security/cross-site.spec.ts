@@ -2,8 +2,8 @@
 import { createServer, request as forward, type IncomingMessage, type Server } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
-import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { openPage, says, type ControlPage } from '../../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../../support/browser/dashboard-world.js';
 
 let world: DashboardWorld;
 let page: ControlPage;

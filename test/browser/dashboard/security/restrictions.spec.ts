@@ -1,11 +1,11 @@
 // An action on all takes the jobs that the field, the chips and the question name. Large deletions are counted first.
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator, Route } from 'playwright-core';
-import { violationsInEveryLook } from '../../support/browser/axe.js';
-import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
-import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
-import { pictureOf } from '../../support/browser/pictures.js';
-import { eventually, patiently } from '../../support/faults/wait.js';
+import { violationsInEveryLook } from '../../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../../support/browser/dashboard-world.js';
+import { pictureOf } from '../../../support/browser/pictures.js';
+import { eventually, patiently } from '../../../support/faults/wait.js';
 
 let world: DashboardWorld;
 let page: ControlPage;

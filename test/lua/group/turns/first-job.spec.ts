@@ -1,8 +1,8 @@
 // The first job of a queue that has a group is found by claims, whichever way it comes in.
 import { describe, expect, it } from '@jest/globals';
 import type { BatchOptions } from '#queue/batches/batch-options.js';
-import { coreQueue } from '../../support/queue/core-queue.js';
-import { testQueue } from '../../support/queue/queue-state.js';
+import { coreQueue } from '../../../support/queue/core-queue.js';
+import { testQueue } from '../../../support/queue/queue-state.js';
 
 describe('the first job with a group', () => {
   it('is claimed where it follows up a batch and the sweep moves it before a claim looks', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
-import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
-import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { openPage, says, type ControlPage } from '../../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../../support/browser/dashboard-world.js';
 
 let world: DashboardWorld;
 let viewer: ControlPage;

@@ -1,8 +1,8 @@
 // A queue that cannot be read: its row says why, and the pages of all queues show the others.
 import { expect, it } from '@jest/globals';
 import type { QueueView } from '#dashboard/views/views.js';
-import { connect, uniqueQueueName } from '../support/redis/redis.js';
-import { startDashboard } from './dashboard-app.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { startDashboard } from '../dashboard-app.js';
 
 async function withUnreadable(hidden?: 'newer') {
   const names = {

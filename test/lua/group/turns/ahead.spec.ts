@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { GroupLimits, QueueLimits } from '#queue/model/limits.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 /** Makes a queue with `count` jobs in each group; the ids are the group and a number. */
 async function queueWith(groups: readonly string[], count: number, limits: QueueLimits = {}): Promise<TestQueue> {
