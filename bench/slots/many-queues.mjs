@@ -1,5 +1,7 @@
-// node bench/slots/many-queues.mjs [--beside CHECKOUT]: what a job costs Node if a worker with a `concurrency` of the process
-// serves more and more queues. Ten of them have jobs. Prints µs of CPU time for each job. Needs `npm run build`.
+// What a job costs Node if a worker with a `concurrency` of the process serves more and more queues. Ten of them have jobs.
+// Prints µs of CPU time for each job. Needs `npm run build`.
+//
+//   node bench/slots/many-queues.mjs [--beside CHECKOUT]
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -57,15 +57,16 @@ it('free slots may be claimed for, and with them what starts soon; without one n
   expect(sharedBy(3, { a: { running: 1 } }).slots.room).toEqual({ slots: 2, jobs: 2 });
 });
 
+const idle = (bulk?: object) => ({
+  bulk,
+  capacity: { used: 0, taken: 0, hasOwnSlot: true },
+  prefetcher: { isEmpty: true },
+});
+
 it('the slots of a runner are counted again after each change; those of bulk handlers whenever they are asked for', () => {
   const slots = new SharedSlots(2, new VirtualClock(0));
-  const runner = (bulk?: object) => ({
-    bulk,
-    capacity: { used: 0, taken: 0, hasOwnSlot: true },
-    prefetcher: { isEmpty: true },
-  });
   const count = (each: object) => slots.count(each as QueueRunner);
-  const [plain, bulk] = [runner(), runner({})];
+  const [plain, bulk] = [idle(), idle({})];
   [plain, bulk].forEach(count);
   plain.capacity = { used: 1, taken: 1, hasOwnSlot: true };
   [plain, plain].forEach(count);
