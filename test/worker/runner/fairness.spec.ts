@@ -23,6 +23,8 @@ interface Fleet {
   concurrency: number;
   /** With several queues, each worker has these slots for all of them. */
   queues?: number;
+  /** The number of groups that the jobs are in. */
+  groups?: number;
   /** Set for the planted fault: ahead without a bound. */
   prefetch?: number;
 }
@@ -41,7 +43,10 @@ function newServer() {
 }
 
 /** Runs a fleet until `jobs` are done. They come in bursts, so that the queue is shallow. */
-async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: readonly (readonly number[])[]) {
+async function run(
+  { paces, concurrency, queues = 1, groups, prefetch }: Fleet,
+  bursts: readonly (readonly number[])[],
+) {
   const { clock, server, link } = newServer();
   const names = Array.from({ length: queues }, (_, i) => `work${i}`);
   const open = () => {
@@ -87,7 +92,11 @@ async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: 
   for (let at = 0; at < bursts.length || done < total; at++) {
     const burst = bursts[at] ?? [];
     const first = total;
-    const added = burst.map((ms, i) => ({ id: String(first + i), payload: { ms } }));
+    const added = burst.map((ms, i) => ({
+      id: String(first + i),
+      payload: { ms },
+      ...(groups !== undefined && { group: `g${(first + i) % groups}` }),
+    }));
     producers.forEach((producer, q) => {
       const own = added.filter(({ id }) => Number(id) % queues === q);
       void (own.length > 0 && producer.enqueueMany(own));
@@ -117,10 +126,14 @@ async function run({ paces, concurrency, queues = 1, prefetch }: Fleet, bursts: 
 
 const keyOf = ({ id, fence }: { id?: string; fence?: string | number }) => `${id} ${fence}`;
 
-/** Draws bursts of short jobs, with a long one now and then. */
+/** The length of the longest jobs, in ms. */
+const LONGEST_MS = 10_000;
+
+/** Draws bursts of short jobs, with a long one now and then: of up to a second, or of ten. */
 function shallow(seed: number, count: number): number[][] {
   const clock = new VirtualClock(0, seed);
-  const draw = () => (clock.random() < 0.01 ? 100 + Math.floor(clock.random() * 900) : 1 + clock.random() * 2);
+  const long = () => (clock.random() < 0.3 ? LONGEST_MS : 100 + Math.floor(clock.random() * 900));
+  const draw = () => (clock.random() < 0.01 ? long() : 1 + clock.random() * 2);
   return Array.from({ length: count }, () =>
     Array.from({ length: clock.random() < 0.3 ? Math.floor(clock.random() * 40) : 1 }, draw),
   );
@@ -132,7 +145,13 @@ const fleets: [string, Fleet][] = [
   ['eight workers with twenty slots each', { paces: [1, 1, 1, 2, 2, 4, 4, 8], concurrency: 20 }],
   ['two workers that share their slots among ten queues', { paces: [1, 3], concurrency: 2, queues: 10 }],
   ['four workers that share their slots among three queues', { paces: [1, 1, 2, 5], concurrency: 10, queues: 3 }],
+  ['four workers with jobs of five groups', { paces: [1, 1, 3, 5], concurrency: 5, groups: 5 }],
 ];
+
+it('the bursts have jobs of ten seconds beside jobs of some milliseconds', () => {
+  const lengths = shallow(7, 150).flat();
+  expect([Math.max(...lengths), Math.min(...lengths) < 2]).toEqual([LONGEST_MS, true]);
+});
 
 it.each(fleets)('%s hold no job for 10 ms while one of them is idle', async (_, fleet) => {
   const { ahead, charged, leaked, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 150));
