@@ -88,7 +88,7 @@ export interface DashboardOptions {
   /**
    * Shows the other queues of this Redis, apart from the queues of this process. They are of other apps, of a misspelled
    * name, or of clients in other languages. The dashboard changes nothing in them, because their apps did not agree to
-   * it. `'operate'` allows every action but `edit`, as far as `can` does.
+   * it. `'operate'` allows every action but `edit` and `set-schedule`, as far as `can` does.
    * @default true
    */
   otherQueues?: boolean | 'operate';

@@ -126,7 +126,7 @@ const READING: readonly ToolEntry[] = [
   },
   {
     name: 'schedules',
-    description: 'Lists the recurring jobs of a queue with their next time.',
+    description: 'Lists the recurring jobs of a queue with their next times and last runs.',
     fields: { queue: QUEUE },
     required: ['queue'],
     deed: 'reads',

@@ -1,5 +1,7 @@
 // Recurring jobs as rows with their runs, and the form that makes, edits and removes one.
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
+import { redisAccess } from 'nest-job-queue';
+import { JobQueue } from 'nest-job-queue/core';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
@@ -10,7 +12,7 @@ let world: DashboardWorld;
 let page: ControlPage;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ otherQueues: 'operate' });
   await world.fill();
   const digest = { cron: '*/30 8-18 * * 1-5', timeZone: 'America/New_York', jitterMs: 600_000, limit: 100 };
   await world.jobs.schedules.upsert('email', 'digest', digest, { payload: { kind: 'digest' }, priority: 3 });
@@ -121,6 +123,21 @@ it('an edit keeps what the form does not show, and a schedule is removed with it
   await page.getByRole('button', { name: 'Remove the schedule' }).click();
   await says(page, '.toast', 'digest is removed.');
   expect(await world.jobs.schedules.get('email', 'digest')).toBeNull();
+});
+
+it('a queue of another app has no form, because this one does not know its codec', async () => {
+  const { client } = await redisAccess(world.jobs.queue('book'));
+  const stranger = new JobQueue(client, 'stranger');
+  await stranger.enqueue(1);
+  await stranger.schedules.upsert('foreign', { everyMs: 3_600_000 });
+  await open('/recurring');
+  await says(page, '.schedule', 'foreign');
+  expect(await page.getByRole('button', { name: 'Run now: foreign' }).count()).toBe(1);
+  expect(await page.getByRole('link', { name: 'Edit foreign' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'New schedule' }).click();
+  expect(await page.getByLabel('Queue', { exact: true }).locator('option').allTextContents()).not.toContain(
+    'stranger',
+  );
 });
 
 it('a viewer sees the rows, and no way to change one', async () => {

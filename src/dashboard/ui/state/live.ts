@@ -30,13 +30,13 @@ export const unreachable = computed(() => connection.value === 'away' || connect
 
 /** Returns whether the user may do this in some queue. The given queue, or that of the page, must be open to actions. */
 export function may(action: DashboardAction, queue = route.value.parts[1]): boolean {
-  return !isOnlyShown(queue) && hasPermission(action);
+  return !isRefused(action, queue) && hasPermission(action);
 }
 
-/** Returns true for a queue of another app, if the dashboard refuses actions on those. */
-function isOnlyShown(queue: string | undefined): boolean {
+/** Returns true if the dashboard refuses the action on a queue of another app. It cannot encode payloads for one. */
+function isRefused(action: DashboardAction, queue: string | undefined): boolean {
   const isOther = overview.value?.queues.some((each) => each.isOther && each.name === queue) ?? false;
-  return isOther && session.value?.othersReadOnly === true;
+  return isOther && (action === 'set-schedule' || session.value?.othersReadOnly === true);
 }
 
 function hasPermission(action: DashboardAction): boolean {
