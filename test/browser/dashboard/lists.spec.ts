@@ -14,12 +14,13 @@ beforeAll(async () => {
 
 afterEach(() => expect(page.complaints).toEqual([]));
 
+const headOf = async (state: string) => {
+  await page.goto(`${world.url}#/queue/email?state=${state}`);
+  await says(page, `.tabs [aria-current][data-state=${state}]`, /\d/);
+  return page.locator('.job-head > span').allTextContents();
+};
+
 it('names the columns of a list in the words of its state', async () => {
-  const headOf = async (state: string) => {
-    await page.goto(`${world.url}#/queue/email?state=${state}`);
-    await says(page, `.tabs [aria-current][data-state=${state}]`, /\d/);
-    return page.locator('.job-head > span').allTextContents();
-  };
   expect(await headOf('pending')).toEqual(['Job', 'Id', 'Enqueued']);
   expect(await headOf('scheduled')).toEqual(['Job', 'Attempts', 'Id', 'Due']);
 });

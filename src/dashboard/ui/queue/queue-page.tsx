@@ -147,7 +147,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
         </span>
       </div>
       <VerdictLine verdict={verdict}>
-        {pausedAt !== null && (
+        {pausedAt !== null && verdict.state !== 'paused' && (
           <>
             {' '}
             Paused <Time at={pausedAt} />
