@@ -1,4 +1,5 @@
 import type { StoredBackoff } from '../queue/model/backoff.js';
+import { PLACES, type Place } from './bullmq/source-keys.js';
 
 /** The names of jobs here for names there; `*` stands for every other name. */
 type NameMap = ReadonlyMap<string, string>;
@@ -22,6 +23,13 @@ export interface MoveRules {
   newIds: boolean;
   /** True to accept intervals whose times differ from those there. */
   shiftIntervals: boolean;
+  /** True to move failed jobs too, as dead letters. */
+  failed: boolean;
+}
+
+/** Returns the places whose jobs are moved, in their order. */
+export function placesOf({ failed }: Pick<MoveRules, 'failed'>): readonly Place[] {
+  return failed ? [...PLACES, 'failed'] : PLACES;
 }
 
 /** Returns the name of a job here. */

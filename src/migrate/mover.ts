@@ -1,13 +1,20 @@
 // Moves the jobs of a queue of BullMQ or Bull: take, import, acknowledge. See docs/internals/migration.md.
 import type { JobQueue } from '../queue/job-queue.js';
 import type { Clock } from '../queue/runtime/clock.js';
-import type { OnceEntry, OnceReply } from '../queue/store/verbs/once-verbs.js';
+import type {
+  DeadEntry,
+  DeadReply,
+  OnceEntry,
+  OnceReplies,
+  OnceReply,
+  OnceSender,
+} from '../queue/store/verbs/once-verbs.js';
 import { keyOf, type OldJob, type TakenJob } from './bullmq/old-job.js';
 import { OvertakenError, STEP, type Source, type SourceEra } from './bullmq/source.js';
-import { PLACES, type Place } from './bullmq/source-keys.js';
+import type { Place } from './bullmq/source-keys.js';
 import { translateJob, type Translated } from './bullmq/translate-job.js';
 import { tally, type MoveReport, type MoveStep } from './move-report.js';
-import type { MoveRules } from './move-rules.js';
+import { placesOf, type MoveRules } from './move-rules.js';
 import { SchedulerMover } from './scheduler-mover.js';
 
 /** The most characters of payload in one call, which must not block the server. */
@@ -85,7 +92,7 @@ export class Mover {
     await this.importTransit();
     await this.schedulers.move();
     let taken = 0;
-    for (const place of PLACES) {
+    for (const place of placesOf(this.parts.rules)) {
       taken += await this.empty(place);
     }
     return taken;
@@ -169,7 +176,7 @@ export class Mover {
       onStep?.('import');
       slice.forEach((each, i) => {
         const reply = replies[i];
-        full ??= reply && 'full' in reply && reply.full ? `${reply.full.limit} ${reply.full.unit}` : undefined;
+        full ??= reply && fullOf(reply);
         if (reply && this.isHere(reply, each)) {
           done.push(each.taken);
         } else {
@@ -191,13 +198,13 @@ export class Mover {
   }
 
   /** Notes the outcome of a job. Returns whether it may be deleted there. */
-  private isHere(reply: OnceReply, { taken, dropped }: Ready): boolean {
+  private isHere(reply: OnceReply | DeadReply, { taken, dropped }: Ready): boolean {
     const { report } = this.parts;
     if (reply.outcome === 'kept') {
       report.deduplicated += 1;
       return true;
     }
-    if (reply.outcome === 'known' || (reply.outcome === 'new' && !reply.full)) {
+    if (reply.outcome === 'known' || (reply.outcome === 'new' && !fullOf(reply))) {
       tally(report.moved, taken.place);
       dropped.forEach((option) => tally(report.dropped, option));
       return true;
@@ -208,17 +215,29 @@ export class Mover {
     return false;
   }
 
-  private async send(slice: readonly Ready[]): Promise<OnceReply[]> {
-    const { source, queue } = this.parts;
+  /** Adds jobs of one call: failed jobs, or others. */
+  private async send(slice: readonly Ready[]): Promise<(OnceReply | DeadReply)[]> {
+    const { queue } = this.parts;
+    const dead = slice.flatMap(({ job, ran, failure, taken }): DeadEntry[] =>
+      ran && failure ? [{ key: keyOf(taken.entry), job, ran, failure }] : [],
+    );
+    if (dead.length > 0) {
+      return this.sent((sender) => queue.exec((calls) => calls.once.addDeadLetters(sender, dead)));
+    }
     const entries = slice.map(({ job, ran, taken }): OnceEntry => ({
       key: keyOf(taken.entry),
       job,
       mustBeNew: true,
       ...(ran && { ran }),
     }));
+    return this.sent((sender) => queue.exec((calls) => calls.once.enqueue(sender, entries)));
+  }
+
+  /** Raises the fence if the old queue was restored from a backup. @throws OvertakenError */
+  private async sent<Reply>(send: (sender: OnceSender) => Promise<OnceReplies<Reply>>): Promise<Reply[]> {
+    const { source } = this.parts;
     for (let isFirst = true; ; isFirst = false) {
-      const sender = await source.sender();
-      const reply = await queue.exec((calls) => calls.once.enqueue(sender, entries));
+      const reply = await send(await source.sender());
       if ('replies' in reply) {
         return reply.replies;
       }
@@ -249,13 +268,23 @@ export class Mover {
   }
 }
 
-/** Cuts jobs into calls of a bounded size. */
+/** Returns what the queue here is full of, if it refused a job for that. */
+function fullOf(reply: OnceReply | DeadReply): string | undefined {
+  if (reply.outcome === 'full') {
+    return `${reply.cap} dead letters, its deadLetterCap`;
+  }
+  return 'full' in reply && reply.full ? `${reply.full.limit} ${reply.full.unit}` : undefined;
+}
+
+/** Cuts jobs into calls of a bounded size. Failed jobs have calls of their own. */
 function slicesOf(jobs: readonly Ready[]): Ready[][] {
   const slices: Ready[][] = [];
   let length = Infinity;
+  let hasFailed = false;
   for (const each of jobs) {
     length += each.job.payload.length;
-    if (length > MOST_LENGTH) {
+    if (length > MOST_LENGTH || hasFailed !== (each.failure !== undefined)) {
+      hasFailed = each.failure !== undefined;
       slices.push([]);
       length = each.job.payload.length;
     }

@@ -2,11 +2,11 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { OldJob } from './bullmq/old-job.js';
 import { readScheduler } from './bullmq/read-scheduler.js';
+import type { Place } from './bullmq/source-keys.js';
 import { STEP, type Source, type SourceSettings } from './bullmq/source.js';
-import { PLACES } from './bullmq/source-keys.js';
 import { translateJob } from './bullmq/translate-job.js';
 import { LeftCounter, tally, type Left } from './move-report.js';
-import type { MoveRules } from './move-rules.js';
+import { placesOf, type MoveRules } from './move-rules.js';
 import { translatedOf } from './scheduler-mover.js';
 
 /** A scheduler, and what becomes of it. */
@@ -38,7 +38,7 @@ interface PlanParts {
   clashes?: ReadonlySet<string>;
 }
 
-/** Reads all waiting jobs and all schedulers. */
+/** Reads all jobs that are to be moved, and all schedulers. */
 export async function planMove(parts: PlanParts): Promise<MovePlan> {
   const { source } = parts;
   const left = new LeftCounter();
@@ -60,7 +60,7 @@ export async function planMove(parts: PlanParts): Promise<MovePlan> {
       left.add('scheduler', planned.reason, scheduler.id);
     }
   }
-  for await (const job of waitingJobs(source)) {
+  for await (const job of jobsIn(source, placesOf(parts.rules))) {
     planJob(parts, job, { plan, left, staying });
   }
   plan.left = left.all;
@@ -93,9 +93,9 @@ function planJob(
   }
 }
 
-/** Walks over all waiting jobs in steps. Old workers may take some meanwhile. */
-async function* waitingJobs(source: Source): AsyncGenerator<OldJob> {
-  for (const place of PLACES) {
+/** Walks over the jobs of places in steps. Old workers may take some meanwhile. */
+async function* jobsIn(source: Source, places: readonly Place[]): AsyncGenerator<OldJob> {
+  for (const place of places) {
     for (let offset = 0; ; offset += STEP) {
       const ids = await source.ids(place, offset, STEP);
       yield* await source.jobs(place, ids);
@@ -106,10 +106,13 @@ async function* waitingJobs(source: Source): AsyncGenerator<OldJob> {
   }
 }
 
-/** Counts the waiting jobs with and without a priority, and the priorities in use. */
-export async function priorityUse(source: Source): Promise<{ none: number; used: Map<number, number> }> {
+/** Counts the jobs of places with and without a priority, and the priorities in use. */
+export async function priorityUse(
+  source: Source,
+  places: readonly Place[],
+): Promise<{ none: number; used: Map<number, number> }> {
   const found = { none: 0, used: new Map<number, number>() };
-  for await (const { fields, place } of waitingJobs(source)) {
+  for await (const { fields, place } of jobsIn(source, places)) {
     const priority = Number(fields.priority ?? 0);
     if (priority > 0 || place === 'prioritized') {
       found.used.set(priority, (found.used.get(priority) ?? 0) + 1);

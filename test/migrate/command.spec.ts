@@ -45,6 +45,22 @@ describe('migrate', () => {
     expect((await new JobQueue(redis, to).list('pending')).map(({ id }) => id)).toEqual(['1', '2']);
   });
 
+  it('counts failed jobs with --failed, moves them, and says so', async () => {
+    const old = await seeded();
+    await old.failed('7', 1_700_000_000_000);
+    const plan = await cli(['migrate', 'bullmq', old.name, '--failed', '--dry-run']);
+    expect(plan.stdout).toMatch(/^to move {9}2 wait, 1 failed$/m);
+    const without = await cli(['migrate', 'bullmq', old.name, '--dry-run']);
+    expect(without.stdout).toMatch(/^to move {9}2 wait$/m);
+    const { code, stdout } = await cli(['migrate', 'bullmq', old.name, '--failed']);
+    expect(code).toBe(EXIT.ok);
+    expect(stdout).toMatch(/^moved {11}3 jobs: 2 wait, 1 failed$/m);
+    expect(await new JobQueue(redis, old.name).get('7')).toMatchObject({
+      status: 'failed',
+      lastError: 'no file 7',
+    });
+  });
+
   it('follows until the old queue is quiet, and gives JSON', async () => {
     const old = await seeded();
     const { code, stdout } = await cli(['migrate', 'bullmq', old.name, '--follow', '--quiet', '1', '--json']);

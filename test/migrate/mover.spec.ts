@@ -16,6 +16,7 @@ const RULES: MoveRules = {
   backoffs: new Map(),
   newIds: false,
   shiftIntervals: false,
+  failed: false,
 };
 const DUE = Date.now() + 3_600_000;
 const DAY_MS = 86_400_000;
@@ -94,6 +95,88 @@ describe('a mover that dies', () => {
     await second;
     expect(await pending(queue)).toEqual(['a']);
     expect(await old.keysLeft()).toEqual([]);
+  });
+});
+
+describe('failed jobs', () => {
+  const FAILED_AT = 1_700_000_000_500;
+
+  it('become dead letters with their attempts, reason and stack, the earliest first', async () => {
+    const { old, queue, mover, report } = scene({ failed: true });
+    await old.failed('late', FAILED_AT + 1, { opts: { attempts: 2 }, fields: { processedOn: FAILED_AT } });
+    await old.failed('early', FAILED_AT, { opts: { attempts: 2 } });
+    await old.failed('child', FAILED_AT, { fields: { parentKey: 'bull:other:1' } });
+    await mover().run();
+    expect(report.moved).toEqual({ failed: 2 });
+    const error = {
+      name: 'TypeError',
+      message: 'no file 7',
+      stack: 'TypeError: no file 7\n    at work (work.js:1:2)',
+    };
+    expect(await queue.get('late')).toMatchObject({
+      status: 'failed',
+      maxAttempts: 2,
+      attempts: 2,
+      errors: 2,
+      lastError: 'no file 7',
+      attemptLog: [{ startedAt: new Date(FAILED_AT), endedAt: new Date(FAILED_AT + 1), error }],
+    });
+    expect((await queue.list('failed')).map(({ id }) => id)).toEqual(['late', 'early']);
+    expect(await old.keysLeft()).toEqual(['child', 'failed']);
+    await queue.deadLetters.redrive('early');
+    expect(await queue.claim()).toMatchObject({ id: 'early', attempt: 1, payload: { id: 'early' } });
+  });
+
+  it('stay without --failed', async () => {
+    const { old, mover, plan } = scene();
+    await old.failed('a', FAILED_AT);
+    expect((await plan()).movable).toEqual({});
+    await mover().run();
+    expect(await old.keysLeft()).toEqual(['a', 'failed']);
+  });
+
+  it.each<MoveStep>(['take', 'import', 'give-back', 'acknowledge', 'forget'])(
+    'are moved once if the mover dies after %s, also if one was discarded here meanwhile',
+    async (step) => {
+      const { old, queue, mover } = scene({ failed: true });
+      await old.wait('plain');
+      for (const id of ['a', 'b', 'c']) await old.failed(id, FAILED_AT);
+      const steps: MoveStep[] = [];
+      const dying = mover((done) => {
+        steps.push(done);
+        // The first steps of each kind are those of the plain job.
+        if (done === step && steps.filter((each) => each === step).length === 2) throw new Killed();
+      });
+      await expect(dying.run()).rejects.toThrow(Killed);
+      const first = (await queue.list('failed')).map(({ id }) => id);
+      await queue.clean('failed');
+      await mover().run();
+      expect([...first, ...(await queue.list('failed')).map(({ id }) => id)].toSorted()).toEqual(['a', 'b', 'c']);
+      expect(await old.keysLeft()).toEqual([]);
+    },
+  );
+
+  it('are given back where the cap would delete one, and where their id is known', async () => {
+    const { old, queue, mover } = scene({ failed: true });
+    await queue.enqueue(1, { id: 'known' });
+    await old.failed('known', FAILED_AT);
+    await mover().run();
+    expect(await old.redis.zrange(old.key('failed'), 0, '-1')).toEqual(['known']);
+    const small = newQueue({ deadLetterCap: 1 });
+    await old.failed('a', FAILED_AT + 1);
+    const rules = { ...RULES, failed: true };
+    const report = newReport();
+    const second = new Mover({
+      source: old.source,
+      queue: small,
+      rules,
+      era: 'bullmq6',
+      clock: systemClock,
+      report,
+    });
+    await expect(second.run()).rejects.toThrow(/it holds 1 dead letters/);
+    expect((await small.list('failed')).map(({ id }) => id)).toEqual(['known']);
+    expect(await old.redis.zrange(old.key('failed'), 0, '-1', 'WITHSCORES')).toEqual(['a', String(FAILED_AT + 1)]);
   });
 });
 

@@ -3,7 +3,7 @@
 --   count. A key of another type costs the count, and stops no script.
 -- A record has the count, the first and the last time in ms, and the hour of the last time. Then it has the counts of
 --   that hour and of the one before, and the id of the last. See docs/internals/error-kinds.md.
--- Needs: lib/core/clock, lib/core/keys.
+-- Needs: error_kinds, job, lib/core/clock.
 local function change_kind(id, kind)
   local most_kinds, hour_ms = 100, 3600000
   local counted = redis.pcall('HGET', job .. id, 'error_kind')

@@ -12,16 +12,17 @@
 -- KEYS[9] taken        hash
 -- KEYS[10] job         prefix of the hashes
 -- KEYS[11] bull_pause  string, of Bull 4: exists while the queue is paused
+-- KEYS[12] failed      sorted set
 -- ARGV[1] era          bull, bullmq5 or bullmq6: where the jobs of a paused queue wait, and whether there are markers
 -- ARGV[2..] for each job: its id and its entry, in the order in which they would run
 -- Returns the number of jobs that it gave back. A job that was deleted meanwhile is only forgotten.
 -- Repeated: does nothing, because the jobs are no longer in transit.
-local wait, paused, prioritized, delayed, priority, meta, marker, transit, taken, job, bull_pause = unpack(KEYS)
+local wait, paused, prioritized, delayed, priority, meta, marker, transit, taken, job, bull_pause, failed = unpack(KEYS)
 local era = ARGV[1]
 -- Early versions of Bull 4 note a pause only in bull_pause.
 local is_paused = redis.call('HEXISTS', meta, 'paused') == 1 or redis.call('EXISTS', bull_pause) == 1
 local line = era ~= 'bullmq6' and is_paused and paused or wait
-local places, count = { prioritized = prioritized, delayed = delayed }, 0
+local places, count = { prioritized = prioritized, delayed = delayed, failed = failed }, 0
 for i = #ARGV - 1, 2, -2 do
   local id, entry = ARGV[i], ARGV[i + 1]
   if redis.call('HGET', taken, id) == entry then

@@ -1,8 +1,8 @@
 #!lua
--- Takes waiting jobs out of a queue of BullMQ or Bull: wait, paused, prioritized or delayed -> in transit. Its workers do
+-- Takes jobs out of a queue of BullMQ or Bull: wait, paused, prioritized, delayed or failed -> in transit. Its workers do
 --   not see them from then on. The hashes stay until acknowledge or give-back.
 -- Transition: none
--- KEYS[1] place     list or sorted set, where the jobs wait
+-- KEYS[1] place     list or sorted set, where the jobs are
 -- KEYS[2] priority  sorted set, of Bull 4
 -- KEYS[3] transit   sorted set: the ids in transit, in their order
 -- KEYS[4] taken     hash: the entry of each id

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
 import type { MoveReport } from '../../migrate/move-report.js';
-import type { MoveRules, PriorityRule } from '../../migrate/move-rules.js';
+import { placesOf, type MoveRules, type PriorityRule } from '../../migrate/move-rules.js';
 import { moveSettings } from '../../migrate/move-settings.js';
 import { Mover, TargetFullError } from '../../migrate/mover.js';
 import { planMove, priorityUse, type MovePlan } from '../../migrate/plan.js';
@@ -25,12 +25,13 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
     .command('migrate')
     .addArgument(new Argument('<library>', 'who wrote the queue').choices(['bullmq', 'bull']))
     .argument('<queue>', 'the queue there')
-    .description('moves waiting jobs of BullMQ or Bull while its workers run; see docs/from-bullmq.md')
+    .description('moves the jobs of BullMQ or Bull while its workers run; see docs/from-bullmq.md')
     .option('--to <queue>', 'the queue here; without it the same name')
     .option('--from <url>', 'the Redis of the old queue, if it is another one; with a password in BULLMQ_REDIS_URL')
     .option('--from-prefix <text>', 'the beginning of its keys', 'bull')
     .option('--dry-run', 'only show what would be moved')
     .option('--follow', 'go on until the old queue is quiet')
+    .option('--failed', 'move failed jobs too, as dead letters')
     .option('--quiet <ms>', 'how long it must be quiet', String(QUIET_MS))
     .option('--names <map>', 'names of jobs here: resize=image,*=audio')
     .option('--priorities <map>', 'priorities here: none=900,1=800')
@@ -80,6 +81,7 @@ async function migrate(context: Context, source: Source, options: CommandOptions
     backoffs: options['backoff'] === undefined ? new Map() : readBackoffs(String(options['backoff'])),
     newIds: options['newIds'] === true,
     shiftIntervals: options['shiftIntervals'] === true,
+    failed: options['failed'] === true,
   };
   const plan = await planMove({ source, queue, rules });
   if (options['dryRun'] === true) {
@@ -118,7 +120,7 @@ async function choosePriorities(
   if (era === 'bull') {
     return { rule: { kind: 'reversed', isNoneLast: true }, isGuess: false };
   }
-  const { none, used } = await priorityUse(source);
+  const { none, used } = await priorityUse(source, placesOf({ failed: options['failed'] === true }));
   if (none > 0 && used.size > 0) {
     return { rule: { kind: 'below', none: 1_000, named: new Map() }, isGuess: true };
   }

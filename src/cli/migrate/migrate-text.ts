@@ -103,5 +103,7 @@ function nextStep({ left, remaining }: MoveReport): string {
     return 'keep the old workers running, and run this again';
   }
   const failed = remaining['failed'] ?? 0;
-  return failed > 0 ? 'stop the old workers, and decide about the failed jobs there' : 'stop the old workers';
+  return failed > 0
+    ? 'stop the old workers, and decide about the failed jobs there (--failed moves them)'
+    : 'stop the old workers';
 }

@@ -1,6 +1,9 @@
 // Adds jobs that a sender keeps elsewhere, each once; see lua/once/enqueue.lua.
 import { EnqueueRejected, type EncodedJob } from '../../queue/store/enqueue-call.js';
+import { errorFingerprint } from '../../queue/errors/describe-error.js';
 import type {
+  DeadEntry,
+  DeadReply,
   OnceEntry,
   OnceReplies,
   OnceReply,
@@ -8,14 +11,15 @@ import type {
   OnceVerbs,
 } from '../../queue/store/verbs/once-verbs.js';
 import { ScoredSet } from '../state/scored-set.js';
-import type { MemoryQueue } from '../state/memory-queue.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 import { enqueue } from './enqueue.js';
 import { callOf } from './memory-call.js';
-import { leavePlain } from './write-options.js';
+import { leavePlain, writeOptions } from './write-options.js';
 
 export function onceVerbs(queue: MemoryQueue): OnceVerbs {
   return {
     enqueue: (sender, entries) => callOf('onceEnqueue', () => enqueueOnce(queue, sender, entries)),
+    addDeadLetters: (sender, entries) => callOf('onceAddDeadLetters', () => addDeadLetters(queue, sender, entries)),
     forget: (source, keys) =>
       callOf('onceForget', () => keys.filter((key) => marksOf(queue, source).delete(key)).length),
     marks: (source, limit) => callOf('onceMarks', () => marksOf(queue, source).members().slice(0, limit)),
@@ -28,17 +32,19 @@ function marksOf({ once }: MemoryQueue, source: string): ScoredSet {
   return marks;
 }
 
-function enqueueOnce(
-  queue: MemoryQueue,
-  { source, fence }: OnceSender,
-  entries: readonly OnceEntry[],
-): OnceReplies {
-  const newerFence = queue.once.fences.get(source) ?? fence;
-  if (newerFence > fence) {
+/** Notes the fence of a sender. Returns that of another one which has taken over. */
+function overtaken({ once }: MemoryQueue, { source, fence }: OnceSender): number | undefined {
+  const newest = once.fences.get(source) ?? fence;
+  once.fences.set(source, Math.max(newest, fence));
+  return newest > fence ? newest : undefined;
+}
+
+function enqueueOnce(queue: MemoryQueue, sender: OnceSender, entries: readonly OnceEntry[]): OnceReplies {
+  const newerFence = overtaken(queue, sender);
+  if (newerFence !== undefined) {
     return { newerFence };
   }
-  queue.once.fences.set(source, fence);
-  const marks = marksOf(queue, source);
+  const marks = marksOf(queue, sender.source);
   const held = new Set<string>();
   return { replies: entries.map((entry) => add(queue, marks, held, entry)) };
 }
@@ -86,4 +92,60 @@ function writeRan(queue: MemoryQueue, { id }: EncodedJob, ran: NonNullable<OnceE
     Object.assign(job, { attempts: String(attempts), errors: String(errors), crashes: String(crashes) });
     leavePlain(job);
   }
+}
+
+/** See lua/once/add-dead-letters.lua. */
+function addDeadLetters(
+  queue: MemoryQueue,
+  sender: OnceSender,
+  entries: readonly DeadEntry[],
+): OnceReplies<DeadReply> {
+  const newerFence = overtaken(queue, sender);
+  if (newerFence !== undefined) {
+    return { newerFence };
+  }
+  const marks = marksOf(queue, sender.source);
+  const cap = queue.options.deadLetterCap;
+  return {
+    replies: entries.map((entry): DeadReply => {
+      if (marks.has(entry.key)) {
+        return { outcome: 'known' };
+      } else if (queue.job(entry.job.id)) {
+        return { outcome: 'existing' };
+      } else if (queue.dead.size >= cap) {
+        return { outcome: 'full', cap };
+      }
+      addDeadLetter(queue, entry);
+      marks.set(entry.key, queue.now);
+      return { outcome: 'new' };
+    }),
+  };
+}
+
+function addDeadLetter(queue: MemoryQueue, { job: encoded, ran, failure }: DeadEntry): void {
+  const { id, name, payload, options = {} } = encoded;
+  const { error, startedAt, endedAt } = failure;
+  const now = String(queue.now);
+  const last = { attempt: ran.attempts, fence: 0, outcome: 'error', startedAt, endedAt, worker: null, error };
+  const job: Hash = {
+    name,
+    payload,
+    status: 'failed',
+    claim_token: '',
+    enqueued_at_ms: now,
+    failed_at_ms: now,
+    attempts: String(ran.attempts),
+    errors: String(ran.errors),
+    crashes: String(ran.crashes),
+    last_error: error.message,
+    last_error_at_ms: now,
+    attempt_log: JSON.stringify(last),
+  };
+  writeOptions(queue, job, options);
+  leavePlain(job);
+  queue.jobs.set(id, job);
+  queue.dead.set(id, queue.now);
+  queue.kinds.add(id, job, errorFingerprint(error), queue.now);
+  queue.count('enqueued');
+  queue.count('failed');
 }

@@ -13,6 +13,10 @@ export const FIELDS = [
   'rjk',
   'parentKey',
   'defa',
+  'failedReason',
+  'stacktrace',
+  'processedOn',
+  'finishedOn',
 ] as const;
 
 /** A job of BullMQ or Bull. */

@@ -1,6 +1,6 @@
 /** The places where jobs wait in BullMQ and Bull, in the order in which their workers take jobs. */
 export const PLACES = ['wait', 'paused', 'prioritized', 'delayed'] as const;
-export type Place = (typeof PLACES)[number];
+export type Place = (typeof PLACES)[number] | 'failed';
 
 /** The keys of a queue of BullMQ or Bull, and those of the mover beside them. */
 export class SourceKeys {

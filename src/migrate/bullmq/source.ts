@@ -210,7 +210,7 @@ export class Source {
     if (jobs.length > 0) {
       const { priority, meta, marker, transit, taken, job, bullPause } = this.keys;
       const places = PLACES.map((place) => this.keys.of(place));
-      const keys = [...places, priority, meta, marker, transit, taken, job, bullPause];
+      const keys = [...places, priority, meta, marker, transit, taken, job, bullPause, this.keys.of('failed')];
       await this.run('GiveBack', keys, [era, ...pairs(jobs)]);
     }
   }

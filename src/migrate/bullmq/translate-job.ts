@@ -1,8 +1,11 @@
 // What a job of BullMQ or Bull becomes here, or why it stays there.
+import { z } from 'zod';
+import { parseJson } from '../../queue/codec/parse-json.js';
+import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { encodeJob } from '../../queue/enqueue/encode-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
-import type { OnceEntry } from '../../queue/store/verbs/once-verbs.js';
+import type { DeadEntry, OnceEntry } from '../../queue/store/verbs/once-verbs.js';
 import { nameOf, priorityOf, type MoveRules } from '../move-rules.js';
 import type { OldJob } from './old-job.js';
 import { backoffOf, droppedOptions, readOptions, type OldOptions } from './old-options.js';
@@ -11,6 +14,8 @@ import { backoffOf, droppedOptions, readOptions, type OldOptions } from './old-o
 export interface Translated {
   job: OnceEntry['job'];
   ran?: NonNullable<OnceEntry['ran']>;
+  /** Only of a failed job, which becomes a dead letter. */
+  failure?: DeadEntry['failure'];
   dropped: string[];
 }
 
@@ -66,24 +71,42 @@ function translated(old: OldJob, name: string, options: OldOptions, parts: Trans
     ...(maxAttempts > 1 && { backoff: backoff.value }),
     ...(priority > 0 && { priority }),
     ...(old.place === 'delayed' && { runAt: Math.floor(old.score / 4_096) }),
-    ...uniqueOf(old),
+    ...(old.place !== 'failed' && uniqueOf(old)),
     ...(options.resultTtlMs !== undefined && { resultTtlMs: options.resultTtlMs }),
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
     ...(options.traceparent !== undefined && { metadata: { traceparent: options.traceparent } }),
   };
   const job = { ...encodeJob(queue, null, asked, `job ${old.id}`), payload: old.fields.data! };
+  const dropped = droppedOptions(options);
+  if (old.place === 'failed') {
+    return { job, ran: pastOf(old, maxAttempts), failure: failureOf(old), dropped };
+  }
   const ran = ranOf(old, maxAttempts);
-  return { job, ...(ran && { ran }), dropped: droppedOptions(options) };
+  return { job, ...(ran && { ran }), dropped };
 }
 
 /** Returns what the job had there. It may run once more, as there: a manual retry does not reset the attempts. */
-function ranOf({ fields }: OldJob, maxAttempts: number): OnceEntry['ran'] {
+function ranOf(old: OldJob, maxAttempts: number): OnceEntry['ran'] {
+  const past = pastOf(old, maxAttempts - 1);
+  return past.errors + past.crashes === 0 ? undefined : past;
+}
+
+function pastOf({ fields }: OldJob, mostAttempts: number): NonNullable<OnceEntry['ran']> {
   const errors = Number(fields.atm ?? fields.attemptsMade ?? 0);
   const crashes = Number(fields.stc ?? 0);
-  if (errors + crashes === 0) {
-    return undefined;
-  }
-  return { attempts: Math.min(errors + crashes, maxAttempts - 1), errors, crashes };
+  return { attempts: Math.min(errors + crashes, mostAttempts), errors, crashes };
+}
+
+const STACKS = z.array(z.string()).catch([]);
+
+/** Returns the last error of a failed job. Its name is in its stack only. */
+function failureOf({ fields, score }: OldJob): DeadEntry['failure'] {
+  const { failedReason: message = '', stacktrace, processedOn, finishedOn } = fields;
+  const stack = STACKS.parse(parseJson(stacktrace).value).at(-1);
+  const [, name] = /^(\w+): /.exec(stack ?? '') ?? [];
+  const error = serializeError(Object.assign(new Error(message), { name: name ?? 'Error', stack }));
+  const endedAt = Number(finishedOn ?? score);
+  return { error, startedAt: Number(processedOn ?? endedAt), endedAt };
 }
 
 /** Returns the unique key of a job that still holds its key of deduplication. */

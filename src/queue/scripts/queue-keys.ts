@@ -224,6 +224,11 @@ export class QueueKeys extends KeyBase {
     return [...this.forPublishedEnqueue, this.onceFences, this.once(source)];
   }
 
+  forDeadLettersOnce(source: string): string[] {
+    const { jobPrefix, dead, stats, errorKinds, retention, onceFences } = this;
+    return [jobPrefix, dead, stats, errorKinds, retention, onceFences, this.once(source)];
+  }
+
   /** Returns the key that ends a worker's blocking wait, for the worker itself and for a cancel. */
   nudge(worker: string): string {
     return this.nudgePrefix + worker;

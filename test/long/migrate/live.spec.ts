@@ -14,6 +14,7 @@ import { startWorker } from '../../support/worker/workers.js';
 const ROOT = join(import.meta.dirname, '../../..');
 const JOBS = Number(process.env.LIVE_JOBS ?? 20_000);
 const CHUNK = 200;
+const FAILING = Array.from({ length: JOBS }, (_, i) => i).filter((i) => i % 50 === 1).map((i) => `j${i}`); // prettier-ignore
 const KILLS = 35;
 /** The time of a job there, in ms: so slow that most jobs are moved. */
 const WORK_MS = 20;
@@ -36,18 +37,24 @@ function move(settings: MoverSettings): Promise<string | undefined> {
   });
 }
 
+/** Returns whether a job fails for good, there or here. Then it ends as a dead letter here. */
+const failsForGood = (i: number) => i % 50 === 1;
+
 /** Returns the options of a job. Every tenth fails once, every seventh is delayed, every ninth has a priority. */
 const optionsOf = (i: number) => ({
   jobId: `j${i}`,
-  attempts: 3,
+  attempts: failsForGood(i) ? 1 : 3,
   removeOnComplete: true,
   ...(i % 10 === 0 && { backoff: { type: 'fixed', delay: 20 } }),
   ...(i % 7 === 0 && { delay: 500 + (i % 5) * 100 }),
   ...(i % 9 === 0 && { priority: 1 + (i % 3) }),
 });
-const isPlain = (i: number) => i % 10 !== 0 && i % 7 !== 0 && i % 9 !== 0;
+const isPlain = (i: number) => !failsForGood(i) && i % 10 !== 0 && i % 7 !== 0 && i % 9 !== 0;
 
-const failsAt = (id: string, attempt: number) => Number(id.slice(1)) % 10 === 0 && attempt === 1;
+const failsAt = (id: string, attempt: number) => {
+  const i = Number(id.slice(1));
+  return failsForGood(i) || (i % 10 === 0 && attempt === 1);
+};
 
 it.each([
   ['BullMQ', bullmqFleet],
@@ -103,14 +110,23 @@ it.each([
       }
     }
     await produced;
-    await eventually(async () => runs.size === JOBS, { timeoutMs: 120_000 });
+    await eventually(async () => runs.size === JOBS - FAILING.length, { timeoutMs: 120_000 });
+    await eventually(async () => (await queue.stats()).failed === FAILING.length);
     await worker.worker.stop();
     await old.close();
     const counts = await new Source(redis, 'bull', name).counts();
     const here = [...runs.values()].filter((where) => where.includes('here')).length;
     console.log(library, { kills, here, there: runs.size - here }); // the figures of this run
     expect([...runs].filter(([, where]) => where.length !== 1)).toEqual([]);
-    expect(runs.size).toBe(JOBS);
+    expect(runs.size).toBe(JOBS - FAILING.length);
+    const dead = await queue.list('failed', { limit: 1_000 });
+    expect(dead.map(({ id }) => id).toSorted()).toEqual(FAILING.toSorted());
+    expect(new Set(dead.map(({ lastError }) => lastError))).toEqual(new Set(['as planned']));
+    expect(
+      dead.every(
+        ({ attempts, attemptLog }) => attempts === 1 && attemptLog[0]!.error?.stack?.includes('as planned'),
+      ),
+    ).toBe(true);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
     expect(Object.keys(kills).length).toBeGreaterThan(0);
     expect(here).toBeGreaterThan(JOBS / 10);

@@ -46,6 +46,7 @@ it.each([
       backoffs: new Map(),
       newIds: false,
       shiftIntervals: true,
+      failed: false,
     };
     await new Mover({ source, era, queue, rules, clock: systemClock, report }).run();
 

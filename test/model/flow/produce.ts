@@ -4,7 +4,7 @@ import { Batch } from '#queue/batches/batch.js';
 import { ClaimLostError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
-import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import type { DeadEntry, OnceEntry } from '#queue/store/verbs/once-verbs.js';
 import { ask, drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 const optionsIn = (group: string | undefined) =>
@@ -174,6 +174,16 @@ export const enqueuesOnce = (group: string | undefined) =>
     {
       weight: 1,
       arbitrary: fc
+        .tuple(fc.integer({ min: 1, max: 4 }), fc.constantFrom('k1', 'k2', 'k3'), fc.boolean())
+        .map(([fence, key, isKnown]) =>
+          step(`once.addDeadLetters(${fence}, ${key}, ${isKnown})`, (side) =>
+            addDeadLetter(side, fence, key, isKnown),
+          ),
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
         .constantFrom('k1', 'k2', 'k3')
         .map((key) => step(`once.forget(${key})`, (side) => ask(side, ({ once }) => once.forget('model', [key])))),
     },
@@ -198,6 +208,20 @@ async function sendOnce(
   });
   const sent = await ask(side, ({ once }) => once.enqueue({ source: 'model', fence }, entries));
   return 'replies' in sent ? sent.replies.map((reply) => ('reason' in reply ? reply.reason.message : reply)) : sent;
+}
+
+/** Adds a failed job of another library. */
+async function addDeadLetter(side: Side, fence: number, key: string, isKnown: boolean): Promise<unknown> {
+  const { queue, ids } = side;
+  const id = (isKnown && ids.at(-1)) || nextId(side);
+  ids.push(id);
+  const entry: DeadEntry = {
+    key,
+    job: encodeJob(queue, ids.length, { id, maxAttempts: 2 }),
+    ran: { attempts: 2, errors: 2, crashes: 0 },
+    failure: { error: { name: 'Error', message: 'no' }, startedAt: 1, endedAt: 2 },
+  };
+  return ask(side, ({ once }) => once.addDeadLetters({ source: 'model', fence }, [entry]));
 }
 
 export const onBatch = (group: string | undefined) =>

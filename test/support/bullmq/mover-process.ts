@@ -43,6 +43,7 @@ const mover = new Mover({
     backoffs: new Map(),
     newIds: false,
     shiftIntervals: true,
+    failed: true,
   },
   clock: systemClock,
   report,

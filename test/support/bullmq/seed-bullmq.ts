@@ -62,6 +62,13 @@ export class SeededQueue {
     await this.redis.zadd(this.key('delayed'), dueMs * 4_096 + (++this.counter % 4_096), id);
   }
 
+  async failed(id: string, finishedMs: number, seed: Seed = {}): Promise<void> {
+    const stack = ['Error: an earlier one', 'TypeError: no file 7\n    at work (work.js:1:2)'];
+    const fields = { atm: 2, failedReason: 'no file 7', stacktrace: JSON.stringify(stack), finishedOn: finishedMs };
+    await this.hash(id, { ...seed, fields: { ...fields, ...seed.fields } });
+    await this.redis.zadd(this.key('failed'), finishedMs, id);
+  }
+
   async scheduler(id: string, nextMs: number, fields: Record<string, string | number>): Promise<void> {
     await this.redis.hset(this.key(`repeat:${id}`), { name: 'tick', ic: 1, ...fields });
     await this.redis.zadd(this.key('repeat'), nextMs, id);

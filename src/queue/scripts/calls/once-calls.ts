@@ -1,9 +1,19 @@
-import { listOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { listOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeEnqueue, EnqueueRejected } from '../../store/enqueue-call.js';
-import type { OnceEntry, OnceReplies, OnceReply, OnceSender } from '../../store/verbs/once-verbs.js';
+import { errorFingerprint } from '../../errors/describe-error.js';
+import type {
+  DeadEntry,
+  DeadReply,
+  OnceEntry,
+  OnceReplies,
+  OnceReply,
+  OnceSender,
+} from '../../store/verbs/once-verbs.js';
 import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
+
+const DEAD_OUTCOME = oneOf('new', 'known', 'existing');
 
 /** Returns the calls of `lua/once`. A mark is forgotten and read by a command. */
 export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
@@ -16,6 +26,20 @@ export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
       });
       const args = [source, fence, maxPending, maxPendingBytes, enqueuesPublished, ...each];
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
+    },
+
+    addDeadLetters(
+      { source, fence }: OnceSender,
+      entries: readonly DeadEntry[],
+    ): ScriptCall<OnceReplies<DeadReply>> {
+      const args = [source, fence, options.deadLetterCap, ...entries.flatMap(deadArguments)];
+      return call('onceAddDeadLetters', keys.forDeadLettersOnce(source), args, (reply) => {
+        const [first, ...rest] = listOf(reply);
+        if (first === 'stale') {
+          return { newerFence: wholeNumberOf(rest[0]) };
+        }
+        return { replies: listOf(reply).map(deadReply) };
+      });
     },
 
     forget(source: string, entryKeys: readonly string[]): CommandCall<number> {
@@ -40,6 +64,32 @@ export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
       };
     },
   };
+}
+
+/** Decodes the outcome of a dead letter. A number is the cap. */
+function deadReply(reply: unknown): DeadReply {
+  return Number.isNaN(Number(reply))
+    ? { outcome: DEAD_OUTCOME(reply) }
+    : { outcome: 'full', cap: wholeNumberOf(reply) };
+}
+
+function deadArguments({ key, job, ran, failure }: DeadEntry): (string | number)[] {
+  const { id, name, payload, options } = job;
+  const { error, startedAt, endedAt } = failure;
+  const last = { attempt: ran.attempts, fence: 0, outcome: 'error', startedAt, endedAt, worker: null, error };
+  return [
+    key,
+    id,
+    name,
+    payload,
+    encodeJobOptions(options),
+    ran.attempts,
+    ran.errors,
+    ran.crashes,
+    error.message,
+    errorFingerprint(error),
+    JSON.stringify(last),
+  ];
 }
 
 /** Returns the options of a job, with what only its entry has. */
