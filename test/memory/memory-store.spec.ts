@@ -83,7 +83,7 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
   });
 
   it('retries a job that failed, and keeps it as a dead letter in the end', async () => {
-    const queue = newQueue({ maxAttempts: 2 });
+    const queue = newQueue({ maxAttempts: 2, backoff: 0 });
     await work(queue, () => {
       throw new Error('no');
     });

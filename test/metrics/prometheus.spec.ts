@@ -5,6 +5,7 @@ import * as promClient from 'prom-client';
 import { Redis } from 'ioredis';
 import { INSTRUMENT_LIST, prometheusName } from '#metrics/instruments.js';
 import { eventually } from '../support/faults/wait.js';
+import { expireClaim } from '../support/queue/claim-times.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
@@ -88,13 +89,13 @@ describe('for Prometheus', () => {
   });
 
   it('counts slots, names that nobody serves, unheld jobs and crashes', async () => {
-    const queue = newQueue({ visibilityMs: 1_000 });
+    const queue = newQueue();
     const { read } = measured({ queues: [queue] });
     const figure = (name: string) => read(`job_queue_${name}{queue="${queue.name}"}`);
     const crashed = () => read(`job_queue_jobs_total{queue="${queue.name}",event="crashed"}`);
     expect(await crashed()).toBe(0); // an increase from nothing would not be seen
     await queue.enqueue({}, { name: 'emial' });
-    await queue.claim();
+    await expireClaim(queue, (await queue.claim())!.id);
     await startWorker([{ queue, concurrency: 7, handlers: { [queue.name]: () => 1 } }], undefined, {
       sweepIntervalMs: 50,
     });
