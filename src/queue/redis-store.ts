@@ -1,6 +1,7 @@
 import { brand, brandCheck } from './errors/brand.js';
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
+import { announcedOutcomes } from './codec/announced-content.js';
 import { isPassing } from './redis/passing-errors.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
@@ -112,28 +113,39 @@ export class RedisStore implements QueueStore {
     return this.ask(timeoutMs, () => this.callsOfKnownLayout(queue, options));
   }
 
-  /** Reads the layout once for each queue, and not for each job. @throws QueueLayoutError */
+  /**
+   * Reads the layout once for each queue, and not for each job. A process without the option `outcomes` keeps those that
+   * the workers of the queue announce.
+   *
+   * @throws QueueLayoutError
+   */
   private async callsOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueCalls> {
     await this.connection.inspect();
     const calls = this.callsOf(queue, options);
-    checkLayout(queue, await this.layoutOf(calls.keys));
-    return calls;
+    const [layout = null, content = null] = await this.announced(calls.keys);
+    checkLayout(queue, layout);
+    const outcomes = options.outcomes ? undefined : announcedOutcomes(content);
+    return outcomes ? auditedCalls(this.bareCallsOf(queue, options), markOf(calls, outcomes)!) : calls;
   }
 
-  private async layoutOf({ sweep, base }: QueueKeys): Promise<string | null> {
+  private async announced({ sweep, base }: QueueKeys): Promise<(string | null)[]> {
     const { client } = this.connection;
     try {
-      return await client.hget(sweep, LAYOUT_FIELD);
+      return await client.hmget(sweep, LAYOUT_FIELD, 'content');
     } catch (error) {
       throw isWrongType(error) ? await nameWrongKeys(client, error, typesOfQueue(base)) : error;
     }
   }
 
   callsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
-    const { prefix, hashTag = this.isSharded } = options;
-    const calls = allCalls(new QueueKeys(queue, { prefix, hashTag }), options);
+    const calls = this.bareCallsOf(queue, options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
+  }
+
+  private bareCallsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
+    const { prefix, hashTag = this.isSharded } = options;
+    return allCalls(new QueueKeys(queue, { prefix, hashTag }), options);
   }
 
   passes(error: unknown): boolean {
@@ -259,7 +271,10 @@ function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number)
 }
 
 /** Returns what the calls of a queue write beside their changes; undefined without these options. */
-function markOf({ keys, options: { auditTrail, outcomes } }: QueueCalls): AuditMark | undefined {
+function markOf(
+  { keys, options: { auditTrail, ...options } }: QueueCalls,
+  outcomes: AuditMark['outcomes'] = options.outcomes,
+): AuditMark | undefined {
   return auditTrail || outcomes
     ? { keys: [keys.audit, keys.outcomesA, keys.outcomesB], ...auditTrail, ...(outcomes && { outcomes }) }
     : undefined;

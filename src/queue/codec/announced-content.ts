@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { JobCodec } from './codec.js';
 import { parseJson } from './parse-json.js';
 import { REDACTED, type Redact } from './redact.js';
@@ -12,14 +13,32 @@ export interface AnnouncedContent {
   readonly keyIds?: readonly string[];
   /** The names of hidden fields. true: a function decides, so nothing is shown without it. */
   readonly redact?: readonly string[] | true;
+  /** The bounds of the lines of ended jobs; undefined: none are kept. */
+  readonly outcomes?: OutcomeBounds;
 }
 
-/** Returns the codec and redaction that a process announces. */
-export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?: Redact }): AnnouncedContent {
+interface OutcomeBounds {
+  readonly cap: number;
+  readonly ageMs: number;
+}
+
+const boundsSchema = z.object({ cap: z.int().min(1), ageMs: z.int().min(1) });
+
+/** Returns what a process announces of how its queue is stored and shown. */
+export function announcedContent({
+  codec,
+  redact,
+  outcomes,
+}: {
+  codec?: JobCodec;
+  redact?: Redact;
+  outcomes?: OutcomeBounds;
+}): AnnouncedContent {
   return {
     ...(codec && { codec: codec.name }),
     ...(codec?.secret && { encrypted: true as const }),
     ...(codec?.keyIds && { keyIds: codec.keyIds }),
+    ...(outcomes && { outcomes }),
     ...(redact && { redact: typeof redact === 'function' ? (true as const) : redact }),
   };
 }
@@ -36,6 +55,11 @@ export function decodeAnnouncedContent(text: string | null): AnnouncedContent | 
   const isKnown =
     redact === undefined || (Array.isArray(redact) && redact.every((name) => typeof name === 'string'));
   return isKnown ? content : { ...content, redact: true };
+}
+
+/** Returns the bounds of the outcomes that the workers of a queue keep; undefined for none, or for broken ones. */
+export function announcedOutcomes(text: string | null): OutcomeBounds | undefined {
+  return boundsSchema.safeParse(decodeAnnouncedContent(text)?.outcomes).data;
 }
 
 /** Returns the redaction of a queue, for a process without the queue's options. */

@@ -71,7 +71,7 @@ describe('a producer without a worker on such a queue', () => {
 
   it('asks once, however many calls begin together', async () => {
     const { queue, state } = coreQueue();
-    const asks = jest.spyOn(state.redis, 'hget');
+    const asks = jest.spyOn(state.redis, 'hmget');
     await Promise.all([queue.enqueue(1), queue.enqueue(2), queue.stats()]);
     await queue.enqueue(3);
     expect(asks).toHaveBeenCalledTimes(1);
