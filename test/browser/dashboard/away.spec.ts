@@ -34,6 +34,11 @@ it('says on every page that Redis is away, keeps what was there, and continues w
   expect(await pages[1]!.getByRole('button', { name: 'Pause the queue' }).isDisabled()).toBe(true);
   expect(await pages[3]!.getByRole('button', { name: /^Run now/ }).isDisabled()).toBe(true);
   expect(await pages[4]!.getByRole('button', { name: /^Pause the group studio-a/ }).isDisabled()).toBe(true);
+  expect(
+    await pages[4]!
+      .getByRole('button', { name: /^Limits/ })
+      .evaluateAll((all) => all.map((each) => each.matches(':disabled'))),
+  ).toEqual([true, true, true]);
   const opened = await openPage(`${world.url}#/job/email/any`).catch(() => undefined);
   await opened?.close();
   await world.redis.restart();

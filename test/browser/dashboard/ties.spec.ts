@@ -107,9 +107,17 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   const jobs = await world.jobs.queue('video').list('pending');
   await open(`/job/video/${jobs.find(({ group }) => group === 'studio-a')!.id}`);
   await says(page, '.why', 'Its group studio-a has been paused');
-  await page.locator('.ties a', { hasText: 'studio-a' }).click();
+  await page.locator('.why a', { hasText: 'Look at the groups' }).click();
   await row.getByRole('button', { name: /^Resume/ }).click();
   await says(page, '.toast', 'The group studio-a continues.');
+  const { groups } = world.jobs.queue('video');
+  await groups.pause('studio-a', { forMs: 60_000 });
+  const { pausedUntil } = await groups.get('studio-a');
+  await row.getByRole('button', { name: /^Lengthen/ }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Lengthen to an hour' }).click();
+  await says(page, '.toast', 'The pause of the group studio-a is longer now.');
+  expect((await groups.get('studio-a')).pausedUntil!.getTime() - pausedUntil!.getTime()).toBeGreaterThan(3_500_000);
+  await groups.resume('studio-a');
   await row.getByRole('button', { name: /^Clean/ }).click();
   await page.getByLabel('Type 2 to continue').fill('2');
   await page.getByRole('button', { name: 'Delete 2 waiting jobs' }).click();

@@ -3,6 +3,7 @@ import type { GroupView } from '../../views/group-views.js';
 import { plural } from '../parts/format.js';
 import { ask } from '../parts/confirm.js';
 import { askPause } from '../steer/ask-pause.js';
+import { lengthen } from '../steer/pause-button.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';
@@ -13,7 +14,7 @@ type GroupAction = 'pause' | 'resume' | 'clean';
 /** Pauses and resumes a group, sets its limits, and deletes its waiting jobs. */
 export function GroupActions({ queue, group, changed }: { queue: string; group: GroupView; changed(): void }) {
   const [limits, setLimits] = useState(false);
-  const { name, pending, pausedAt } = group;
+  const { name, pending, pausedAt, pausedUntil } = group;
   const act = async (action: GroupAction) => {
     const agreement = await agreed(action, group);
     const outcome = agreement
@@ -27,9 +28,24 @@ export function GroupActions({ queue, group, changed }: { queue: string; group: 
       changed();
     }
   };
+  const later = async () => {
+    const send = (forMs: number) =>
+      post<{ done: number }>('groups/act', { action: 'pause', queue, group: name, forMs });
+    if (await lengthen(`the group ${name}`, send)) changed();
+  };
   const turn = pausedAt === null ? 'pause' : 'resume';
   return (
     <div class="group-actions">
+      {pausedUntil !== null && may('pause') && (
+        <button
+          type="button"
+          disabled={unreachable.value}
+          aria-label={`Lengthen the pause of the group ${name}`}
+          onClick={() => void later()}
+        >
+          Lengthen
+        </button>
+      )}
       {may(turn) && (
         <button
           type="button"

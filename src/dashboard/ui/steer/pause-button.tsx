@@ -23,7 +23,11 @@ export function PauseButton({ queue }: { queue: QueueView }) {
   return (
     <>
       {pausedUntil !== null && may('pause') && (
-        <button type="button" disabled={unreachable.value} onClick={() => void lengthen(name)}>
+        <button
+          type="button"
+          disabled={unreachable.value}
+          onClick={() => void lengthen(name, (forMs) => post('queue/act', { action: 'pause', queue: name, forMs }))}
+        >
           Lengthen the pause
         </button>
       )}
@@ -60,17 +64,15 @@ export async function pauseOrResume({ name, pausedAt }: QueueView): Promise<void
   }
 }
 
-/** Asks for a later end of a pause. The queue stays paused meanwhile. */
-async function lengthen(queue: string): Promise<void> {
+/** Asks for a later end of a pause, and sends it. Returns true if the pause has it. Jobs stay held back meanwhile. */
+export async function lengthen(name: string, send: (forMs: number) => Promise<{ done: number }>): Promise<boolean> {
   const forMs = await choose(
-    { title: `Lengthen the pause of ${queue}?`, body: 'It ends this long from now.', destroys: false },
+    { title: `Lengthen the pause of ${name}?`, body: 'It ends this long from now.', destroys: false },
     LATER_ENDS,
   );
-  if (forMs !== null) {
-    const outcome = await tried(async () => {
-      const { done } = await post<{ done: number }>('queue/act', { action: 'pause', queue, forMs });
-      return done > 0 ? `${queue} stays paused.` : `${queue} keeps its pause, which ends later or is over.`;
-    });
-    if (outcome) say(outcome);
+  const reply = forMs === null ? undefined : await tried(() => send(forMs));
+  if (reply) {
+    say(`The pause of ${name} ${reply.done > 0 ? 'is longer now' : 'ends later already, or is over'}.`);
   }
+  return (reply?.done ?? 0) > 0;
 }
