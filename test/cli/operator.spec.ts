@@ -2,6 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { queueOn } from '../support/queue/queue-state.js';
+import { eventually } from '../support/faults/wait.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliProcess } from './run-cli.js';
@@ -94,11 +96,24 @@ it(
 );
 
 it(
-  'ends a tail of no event at once',
+  'ends a tail of no event at once, and with it the connection that was to listen',
   async () => {
-    const queue = newQueue();
+    const { url } = await startOwnRedis();
+    const redis = connect({}, url);
+    const queue = newQueue({}, redis);
     await queue.enqueue(1);
-    expect(await cli(['tail', queue.name, '--count', '0'])).toMatchObject({ code: EXIT.ok, stdout: '' });
+    const connections = async () => {
+      const info = await redis.info();
+      const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)![1]);
+      return { now: figure('connected_clients'), ever: figure('total_connections_received') };
+    };
+    const before = await connections();
+    const ran = await cli(['tail', queue.name, '--count', '0'], { REDIS_URL: url });
+    expect(ran).toMatchObject({ code: EXIT.ok, stdout: '' });
+    await eventually(async () => {
+      const { now, ever } = await connections();
+      return ever >= before.ever + 2 && now === before.now;
+    });
   },
   LONG_MS,
 );

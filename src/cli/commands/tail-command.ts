@@ -31,11 +31,13 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
       }
       if (seen >= most) interruption.end();
     });
+    // The subscription may be confirmed only after the end of the command.
+    const unsubscribe = () => subscribing.then((stop) => stop()).catch(() => undefined);
+    void interruption.over.then(unsubscribe, unsubscribe);
     if (most === 0) interruption.end();
-    const stop = await Promise.race([subscribing, interruption.over]);
+    await Promise.race([subscribing, interruption.over]);
     out.tell(`Listening to ${queue.name}; Ctrl+C ends it.`);
     await interruption.over;
-    stop?.();
   } finally {
     session.reconnects = false;
     interruption.close();
