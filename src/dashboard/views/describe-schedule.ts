@@ -13,7 +13,7 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     name,
     words: recurrenceInWords(record),
     recurrence: cron ?? `every ${everyMs} ms`,
-    timeZone: record.timeZone ?? null,
+    timeZone: record.timeZone ?? 'UTC',
     rules: rulesInWords(record),
     status,
     since: timeOf(pausedAt ?? endedAt),

@@ -18,7 +18,8 @@ export interface ScheduleView {
   /** Its times in words, without the time zone. */
   words: string;
   recurrence: string;
-  timeZone: string | null;
+  /** The time zone of its clock: UTC for an interval. */
+  timeZone: string;
   /** What else it keeps to: jitter, limit, bounds, overlap. */
   rules: string[];
   status: 'active' | 'paused' | 'undeclared' | 'ended';
@@ -64,7 +65,8 @@ export interface EditedScheduleView {
 /** The times of a schedule that is not stored yet. */
 export interface PreviewView {
   words: string;
-  timeZone: string | null;
+  /** The time zone of its clock: UTC for an interval. */
+  timeZone: string;
   /** The time of the server. */
   at: number;
   next: number[];

@@ -104,7 +104,7 @@ it('an edit keeps what the form does not show, and a schedule is removed with it
   await page.getByLabel('Unit').selectOption('minutes');
   await page.getByLabel('Jitter').fill('30');
   await page.getByLabel('Enqueue nothing while').check();
-  await says(page, '.schedule-preview', 'Every 90 minutes');
+  await says(page, '.schedule-preview', 'Every 90 minutes in UTC');
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'recurring-edit');
   await page.getByRole('button', { name: 'Change the schedule' }).click();

@@ -69,7 +69,7 @@ export class SchedulesController extends Routes {
     const { nowMs } = await queue.exec(({ schedules }) => schedules.due(0));
     return {
       words: recurrenceInWords(recurrence),
-      timeZone: recurrence.timeZone ?? null,
+      timeZone: recurrence.timeZone ?? 'UTC',
       at: nowMs,
       next: timesAfter(recurrence, nowMs, { queue: queue.name, id }),
     };

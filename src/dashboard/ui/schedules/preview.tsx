@@ -29,13 +29,12 @@ export function Preview(props: {
         <>
           <p>
             <strong>{data.words}</strong>
-            {data.timeZone && <span class="quiet"> in {data.timeZone}</span>}
+            <span class="quiet"> in {data.timeZone}</span>
           </p>
           <ol class="times">
             {data.next.map((at) => (
               <li key={at}>
-                {onClock(at, data.timeZone ?? undefined, data.at)}{' '}
-                <span class="quiet">{relative(at, data.at)}</span>
+                {onClock(at, data.timeZone, data.at)} <span class="quiet">{relative(at, data.at)}</span>
               </li>
             ))}
             {data.next.length === 0 && <li class="quiet">It has no time left.</li>}

@@ -36,8 +36,8 @@ interface RunProps {
   queue: string;
 }
 
-function Run({ run, queue, timeZone }: RunProps & { timeZone: string | null }) {
-  const words = `${onClock(run.at, timeZone ?? undefined, now.value)}: ${runInWords(run)}`;
+function Run({ run, queue, timeZone }: RunProps & { timeZone: string }) {
+  const words = `${onClock(run.at, timeZone, now.value)}: ${runInWords(run)}`;
   return run.jobId === null ? (
     <span role="img" aria-label={words} title={words}>
       <RunMark status={run.status} />

@@ -29,7 +29,7 @@ export function ScheduleRow({ schedule, changed }: { schedule: ScheduleView; cha
       </th>
       <td data-label="When" class="schedule-when" title={recurrence}>
         <bdi>{words}</bdi>
-        {timeZone && <span class="quiet"> in {timeZone}</span>}
+        <span class="quiet"> in {timeZone}</span>
         {rules.length > 0 && <span class="row-verdict">{rules.join(' · ')}</span>}
       </td>
       <td data-label="Next" class="schedule-next">
@@ -66,7 +66,7 @@ function Status({ schedule: { status, source, since } }: { schedule: ScheduleVie
   }
 }
 
-/** Shows the next times on the clock of the schedule; one without a time zone has that of the viewer. */
+/** Shows the next times on the clock of the schedule; those on the viewer's clock come on hover. */
 function NextTimes({ schedule: { next, timeZone } }: { schedule: ScheduleView }) {
   if (next.length === 0) {
     return <span class="quiet">none</span>;
@@ -76,7 +76,7 @@ function NextTimes({ schedule: { next, timeZone } }: { schedule: ScheduleView })
       {next.map((at, i) => (
         <li key={at}>
           <time dateTime={new Date(at).toISOString()} title={`${onClock(at, undefined)} here`}>
-            {onClock(at, timeZone ?? undefined, now.value)}
+            {onClock(at, timeZone, now.value)}
           </time>
           {i === 0 && <span class="quiet"> {relative(at, now.value)}</span>}
         </li>
