@@ -1,4 +1,5 @@
 // What a browser loads before it shows the dashboard, compressed.
+import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import { UI_FILES } from '#dashboard/page/ui.generated.js';
@@ -14,4 +15,6 @@ it('is under 60 KB at first load, and asks no other host', () => {
   const bytes = ['index.html', ...files].reduce((sum, name) => sum + bytesOf(name).length, 0);
   expect(bytes).toBeGreaterThan(20 * 1024);
   expect(bytes).toBeLessThan(60 * 1024);
+  const [, told] = /first load is (\d+) KB/.exec(readFileSync('docs/dashboard.md', 'utf8'))!;
+  expect(Math.abs(bytes / 1024 - Number(told))).toBeLessThan(1.5);
 });
