@@ -1,14 +1,17 @@
 import type { FailureLog } from './reports/failure-log.js';
 import { Heartbeat, heartbeatIntervalMs } from './runner/heartbeat.js';
 import type { QueueRunner } from './runner/queue-runner.js';
+import { SharedIntervals } from './runner/shared-intervals.js';
+import { systemClock } from '../queue/runtime/clock.js';
 import { safeListener } from './reports/safe-listener.js';
 import { Sweeper } from './maintenance/sweeper.js';
 import type { ResolvedWorkerOptions, WorkerQueue } from './worker-options.js';
 
 /** Starts to keep the claims of a worker alive. */
 export function startHeartbeats(runners: readonly QueueRunner[], { logger }: ResolvedWorkerOptions): Heartbeat[] {
+  const intervals = new SharedIntervals(runners[0]?.clock ?? systemClock);
   const heartbeats = runners.map(
-    (runner) => new Heartbeat(runner, heartbeatIntervalMs(runner.queue.options), logger),
+    (runner) => new Heartbeat(runner, heartbeatIntervalMs(runner.queue.options), logger, intervals),
   );
   heartbeats.forEach((heartbeat) => heartbeat.start());
   return heartbeats;

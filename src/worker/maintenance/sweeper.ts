@@ -47,6 +47,8 @@ export class Sweeper implements BackgroundRole {
   private readonly due: DueQueues;
   private right: MaintenanceRight | undefined;
   private readonly opened = new WeakMap<JobQueue, OpenQueue>();
+  /** The queues of the last round whose layout was known. */
+  private allOpen: readonly OpenQueue[] = [];
   private readonly rounds = new Map<string, LookRounds>();
   /** The minute of each server in which its idle queues were noted last. */
   private readonly notedIn = new Map<string, number>();
@@ -117,7 +119,13 @@ export class Sweeper implements BackgroundRole {
   }
 
   /** Returns the queues whose layout is known. */
-  private async openQueues(): Promise<OpenQueue[]> {
+  private async openQueues(): Promise<readonly OpenQueue[]> {
+    if (
+      this.allOpen.length === this.queues.length &&
+      this.allOpen.every(({ queue }, i) => queue === this.queues[i])
+    ) {
+      return this.allOpen;
+    }
     const unknown = this.queues.filter((queue) => !this.opened.has(queue));
     await Promise.all(
       unknown.map(async (queue) => {
@@ -128,7 +136,8 @@ export class Sweeper implements BackgroundRole {
         }
       }),
     );
-    return this.queues.flatMap((queue) => this.opened.get(queue) ?? []);
+    this.allOpen = this.queues.flatMap((queue) => this.opened.get(queue) ?? []);
+    return this.allOpen;
   }
 
   /** Maintains the queues of one server. */

@@ -2,11 +2,11 @@ import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
-import type { Timer } from '../../queue/runtime/clock.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Attempt } from '../attempt/attempt.js';
 import type { ClaimInFlight } from './claim-ledger.js';
 import type { QueueRunner } from './queue-runner.js';
+import type { SharedIntervals } from './shared-intervals.js';
 
 const MOST_PER_CALL = 500;
 
@@ -23,7 +23,7 @@ const MOST_BEATS = 20;
  * the replies to the handlers: lost claims and cancel requests.
  */
 export class Heartbeat implements BackgroundRole {
-  private timer: Timer | undefined;
+  private endBeats: (() => void) | undefined;
   private unsubscribe: (() => void) | undefined;
   private beats = 0;
   private readonly faults: FaultLog;
@@ -32,6 +32,7 @@ export class Heartbeat implements BackgroundRole {
     readonly runner: QueueRunner,
     readonly intervalMs: number,
     logger: JobQueueLogger,
+    private readonly intervals: SharedIntervals,
   ) {
     this.faults = new FaultLog(logger);
   }
@@ -39,23 +40,26 @@ export class Heartbeat implements BackgroundRole {
   start(): void {
     const { queue, calls } = this.runner;
     this.unsubscribe = CancelNotices.of(queue.store).listen(calls.key, (id) => this.cancel(id));
-    this.timer = queue.store.clock.setInterval(
-      () => void this.runOnce(),
-      Math.min(this.intervalMs, LONGEST_TIMER_MS),
-    );
+    this.endBeats = this.intervals.every(Math.min(this.intervalMs, LONGEST_TIMER_MS), () => void this.runOnce());
   }
 
   stop(): void {
-    this.runner.queue.store.clock.clear(this.timer);
+    this.endBeats?.();
     this.unsubscribe?.();
   }
 
   /** Beats once more, without waiting for a beat in flight. On a slow link its reply may be behind a large payload. */
   async runOnce(): Promise<void> {
-    if (this.beats < MOST_BEATS) {
+    if (this.beats < MOST_BEATS && this.hasClaims) {
       this.beats++;
       await this.beat().finally(() => this.beats--);
     }
+  }
+
+  /** True with a claim that the worker has, or may have without knowing it. A process may have thousands of idle queues. */
+  private get hasClaims(): boolean {
+    const { attempts, claims, settlements } = this.runner;
+    return attempts.size > 0 || claims.slots > 0 || settlements.unsettled > 0;
   }
 
   /** Called when this process cancels a claimed job. */
