@@ -35,8 +35,8 @@ export default {
   globalTeardown: '<rootDir>/test/support/run/global-teardown.mjs',
   // What a test waits for has a limit of its own, which says what did not come.
   testTimeout: 60_000,
-  // Almost half of their time they wait for processes and claims. On two cores four take a sixth less time than three.
-  maxWorkers: availableParallelism() + 2,
+  // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
+  maxWorkers: availableParallelism() + 1,
   // Node 20 frees no module of a test file. Without a limit the collection of garbage takes ever longer, to the heap's end.
   workerIdleMemoryLimit: '1GB',
   // A worker above that limit is replaced, also after its last file. The new one takes half a second to start, and to end.
