@@ -11,7 +11,7 @@ const NO_ROLES: Record<string, string> = {
   BurstLog: 'a timer of one burst of log lines',
   Hub: 'the connections of one client: they last as long as it has listeners',
   HubConnection: 'one connection, with pings of its own',
-  EventSubscriber: 'a subscription: it lasts as long as it has listeners',
+  SharedIntervals: 'the timers of roles, each until its last task leaves',
   Session: 'a connection of the command line',
   Progress: 'the progress of one command',
   Worker: 'the owner of the roles',
