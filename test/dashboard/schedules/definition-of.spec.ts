@@ -26,6 +26,12 @@ it('sends what is filled in, and leaves the rest out', () => {
   expect(every.recurrence).toEqual({ everyMs: 90_000, jitterMs: 500, limit: 3 });
 });
 
+it('sends the name of the queue for a name that an edit has emptied', () => {
+  const edited = { name: 'audit', updatedAt: 5 } as EditedScheduleView;
+  expect(definitionOf(formOf({ name: '' }), edited)).toMatchObject({ name: 'q' });
+  expect(definitionOf(formOf({ name: 'audit' }), edited)).toMatchObject({ name: 'audit' });
+});
+
 it('sends no payload that is as it was, and refuses one that is not JSON', () => {
   const edited = { payload: '{"a":1}', updatedAt: 5 } as EditedScheduleView;
   expect(definitionOf(formOf({ payload: '{"a":1}' }), edited)).not.toHaveProperty('payload');

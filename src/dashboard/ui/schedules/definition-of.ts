@@ -52,9 +52,11 @@ export function unitOf(ms: number): { value: number; unit: number } {
  * @throws InvalidField for a payload that is not JSON
  */
 export function definitionOf(form: FormData, edited: EditedScheduleView | null) {
-  const name = textOf(form, 'name');
+  const queue = textOf(form, 'queue') ?? '';
+  // An edit without a name would keep the known one.
+  const name = textOf(form, 'name') ?? (edited ? queue : undefined);
   return {
-    queue: textOf(form, 'queue') ?? '',
+    queue,
     id: textOf(form, 'id') ?? '',
     recurrence: recurrenceOf(form, edited),
     ...(name !== undefined && { name }),

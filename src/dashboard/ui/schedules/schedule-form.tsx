@@ -145,12 +145,13 @@ function Rules({ edited, faults }: PartProps) {
 
 function Payload({ edited, faults }: PartProps) {
   const hidden = edited?.payloadRefusal;
+  const kept = edited ? 'Empty: it stays as it is' : '';
   return (
     <Field
       label="Payload of its jobs, as JSON"
       name="payload"
       fault={faults.payload}
-      hint={hidden ? `${hidden} It stays as it is, unless you write another one.` : ''}
+      hint={hidden ? `${hidden} It stays as it is, unless you write another one.` : kept}
     >
       <textarea
         name="payload"
