@@ -155,6 +155,10 @@ describe('the form', () => {
       400,
       expect.stringContaining('no code declares'),
     ]);
+    await connect().zadd(`queue:${name}:schedule_owners`, 1, 's');
+    const { body: undeclared } = await app.get(`/api/schedule?queue=${name}&id=s`);
+    expect(undeclared.refusal).toBeNull();
+    expect((await app.post('/api/schedules/set', { ...edit, updatedAt: undeclared.updatedAt })).status).toBe(200);
   });
 
   it('shows the next times of what is not stored yet, by the clock of the server', async () => {

@@ -39,7 +39,7 @@ export function ScheduleActions({ schedule, changed }: { schedule: ScheduleView;
           {turn === 'pause' ? 'Pause' : 'Resume'}
         </button>
       )}
-      {source === 'call' && may('set-schedule', queue) && (
+      {(source === 'call' || status === 'undeclared') && may('set-schedule', queue) && (
         <a class="button" href={href(['recurring', 'edit', queue, id])} aria-label={`Edit ${id}`}>
           Edit
         </a>
