@@ -1,6 +1,7 @@
 // Groups and batches on the real command line.
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
+import { connect } from '../support/redis/redis.js';
 import { newQueue } from '../support/worker/workers.js';
 import { cli } from './run-cli.js';
 
@@ -67,5 +68,11 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
     { kind: 'then', queue: queue.name, state: 'not for this end' },
     { kind: 'onFailure', queue: mail.name, state: 'pending' },
   ]);
+  await connect().hset(`queue:${mail.name}:sweep`, 'layout', 99);
+  expect(await cli(['batch', queue.name, 'pages'])).toMatchObject({
+    code: EXIT.ok,
+    stdout: expect.stringMatching(new RegExp(`onFailure +${mail.name} .*unreadable`)),
+  });
+  await connect().hdel(`queue:${mail.name}:sweep`, 'layout');
   expect(await cli(['batch', queue.name, 'other'])).toMatchObject({ code: EXIT.notFound });
 }, 60_000);

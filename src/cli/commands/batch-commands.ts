@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
+import { unreadable } from '../../inspect/unreadable.js';
 import { count } from '../../inspect/words.js';
 import { onOne } from '../../queue/actions/noted-action.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
@@ -73,8 +74,15 @@ type ShownFollowUp = BatchRecord['followUps'][number] & { state: string };
 async function followUpsOf(session: Session, batch: BatchRecord): Promise<ShownFollowUp[]> {
   return Promise.all(
     batch.followUps.map(async (followUp) => {
-      const job = await session.queue(followUp.queue).get(followUp.id);
-      return { ...followUp, state: followUpInWords(batch, followUp, job?.status) };
+      const { queue, id } = followUp;
+      const state = await session
+        .queue(queue)
+        .get(id)
+        .then(
+          (job) => followUpInWords(batch, followUp, job?.status),
+          (error: unknown) => unreadable(queue, error).state,
+        );
+      return { ...followUp, state };
     }),
   );
 }
