@@ -103,7 +103,7 @@ const READING: readonly ToolEntry[] = [
       return {
         name: 'list',
         options: [...option('name', name), ...option('search', wanted), ...option('limit', limit)],
-        args: isTerm ? [] : words(queue, status),
+        args: queue === undefined ? [] : words(queue, status),
       };
     },
   },
