@@ -1,5 +1,7 @@
 // The servers of `--redis`. Every command takes one, and the dashboard several.
 import { show } from '../../queue/errors/show.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { AddressOptions } from './address.js';
 import { Session, type SessionOptions } from './session.js';
@@ -17,6 +19,9 @@ export interface NamedSession {
   problem?: string;
 }
 
+/** The time that the other servers have to answer once one has, in ms. */
+const GRACE_MS = 500;
+
 const NAMED = /^([\w-]{1,64})=(.*)$/s;
 const LONGEST_NAME = 64;
 
@@ -32,7 +37,7 @@ export function oneServer({ redis = [], ...options }: GivenOptions): SessionOpti
 }
 
 /**
- * Opens the sessions of all servers. One that is away does not hold up the others.
+ * Opens the sessions of all servers. Does not wait for one that is away once another has answered.
  *
  * @throws CliError for a wrong address, or if none can be reached
  */
@@ -46,25 +51,46 @@ export async function openServers(options: GivenOptions, env: NodeJS.ProcessEnv)
       EXIT.usage,
     );
   }
-  const opened = await Promise.allSettled(
-    given.map((each) => Session.open({ ...rest, ...each.options }, each.env)),
-  );
-  const errors = opened.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  const opening = given.map((each) => Session.open({ ...rest, ...each.options }, each.env));
+  const opened = await firstAnswers(opening);
+  const errors = opened.flatMap((each) => (each?.status === 'rejected' ? [each.reason as unknown] : []));
   const fatal = errors.length === opened.length ? errors[0] : errors.find((error) => !isAway(error));
   if (fatal !== undefined) {
-    opened.forEach((each) => each.status === 'fulfilled' && each.value.close());
+    opening.forEach(closeLater);
     throw fatal;
   }
   return opened.map((each, i): NamedSession => {
     const { name, options: own, env: ofServer } = given[i]!;
-    return each.status === 'fulfilled'
-      ? { name, session: each.value }
-      : {
-          name,
-          session: Session.openLater({ ...rest, ...own }, ofServer),
-          problem: (each.reason as CliError).message,
-        };
+    if (each?.status === 'fulfilled') {
+      return { name, session: each.value };
+    }
+    closeLater(opening[i]!);
+    const session = Session.openLater({ ...rest, ...own }, ofServer);
+    const problem = each ? (each.reason as CliError).message : `Redis at ${session.place} has not answered yet.`;
+    return { name, session, problem };
   });
+}
+
+/** Waits for the first session, and a little for the others. Undefined for one that is not known by then. */
+async function firstAnswers(
+  opening: readonly Promise<Session>[],
+): Promise<(PromiseSettledResult<Session> | undefined)[]> {
+  const answers: (PromiseSettledResult<Session> | undefined)[] = opening.map(() => undefined);
+  const all = Promise.all(
+    opening.map(async (each, i) => {
+      [answers[i]] = await Promise.allSettled([each]);
+    }),
+  );
+  const first = Promise.any(opening).catch(() => all); // then all have failed
+  await first.then(() => within(systemClock, GRACE_MS, all, () => undefined));
+  return [...answers];
+}
+
+function closeLater(opening: Promise<Session>): void {
+  opening.then(
+    (session) => session.close(),
+    () => undefined,
+  );
 }
 
 function isAway(error: unknown): boolean {

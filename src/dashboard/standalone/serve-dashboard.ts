@@ -5,11 +5,15 @@ import { partToken } from '../../nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueModule } from '../../nest/job-queue.module.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
 import { JobQueueDashboardModule } from '../dashboard.module.js';
 import { LinkGuard } from '../security/link-guard.js';
 
 /** The time between two looks for new queues, in ms. */
 const LOOK_MS = 60_000;
+/** The time that the first look of several servers has before the pages are served, in ms. */
+const FIRST_LOOK_MS = 500;
 
 /** A Redis whose queues are shown. */
 interface StandaloneServer {
@@ -51,11 +55,10 @@ export async function serveDashboard(options: StandaloneOptions): Promise<Standa
   const app = await NestFactory.create(StandaloneModule, { logger: false });
   const look = (server: StandaloneServer) => findNewQueues(app, server);
   try {
-    const looked = await Promise.allSettled(servers.map(look));
-    const failed = looked.find(({ status }) => status === 'rejected');
-    if (failed && servers.length === 1) {
-      throw (failed as PromiseRejectedResult).reason;
-    }
+    const looks = servers.map(look);
+    await (servers.length === 1
+      ? looks[0]
+      : within(systemClock, FIRST_LOOK_MS, Promise.allSettled(looks), () => undefined)); // one may be away
     await app.listen(port, host);
   } catch (error) {
     await app.close();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { clientOf } from '#cli/redis/address.js';
@@ -82,6 +82,25 @@ describe('dashboard', () => {
     expect((await fetch(`${url.origin}/queues/us/api/session`)).status).toBe(403);
     await end();
     delete process.env['REDIS_OF_US'];
+  }, 60_000);
+
+  it('serves at once while one of several keeps silent, and marks that one', async () => {
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const us = `us=127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    const since = performance.now();
+    const { url, end } = await serve('--redis', us, '--redis', `eu=${testRedisUrl()}`);
+    // It waited 5 s for its connection, and 5 s for the names of its queues.
+    expect(performance.now() - since).toBeLessThan(4_000);
+    const headers = { authorization: `Bearer ${url.searchParams.get('token')!}` };
+    const verdictOf = async (name: string) =>
+      (await fetch(`${url.origin}/queues/${name}/api/verdict`, { headers })).json();
+    expect(await verdictOf('eu')).toEqual({ verdict: expect.objectContaining({ sentence: expect.any(String) }) });
+    expect(await verdictOf('us')).toEqual({ verdict: null });
+    await end();
+    sockets.forEach((socket) => socket.destroy());
+    mute.close();
   }, 60_000);
 
   it.each([
