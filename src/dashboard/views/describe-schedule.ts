@@ -6,7 +6,7 @@ import type { EditedScheduleView, ScheduleView } from './schedules-view.js';
 
 /** Converts a schedule for a row of the page. */
 export function describeSchedule(record: ScheduleRecord): ScheduleView {
-  const { id, queue, name, status, source, ticks, skipped, cron, everyMs, pausedAt, endedAt } = record;
+  const { id, queue, name, status, source, isDeclared, ticks, skipped, cron, everyMs, pausedAt, endedAt } = record;
   return {
     id,
     queue,
@@ -18,6 +18,7 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     status,
     since: timeOf(pausedAt ?? endedAt),
     source,
+    isDeclared,
     next: nextTimes(record),
     ticks,
     skipped,

@@ -26,6 +26,8 @@ export interface ScheduleView {
   /** When it was paused, or when it ended. */
   since: number | null;
   source: 'code' | 'call';
+  /** True while a running process declares it: then it is changed in the code. */
+  isDeclared: boolean;
   /** The next three times; none while it rests. */
   next: number[];
   ticks: number;

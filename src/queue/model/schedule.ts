@@ -71,6 +71,8 @@ export interface ScheduleRecord<Payload = unknown> {
   status: 'active' | 'paused' | 'undeclared' | 'ended';
   /** `code`: a decorator or a worker's option, which keeps it going. `call`: an upsert; it lives until it is removed. */
   source: 'code' | 'call';
+  /** True while a running process declares it in its code, also while it is paused. Then a call cannot change it. */
+  isDeclared: boolean;
   /** The next due time; null while it rests. */
   nextAt: Date | null;
   /** The time of its pause; null if it is not paused. */

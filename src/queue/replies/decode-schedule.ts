@@ -15,7 +15,7 @@ export function decodeSchedule(queue: string, flat: readonly string[]): Schedule
   const id = hash.get('id')!;
   const source = hash.get('source') === 'code' ? 'code' : 'call';
   const recurrence = parse(hash.get('recurrence')) as Recurrence | undefined;
-  const undeclared = source === 'code' && hash.get('declared') !== '1';
+  const isDeclared = source === 'code' && hash.get('declared') === '1';
   return {
     id,
     queue,
@@ -27,8 +27,9 @@ export function decodeSchedule(queue: string, flat: readonly string[]): Schedule
     onMissed: hash.get('on_missed') === 'once' ? 'once' : 'skip',
     missedAfterMs: Number(hash.get('missed_after_ms') ?? 0),
     ...jobOptions(id, hash.get('options')),
-    status: statusOf(hash, undeclared),
+    status: statusOf(hash, source === 'code' && !isDeclared),
     source,
+    isDeclared,
     nextAt: time('due_at_ms'),
     pausedAt: time('paused_at_ms'),
     endedAt: time('ended_at_ms'),

@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { redisAccess } from 'nest-job-queue';
 import { JobQueue } from 'nest-job-queue/core';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
@@ -125,7 +126,7 @@ it('an edit keeps what the form does not show, and a schedule is removed with it
   expect(await world.jobs.schedules.get('email', 'digest')).toBeNull();
 });
 
-it('a queue of another app has no form, because this one does not know its codec', async () => {
+it('a queue of another app has no form, because this one does not know its codec; its schedules are removed as rows', async () => {
   const { client } = await redisAccess(world.jobs.queue('book'));
   const stranger = new JobQueue(client, 'stranger');
   await stranger.enqueue(1);
@@ -134,10 +135,30 @@ it('a queue of another app has no form, because this one does not know its codec
   await says(page, '.schedule', 'foreign');
   expect(await page.getByRole('button', { name: 'Run now: foreign' }).count()).toBe(1);
   expect(await page.getByRole('link', { name: 'Edit foreign' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Remove foreign' }).click();
+  await page.getByLabel('Type foreign to continue').fill('foreign');
+  await page.getByRole('button', { name: 'Remove the schedule' }).click();
+  await says(page, '.toast', 'foreign is removed.');
+  await page.locator('.schedule', { hasText: 'foreign' }).waitFor({ state: 'detached' });
+  expect(await stranger.schedules.get('foreign')).toBeNull();
   await page.getByRole('link', { name: 'New schedule' }).click();
   expect(await page.getByLabel('Queue', { exact: true }).locator('option').allTextContents()).not.toContain(
     'stranger',
   );
+});
+
+it('a paused schedule whose code runs nowhere is edited and removed as one of a call', async () => {
+  const { client } = await redisAccess(world.jobs.queue('book'));
+  await world.jobs.schedules.upsert('email', 'gone', { everyMs: 3_600_000 });
+  const { scheduleOwners, schedule } = new QueueKeys('email');
+  await client.hset(schedule('gone'), 'source', 'code');
+  await client.zadd(scheduleOwners, Date.now() - 40_000, 'gone'); // its last worker has stopped
+  await world.jobs.schedules.pause('email', 'gone');
+  await open('/recurring?q=gone');
+  await says(page, '.schedule', /paused.*its code runs nowhere/s);
+  await page.getByRole('link', { name: 'Edit gone' }).click();
+  await says(page, 'h1', 'Edit the schedule gone');
+  await page.getByRole('button', { name: 'Change the schedule' }).waitFor();
 });
 
 it('a viewer sees the rows, and no way to change one', async () => {

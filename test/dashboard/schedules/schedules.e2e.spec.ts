@@ -149,7 +149,11 @@ describe('the form', () => {
     await connect().hset(`queue:${name}:schedule:s`, 'source', 'code');
     await connect().zadd(`queue:${name}:schedule_owners`, Date.now() + 60_000, 's');
     const { body: declared } = await app.get(`/api/schedule?queue=${name}&id=s`);
-    expect(declared.refusal).toContain('Code declares it');
+    expect(declared.refusal).toBe('Code declares it, so change it there. Or pause it here.');
+    await schedules.pause('s');
+    const { body: paused } = await app.get(`/api/schedule?queue=${name}&id=s`);
+    expect(paused.refusal).toBe('Code declares it, so change it there. Or resume it here.');
+    expect(await rowsOf(app)).toMatchObject([{ status: 'paused', source: 'code', isDeclared: true }]);
     const refused = await app.post('/api/schedules/set', { ...edit, updatedAt: declared.updatedAt });
     expect([refused.status, problemOf(refused).message]).toEqual([
       400,
@@ -158,6 +162,7 @@ describe('the form', () => {
     await connect().zadd(`queue:${name}:schedule_owners`, 1, 's');
     const { body: undeclared } = await app.get(`/api/schedule?queue=${name}&id=s`);
     expect(undeclared.refusal).toBeNull();
+    expect(await rowsOf(app)).toMatchObject([{ status: 'paused', source: 'code', isDeclared: false }]);
     expect((await app.post('/api/schedules/set', { ...edit, updatedAt: undeclared.updatedAt })).status).toBe(200);
   });
 

@@ -22,11 +22,14 @@ describe('schedule/list.lua', () => {
       ['code', 'active', 'code'],
       ['paused', 'paused', 'call'],
     ]);
+    expect(page.map(({ isDeclared }) => isDeclared)).toEqual([false, false, true, false]);
     expect(page[0]!.nextAt!.getTime()).toBe(await schedules.dueAt('a'));
     expect(page[3]!.nextAt).toBeNull();
     expect((await q.run(schedules.scripts.list(1, 2))).map(({ id }) => id)).toEqual(['b', 'code']);
     await schedules.silence('code', 31_000);
-    expect(await q.run(schedules.scripts.get('code'))).toMatchObject([{ id: 'code', status: 'undeclared' }]);
+    expect(await q.run(schedules.scripts.get('code'))).toMatchObject([
+      { id: 'code', status: 'undeclared', isDeclared: false },
+    ]);
     expect(await q.run(schedules.scripts.get('none'))).toEqual([]);
   });
 

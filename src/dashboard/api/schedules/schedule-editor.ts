@@ -93,8 +93,7 @@ async function unchanged(queue: JobQueue, id: string, updatedAt: number): Promis
   return record;
 }
 
-function refusalOf({ source, status }: ScheduleRecord): string | null {
-  return source === 'code' && status !== 'undeclared'
-    ? 'Code declares it, so change it there. Or pause it here.'
-    : null;
+function refusalOf({ isDeclared, status }: ScheduleRecord): string | null {
+  const turn = status === 'paused' ? 'resume' : 'pause';
+  return isDeclared ? `Code declares it, so change it there. Or ${turn} it here.` : null;
 }

@@ -4,12 +4,13 @@ import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
+import { RemoveSchedule } from './remove-schedule.js';
 
 type Action = 'run' | 'pause' | 'resume';
 
-/** Runs a schedule now, pauses and resumes it, and leads to its form. */
+/** Runs a schedule now, pauses and resumes it, and leads to its form. Who may not edit it may still remove it here. */
 export function ScheduleActions({ schedule, changed }: { schedule: ScheduleView; changed(): void }) {
-  const { id, queue, status, source } = schedule;
+  const { id, queue, status, isDeclared } = schedule;
   const act = async (action: Action) => {
     if ((await isAgreed(action, id)) && (await tried(() => send(action, schedule)))) {
       changed();
@@ -39,11 +40,14 @@ export function ScheduleActions({ schedule, changed }: { schedule: ScheduleView;
           {turn === 'pause' ? 'Pause' : 'Resume'}
         </button>
       )}
-      {(source === 'call' || status === 'undeclared') && may('set-schedule', queue) && (
-        <a class="button" href={href(['recurring', 'edit', queue, id])} aria-label={`Edit ${id}`}>
-          Edit
-        </a>
-      )}
+      {!isDeclared &&
+        (may('set-schedule', queue) ? (
+          <a class="button" href={href(['recurring', 'edit', queue, id])} aria-label={`Edit ${id}`}>
+            Edit
+          </a>
+        ) : (
+          <RemoveSchedule queue={queue} id={id} removed={changed} />
+        ))}
     </div>
   );
 }

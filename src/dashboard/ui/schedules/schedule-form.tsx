@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EditedScheduleView } from '../../views/schedules-view.js';
 import { Notice } from '../parts/parts.js';
-import { ask } from '../parts/confirm.js';
-import { say, tried } from '../parts/toasts.js';
+import { say } from '../parts/toasts.js';
 import { post, type Problem } from '../state/api.js';
 import { may, overview, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
@@ -10,6 +9,7 @@ import { Fault, Field } from './fields.js';
 import { definitionOf, faultOf, InvalidField, type Faults } from './definition-of.js';
 import { Group, type PartProps } from './group.js';
 import { Preview } from './preview.js';
+import { RemoveSchedule } from './remove-schedule.js';
 import { Times } from './times.js';
 
 /** Makes a schedule, or edits one. The server checks it, and each fault stands beside its field. */
@@ -59,7 +59,9 @@ export function ScheduleForm({ edited }: { edited: EditedScheduleView | null }) 
           <Payload edited={edited} faults={faults} />
           <Fault of={faults.form} />
           <div class="dialog-buttons">
-            {edited && <Remove edited={edited} />}
+            {edited && (
+              <RemoveSchedule queue={edited.queue} id={edited.id} removed={() => go(href(['recurring']))} />
+            )}
             <a class="button" href={href(['recurring'])}>
               {edited ? 'Keep as it is' : 'Create none'}
             </a>
@@ -160,29 +162,5 @@ function Payload({ edited, faults }: PartProps) {
         defaultValue={edited ? (edited.payload ?? '') : 'null'}
       />
     </Field>
-  );
-}
-
-function Remove({ edited: { queue, id } }: { edited: EditedScheduleView }) {
-  if (!may('remove-schedule', queue)) {
-    return null;
-  }
-  const remove = async () => {
-    const sure = await ask({
-      title: `Remove the schedule ${id}?`,
-      body: 'It enqueues nothing more, and its last runs are forgotten. The jobs that it enqueued stay.',
-      verb: 'Remove the schedule',
-      typed: id,
-      destroys: true,
-    });
-    if (sure && (await tried(() => post('schedules/act', { action: 'remove', queue, id })))) {
-      say(`${id} is removed.`);
-      go(href(['recurring']));
-    }
-  };
-  return (
-    <button type="button" class="danger-quiet" disabled={unreachable.value} onClick={() => void remove()}>
-      Remove
-    </button>
   );
 }

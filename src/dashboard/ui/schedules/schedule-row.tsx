@@ -45,13 +45,16 @@ export function ScheduleRow({ schedule, changed }: { schedule: ScheduleView; cha
   );
 }
 
-function Status({ schedule: { status, source, since } }: { schedule: ScheduleView }) {
+function Status({ schedule: { status, source, isDeclared, since } }: { schedule: ScheduleView }) {
   switch (status) {
     case 'paused':
       return (
-        <span class="tag tag-warn">
-          paused <Time at={since} />
-        </span>
+        <>
+          <span class="tag tag-warn">
+            paused <Time at={since} />
+          </span>
+          {source === 'code' && !isDeclared && <span class="tag tag-warn">its code runs nowhere</span>}
+        </>
       );
     case 'ended':
       return (

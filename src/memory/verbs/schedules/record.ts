@@ -12,11 +12,12 @@ export function scheduleRecord(
   queue: MemoryQueue,
   id: string,
   schedule: Hash,
-  isDeclared: boolean,
+  wasDeclared: boolean,
 ): ScheduleRecord {
   const { startAt, endAt, ...recurrence } = JSON.parse(schedule.recurrence!) as Recurrence;
   const dueAt = queue.scheduleDue.score(id) ?? Infinity;
   const source = schedule.source === 'code' ? 'code' : 'call';
+  const isDeclared = source === 'code' && wasDeclared;
   return {
     id,
     queue: queue.name,
@@ -30,6 +31,7 @@ export function scheduleRecord(
     ...jobOptions(id, JSON.parse(schedule.options!) as AskedOptions),
     status: statusOf(schedule, source === 'call' || isDeclared),
     source,
+    isDeclared,
     nextAt: dueAt === Infinity ? null : new Date(dueAt),
     pausedAt: dateOf(schedule.paused_at_ms),
     endedAt: dateOf(schedule.ended_at_ms),
