@@ -51,8 +51,9 @@ export class Redactor {
   }
 
   /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */
-  hidesPayload(job: JobRecord): boolean {
-    return JSON.stringify(this.record(job).payload) !== JSON.stringify(job.payload);
+  hidesPayload(stored: JobRecord | ScheduleRecord): boolean {
+    const shown = 'attemptLog' in stored ? this.record(stored) : this.schedule(stored);
+    return JSON.stringify(shown.payload) !== JSON.stringify(stored.payload);
   }
 
   /** Returns the job as it may be shown. */
