@@ -22,7 +22,7 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
     severity: stats.pending > 0 ? 'warning' : 'notice',
     state: 'paused',
     summary: `paused${by} for ${since}${because}${pausedUntil ? `, for another ${left(pausedUntil, at)}` : ''}: ${count(stats.pending)} waiting`,
-    cause: `${pausedBy ?? 'somebody'} paused the queue at ${stats.pausedAt.toISOString()}${why}`,
+    cause: `the queue was paused${by} at ${stats.pausedAt.toISOString()}${why}`,
     next: pausedUntil
       ? `it resumes by itself at ${pausedUntil.toISOString()}; resume \`${queue}\` to end it now`
       : `resume \`${queue}\` when its jobs may run again`,

@@ -138,7 +138,7 @@ describe('the verdict says', () => {
         severity: 'warning',
         state: 'paused',
         summary: 'paused by ada for 0 ms (the provider is down): 5 waiting',
-        cause: `ada paused the queue at ${AT.toISOString()}: the provider is down`,
+        cause: `the queue was paused by ada at ${AT.toISOString()}: the provider is down`,
       },
     ],
     ['that an empty queue is paused', { pausedAt: AT }, {}, { severity: 'notice', state: 'paused' }],

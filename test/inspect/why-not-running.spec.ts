@@ -95,7 +95,7 @@ describe('a job does not run, because', () => {
     expect((await queue.stats()).pausedAt).toBeNull();
     await queue.pause();
     expect(await why(queue, id)).toMatchObject({
-      because: expect.stringContaining('somebody paused the queue at '),
+      because: expect.stringContaining('the queue was paused at '),
       next: `resume \`${queue.name}\` when its jobs may run again`,
     });
   });
