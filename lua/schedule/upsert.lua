@@ -18,18 +18,20 @@
 -- ARGV[11] on_missed: skip | once
 -- ARGV[12] the delay from which a tick counts as missed, in ms
 -- ARGV[13] after how many jobs it ends, '' for none
--- Returns created | changed | unchanged | conflict | declared | next, then now in ms.
+-- ARGV[14] the updated_at_ms that it must have, 'absent' if it must be new, '' for any
+-- Returns created | changed | unchanged | conflict | declared | stale | next, then now in ms.
 --   conflict: another version of the code declares it
 --   declared: refused, because a call cannot change a declared one
+--   stale: refused, because it is not as ARGV[14] says. An equal definition is unchanged, so a repeat is not refused.
 --   next: nothing was changed; call again with ARGV[4]
 -- Repeated: unchanged.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/schedule/rest
 local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local version, key = ARGV[6], schedule .. ARGV[1]
-local current, old_source, declared_by, declared_until, paused, ended = unpack(redis.call('HMGET', key,
-  'version', 'source', 'declared_by', 'declared_until_ms', 'paused_at_ms', 'ended_at_ms'))
+local version, key, expected = ARGV[6], schedule .. ARGV[1], ARGV[14]
+local current, old_source, declared_by, declared_until, paused, ended, updated = unpack(redis.call('HMGET', key,
+  'version', 'source', 'declared_by', 'declared_until_ms', 'paused_at_ms', 'ended_at_ms', 'updated_at_ms'))
 
 local function is_declared_by_another()
   return old_source == 'code' and declared_by ~= worker and is_declaration(declared_until, declaration_ms)
@@ -56,6 +58,9 @@ if current == version then
     set_due(id, key, math.huge)
   end
   return { 'unchanged', now }
+end
+if expected ~= '' and expected ~= (updated or 'absent') then
+  return { 'stale', now }
 end
 if current and source == 'code' and is_declared_by_another() then
   redis.call('ZADD', schedule_owners, now, id)

@@ -283,8 +283,7 @@ function historyVerbs({ history }: MemoryQueue): HistoryVerbs {
 
 function scheduleVerbs(queue: MemoryQueue): ScheduleVerbs {
   return {
-    upsert: (schedule, worker, nextDueMs) =>
-      callOf('scheduleUpsert', () => schedules.upsert(queue, schedule, worker, nextDueMs)),
+    upsert: (...definition) => callOf('scheduleUpsert', () => schedules.upsert(queue, ...definition)),
     declare: (worker, declares, each) =>
       callOf('scheduleDeclare', () => schedules.declare(queue, worker, declares, each)),
     due: (limit, othersFrom) => callOf('scheduleDue', () => schedules.due(queue, limit, othersFrom)),

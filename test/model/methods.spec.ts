@@ -50,7 +50,6 @@ const NO_STEP: Record<string, string> = {
   'groups.extendPause': PRIVATE,
   'deadLetters.record': PRIVATE,
   'schedules.record': PRIVATE,
-  'schedules.putByCall': PRIVATE,
   'schedules.resumeWithNext': PRIVATE,
   'actionLog.latest': COMPARED,
   'actionLog.record': PLUMBING,

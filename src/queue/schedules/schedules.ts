@@ -8,13 +8,12 @@ import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { Recurrence, ScheduleRecord } from '../model/schedule.js';
-import type { StoredSchedule } from '../store/verbs/schedule-verbs.js';
 import { nextDue } from './next-due.js';
 import { VerifiedDueTimes } from './verified-due-times.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import type { DueSchedule, ScheduleVerbs } from '../store/verbs/schedule-verbs.js';
+import type { DueSchedule, ScheduleVerbs, StoredSchedule, UpsertOutcome } from '../store/verbs/schedule-verbs.js';
 import type { StandardSchema } from '../validation/standard-schema.js';
 
 /** The most schedules that one script call ticks. */
@@ -69,18 +68,34 @@ export class Schedules {
   ): Promise<'created' | 'changed' | 'unchanged'> {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
     await checkSchedule(schedule, options?.definition, this.queue);
-    return this.record('set-schedule', id, () => this.putByCall(id, schedule), {
-      details: inWords(recurrence),
-      count: (outcome) => Number(outcome !== 'unchanged'),
-    });
+    const outcome = await this.putByCall(schedule);
+    return outcome as Exclude<typeof outcome, 'stale'>; // which only a known time of the last change has
   }
 
-  private async putByCall(id: string, schedule: StoredSchedule) {
-    const outcome = await this.put(schedule, undefined);
-    if (outcome === 'declared' || outcome === 'conflict') {
-      throw refusal(id, 'change it');
-    }
-    return outcome;
+  /**
+   * Stores a schedule as `upsert` does, unless somebody changed it meanwhile: then the outcome is `stale`, and nothing
+   * was written.
+   *
+   * @param schedule as encodeSchedule returns it
+   * @param knownAt the time of the last change that the caller knows; null for a new schedule
+   * @internal
+   */
+  putByCall(
+    schedule: StoredSchedule,
+    knownAt?: Date | null,
+  ): Promise<'created' | 'changed' | 'unchanged' | 'stale'> {
+    const { id, recurrence } = schedule;
+    const put = async () => {
+      const outcome = await this.put(schedule, undefined, knownAt);
+      if (outcome === 'declared' || outcome === 'conflict') {
+        throw refusal(id, 'change it');
+      }
+      return outcome;
+    };
+    return this.record('set-schedule', id, put, {
+      details: inWords(recurrence),
+      count: (outcome) => Number(outcome === 'created' || outcome === 'changed'),
+    });
   }
 
   /**
@@ -197,11 +212,12 @@ export class Schedules {
   async put(
     schedule: StoredSchedule,
     worker: string | undefined,
-  ): Promise<'created' | 'changed' | 'unchanged' | 'conflict' | 'declared'> {
+    knownAt?: Date | null,
+  ): Promise<Exclude<UpsertOutcome, 'next'>> {
     await announceGiant(this.queue, schedule.payload);
     let nextDueMs: number | undefined;
     for (;;) {
-      const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));
+      const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs, knownAt));
       if (outcome !== 'next') {
         this.announceChange();
         return outcome;

@@ -91,7 +91,7 @@ describe('the form', () => {
     [{ recurrence: { everyMs: 60_000, jitterMs: 90_000 } }, 'schedule.jitterMs', /at most the time between/],
     [{ recurrence: {} }, 'schedule', /either cron or everyMs/],
     [{ id: 'not an id' }, 'schedule id', /1 to 100 of/],
-    [{ id: 'taken' }, 'schedule id', /Edit that schedule, or choose another id/],
+    [{ id: 'taken', payload: 1 }, 'schedule id', /Edit that schedule, or choose another id/],
     [{ name: '' }, 'schedule "new".name', /expected/],
     [{ onMissed: 'never' }, 'schedule "new".onMissed', /'skip' or 'once'/],
   ])('says of %j what is wrong, and stores nothing', async (wrong, subject, message) => {
@@ -129,6 +129,24 @@ describe('the form', () => {
     const reply = await app.post('/api/schedules/set', edit);
     expect([reply.status, problemOf(reply).message]).toEqual([409, expect.stringContaining('has changed it')]);
     expect(await schedules.get('s')).toMatchObject(NIGHTLY);
+  });
+
+  it('takes one of several edits that know the same schedule, and one of several that make it', async () => {
+    const app = await startWith();
+    const { schedules } = app.queue(app.name);
+    const set = (body: object) => app.post('/api/schedules/set', { queue: app.name, id: 's', ...body });
+    const race = async (updatedAt: number | null, least: number) => {
+      const limits = Array.from({ length: 8 }, (_, i) => least + i);
+      const replies = await Promise.all(
+        limits.map((limit) => set({ recurrence: { ...NIGHTLY, limit }, updatedAt })),
+      );
+      const taken = limits.filter((_, i) => replies[i]!.status === 200);
+      expect(await schedules.get('s')).toMatchObject({ limit: taken[0] });
+      return [taken.length, new Set(replies.map(({ status }) => status))];
+    };
+    expect(await race(null, 1)).toEqual([1, new Set([200, 400])]);
+    await connect().hset(`queue:${app.name}:schedule:s`, 'updated_at_ms', 5);
+    expect(await race(5, 9)).toEqual([1, new Set([200, 409])]);
   });
 
   it('refuses a schedule of code, and hides a redacted payload and keeps it', async () => {

@@ -87,4 +87,23 @@ describe('schedule/upsert.lua', () => {
     expect(await schedules.field('s', 'source')).toBe('code');
     expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }))).toBe('declared');
   });
+
+  it('changes nothing if the schedule is not as the caller knows it', async () => {
+    const { q, schedules } = setUp();
+    const put = async (payload: unknown, knownAt?: Date | null) => {
+      const schedule = schedules.define('s', HOURLY, { payload });
+      return (await q.run(schedules.scripts.upsert(schedule, undefined, (await q.now()) + HOUR, knownAt))).outcome;
+    };
+    const updatedAt = async () => (await q.run(schedules.scripts.get('s')))[0]!.updatedAt;
+    expect(await expectUnchanged(q, () => put(1, new Date(5)))).toBe('stale');
+    expect(await put(1, null)).toBe('created');
+    expect(await put(1, null)).toBe('unchanged'); // the reply was lost
+    expect(await expectUnchanged(q, () => put(2, null))).toBe('stale');
+    await q.redis.hset(q.keys.schedule('s'), 'updated_at_ms', 5);
+    const seen = await updatedAt();
+    expect(await put(2, seen)).toBe('changed');
+    expect(await put(2, seen)).toBe('unchanged');
+    expect(await expectUnchanged(q, () => put(3, seen))).toBe('stale');
+    expect(await put(3)).toBe('changed');
+  });
 });

@@ -39,6 +39,21 @@ const byCodeIn = (group: object) =>
       }),
     );
 
+/** Edits of somebody who knows the schedule as it is, knows another one, or none. */
+const editIn = (group: object) =>
+  fc
+    .tuple(ids, definition, fc.constantFrom('current', 'new', 'other'))
+    .map(([id, { recurrence: times, ...options }, known]) =>
+      step(
+        `schedules.putByCall(${id}, ${JSON.stringify({ times, ...options })}) of ${known}`,
+        async ({ queue }: Side) => {
+          const stored = await queue.schedules.get(id);
+          const knownAt = { current: stored?.updatedAt ?? null, new: null, other: new Date(1) }[known]!;
+          return queue.schedules.putByCall(encodeSchedule(queue, id, times, { ...options, ...group }), knownAt);
+        },
+      ),
+    );
+
 const tick = fc
   .constantFrom(0, 10 * MINUTE)
   .map((ms) => step(`schedules.tick after ${ms} ms`, ({ queue }) => queue.schedules.tick(), ms));
@@ -57,6 +72,7 @@ export function recurIn(name: string | undefined) {
   const group = name === undefined ? {} : { group: name };
   return fc.oneof(
     { weight: 3, arbitrary: upsertIn(group) },
+    { weight: 2, arbitrary: editIn(group) },
     { weight: 3, arbitrary: byCodeIn(group) },
     { weight: 6, arbitrary: tick },
     { weight: 1, arbitrary: run },

@@ -29,12 +29,17 @@ export class ScheduleEditor {
    */
   async set(queue: JobQueue, input: z.output<typeof setSchema>): Promise<'created' | 'changed' | 'unchanged'> {
     const { id, recurrence, updatedAt } = input;
-    const stored = updatedAt === null ? await absent(queue, id) : await unchanged(queue, id, updatedAt);
+    const stored = updatedAt === null ? undefined : await known(queue, id);
     const options = this.optionsOf(input, stored);
     const { name = queue.name } = options;
-    const definition = queue.definitionOf?.(name);
-    await checkSchedule(encodeSchedule(queue, id, recurrence, options), definition, queue);
-    return queue.schedules.upsert(id, recurrence, options);
+    const schedule = encodeSchedule(queue, id, recurrence, options);
+    await checkSchedule(schedule, queue.definitionOf?.(name), queue);
+    const knownAt = updatedAt === null ? null : new Date(updatedAt);
+    const outcome = await queue.schedules.putByCall(schedule, knownAt);
+    if (outcome === 'stale') {
+      throw staleError(id, knownAt);
+    }
+    return outcome;
   }
 
   private optionsOf(input: z.output<typeof setSchema>, stored: ScheduleRecord | undefined): ScheduleOptions {
@@ -75,21 +80,13 @@ async function known(queue: JobQueue, id: string): Promise<ScheduleRecord> {
   return record;
 }
 
-/** @throws InvalidOptionError for an id that another schedule has */
-async function absent(queue: JobQueue, id: string): Promise<undefined> {
-  if (await queue.schedules.get(id)) {
-    const hint = 'Edit that schedule, or choose another id.';
-    throw new InvalidOptionError('schedule id', 'one that no schedule of the queue has', show(id), hint);
+/** Returns the refusal of a schedule that is not as its editor knows it. */
+function staleError(id: string, knownAt: Date | null): Error {
+  if (knownAt !== null) {
+    return new ConflictException('Somebody has changed it meanwhile. Open it again to see the change.');
   }
-}
-
-/** @throws ConflictException */
-async function unchanged(queue: JobQueue, id: string, updatedAt: number): Promise<ScheduleRecord> {
-  const record = await known(queue, id);
-  if (record.updatedAt.getTime() !== updatedAt) {
-    throw new ConflictException('Somebody has changed it meanwhile. Open it again to see the change.');
-  }
-  return record;
+  const hint = 'Edit that schedule, or choose another id.';
+  return new InvalidOptionError('schedule id', 'one that no schedule of the queue has', show(id), hint);
 }
 
 function refusalOf({ isDeclared, status }: ScheduleRecord): string | null {

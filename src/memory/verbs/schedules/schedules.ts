@@ -74,6 +74,7 @@ export function upsert(
   { id, version, recurrence, name, payload, options, onMissed, missedAfterMs }: StoredSchedule,
   worker: string | undefined,
   nextDueMs: number | undefined,
+  knownAt?: Date | null,
 ): { outcome: UpsertOutcome; nowMs: number } {
   const { now } = queue;
   const known = queue.schedules.get(id);
@@ -86,6 +87,10 @@ export function upsert(
       setDue(queue, id, known, Infinity);
     }
     return { outcome: 'unchanged', nowMs: now };
+  }
+  const expected = knownAt === null ? undefined : String(knownAt?.getTime());
+  if (knownAt !== undefined && expected !== known?.updated_at_ms) {
+    return { outcome: 'stale', nowMs: now };
   }
   if (known && worker !== undefined && known.source === 'code' && isDeclaredByAnother(queue, known, worker)) {
     queue.scheduleOwners.set(id, now);

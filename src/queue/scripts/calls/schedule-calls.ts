@@ -29,6 +29,7 @@ const UPSERTED: (reply: unknown) => UpsertOutcome = oneOf(
   'unchanged',
   'conflict',
   'declared',
+  'stale',
   'next',
 );
 const TICKED = (count: number): ((reply: unknown) => TickOutcome[]) =>
@@ -46,7 +47,12 @@ export function scheduleCalls({ keys }: CallContext) {
 
   return {
     /** @param worker who declares it in code; undefined for a call */
-    upsert(schedule: StoredSchedule, worker: string | undefined, nextDueMs: number | undefined) {
+    upsert(
+      schedule: StoredSchedule,
+      worker: string | undefined,
+      nextDueMs: number | undefined,
+      knownAt?: Date | null,
+    ) {
       const { id, version, recurrence, name, payload, options, onMissed, missedAfterMs } = schedule;
       const source = worker === undefined ? 'call' : 'code';
       const owner = [id, source, worker ?? '', dueArg(nextDueMs), DECLARED_MS];
@@ -60,7 +66,8 @@ export function scheduleCalls({ keys }: CallContext) {
         missedAfterMs,
       ];
       const limit = recurrence.limit ?? '';
-      return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit], (reply) => {
+      const expected = knownAt === null ? 'absent' : (knownAt?.getTime() ?? '');
+      return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit, expected], (reply) => {
         const [outcome, nowMs] = listOf(reply);
         return { outcome: UPSERTED(outcome), nowMs: wholeNumberOf(nowMs) };
       });

@@ -40,7 +40,7 @@ export interface DueLook {
   due: DueSchedule[];
 }
 
-export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'next';
+export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'stale' | 'next';
 export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'moved' | 'lost';
 
 export type ResumeReply =
@@ -48,11 +48,15 @@ export type ResumeReply =
   | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
 
 export interface ScheduleVerbs {
-  /** @param worker who declares it in code; undefined for a call */
+  /**
+   * @param worker who declares it in code; undefined for a call
+   * @param knownAt the time of the last change that the caller knows, null for a new schedule; undefined for any
+   */
   upsert(
     schedule: StoredSchedule,
     worker: string | undefined,
     nextDueMs: number | undefined,
+    knownAt?: Date | null,
   ): StoreCall<{ outcome: UpsertOutcome; nowMs: number }>;
   declare(
     worker: string,
