@@ -197,6 +197,9 @@ describe('the form', () => {
     expect((body.next as number[])[0]).toBe((await app.queue(app.name).schedules.get('s'))!.nextAt!.getTime());
     expect(problemOf(await ask({ cron: '0 0 31 2 *' }))).toMatchObject({ subject: 'schedule.cron' });
     expect((await ask({ everyMs: 60_000, limit: 1 })).body.next).toHaveLength(1);
+    await connect().hset(`queue:${app.name}:schedule:s`, 'ticks', 3);
+    expect((await ask({ everyMs: 60_000, limit: 5 })).body.next).toHaveLength(2);
+    expect((await ask({ everyMs: 60_000, limit: 3 })).body.next).toEqual([]);
   });
 
   it('runs a schedule without overlap once, and removes one', async () => {

@@ -63,15 +63,20 @@ export class SchedulesController extends Routes {
     return this.editor.view(queue, id);
   }
 
-  /** Returns the next times of a schedule that is not stored yet. */
-  @Reads('api/schedules/preview', previewSchema, ({ queue }) => [{ action: 'set-schedule', queue }])
+  /** Returns the next times of what a form says. Jobs that the schedule of this id has made count for its limit. */
+  @Reads('api/schedules/preview', previewSchema, ({ queue, id }) => [
+    { action: 'set-schedule', queue, ...(id !== '' && { id }) },
+  ])
   async preview({ id, recurrence }: z.output<typeof previewSchema>, { queue }: QueueCall): Promise<PreviewView> {
-    const { nowMs } = await queue.exec(({ schedules }) => schedules.due(0));
+    const [{ nowMs }, stored] = await Promise.all([
+      queue.exec(({ schedules }) => schedules.due(0)),
+      queue.schedules.get(id),
+    ]);
     return {
       words: recurrenceInWords(recurrence),
       timeZone: recurrence.timeZone ?? 'UTC',
       at: nowMs,
-      next: timesAfter(recurrence, nowMs, { queue: queue.name, id }),
+      next: timesAfter(recurrence, nowMs, { queue: queue.name, id, ticks: stored?.ticks }),
     };
   }
 
