@@ -1,22 +1,52 @@
+/** Shifts after which a clock that is set back shows the same time again, in ms. */
+const SHIFTS = [-3_600_000, -1_800_000, 1_800_000, 3_600_000];
+
+const MOST_KNOWN = 100;
+const known = new Map<string | undefined, ZoneFormat>();
+
+interface ZoneFormat {
+  format: Intl.DateTimeFormat;
+  /** True if the zone is not known here: then the clock is that of UTC. */
+  isUnknown: boolean;
+}
+
 /**
- * Returns an instant on the 24-hour clock of a time zone: `Sat 28 Nov 2026, 03:00`.
+ * Returns an instant on the 24-hour clock of a time zone: `Sat 28 Nov 2026, 03:00`. A time that the clock shows twice
+ * has its offset: `Sun 25 Oct 2026, 02:30 GMT+2`. If the zone is not known here, it is `Sat 28 Nov 2026, 02:00 UTC`.
  *
  * @param timeZone undefined: that of this process
  * @param nowMs leaves out the year of this instant
  */
 export function onClock(atMs: number, timeZone: string | undefined, nowMs?: number): string {
-  const at = partsAt(atMs, timeZone);
-  const isThisYear = nowMs !== undefined && at.year === partsAt(nowMs, timeZone).year;
+  const { format, isUnknown } = formatOf(timeZone);
+  const at = partsOf(format, atMs);
+  const isThisYear = nowMs !== undefined && at.year === partsOf(format, nowMs).year;
+  const isTwice = SHIFTS.some((shift) => isSameTime(at, partsOf(format, atMs + shift)));
   const seconds = at.second === '00' ? '' : `:${at.second}`;
-  return `${at.weekday} ${at.day} ${at.month}${isThisYear ? '' : ` ${at.year}`}, ${at.hour}:${at.minute}${seconds}`;
+  const zone = isUnknown ? ' UTC' : isTwice ? ` ${at.timeZoneName}` : '';
+  return `${at.weekday} ${at.day} ${at.month}${isThisYear ? '' : ` ${at.year}`}, ${at.hour}:${at.minute}${seconds}${zone}`;
 }
 
-function partsAt(atMs: number, timeZone: string | undefined): Record<string, string> {
-  const parts = formatOf(timeZone).formatToParts(atMs);
-  return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
+type Parts = Partial<Record<Intl.DateTimeFormatPartTypes, string>>;
+
+function partsOf(format: Intl.DateTimeFormat, atMs: number): Parts {
+  return Object.fromEntries(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
 }
 
-function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
+function isSameTime(a: Parts, b: Parts): boolean {
+  return a.day === b.day && a.hour === b.hour && a.minute === b.minute;
+}
+
+function formatOf(timeZone: string | undefined): ZoneFormat {
+  const found = known.get(timeZone) ?? newFormat(timeZone);
+  if (known.size >= MOST_KNOWN) {
+    known.clear();
+  }
+  known.set(timeZone, found);
+  return found;
+}
+
+function newFormat(timeZone: string | undefined): ZoneFormat {
   const shown = {
     weekday: 'short',
     year: 'numeric',
@@ -26,10 +56,11 @@ function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
     minute: '2-digit',
     second: '2-digit',
     hourCycle: 'h23',
+    timeZoneName: 'shortOffset',
   } as const;
   try {
-    return new Intl.DateTimeFormat('en-GB', { ...shown, timeZone });
+    return { format: new Intl.DateTimeFormat('en-GB', { ...shown, timeZone }), isUnknown: false };
   } catch {
-    return new Intl.DateTimeFormat('en-GB', { ...shown, timeZone: 'UTC' }); // a zone that is not known here
+    return { format: new Intl.DateTimeFormat('en-GB', { ...shown, timeZone: 'UTC' }), isUnknown: true };
   }
 }

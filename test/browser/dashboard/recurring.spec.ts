@@ -150,9 +150,9 @@ it('a queue of another app has no form, because this one does not know its codec
 it('a paused schedule whose code runs nowhere is edited and removed as one of a call', async () => {
   const { client } = await redisAccess(world.jobs.queue('book'));
   await world.jobs.schedules.upsert('email', 'gone', { everyMs: 3_600_000 });
-  const { scheduleOwners, schedule } = new QueueKeys('email');
-  await client.hset(schedule('gone'), 'source', 'code');
-  await client.zadd(scheduleOwners, Date.now() - 40_000, 'gone'); // its last worker has stopped
+  const keys = new QueueKeys('email');
+  await client.hset(keys.schedule('gone'), 'source', 'code');
+  await client.zadd(keys.scheduleOwners, Date.now() - 40_000, 'gone'); // its last worker has stopped
   await world.jobs.schedules.pause('email', 'gone');
   await open('/recurring?q=gone');
   await says(page, '.schedule', /paused.*its code runs nowhere/s);
@@ -170,4 +170,31 @@ it('a viewer sees the rows, and no way to change one', async () => {
   expect(await viewer.getByRole('link', { name: /New schedule|Edit/ }).count()).toBe(0);
   expect(await viewer.getByRole('button', { name: /Run now|Pause/ }).count()).toBe(0);
   expect(viewer.complaints).toEqual([]);
+});
+
+it('in the hour that a clock shows twice, times say which one they are, and an edit moves none', async () => {
+  const second = Date.UTC(2027, 9, 31, 1, 30); // 02:30 for the second time
+  const { schedules } = world.jobs.queue('email');
+  await schedules.upsert('twice', { cron: '*/30 * * * *', timeZone: 'Europe/Berlin', startAt: second });
+  const berlin = await openPage(`${world.url}#/recurring/edit/email/twice`, { timezoneId: 'Europe/Berlin' });
+  await says(berlin, '.schedule-preview', 'Sun 31 Oct 2027, 02:30 GMT+1');
+  await berlin.getByLabel('Ends after').fill('7');
+  await berlin.getByRole('button', { name: 'Change the schedule' }).click();
+  await says(berlin, '.toast', 'twice is changed.');
+  expect(await schedules.get('twice')).toMatchObject({ limit: 7, startAt: new Date(second) });
+  await berlin.goto(`${world.url}#/recurring/edit/email/twice`);
+  await berlin.getByLabel('Not before').fill('2027-10-31T02:00');
+  await says(berlin, '.schedule-preview', /02:00 GMT\+2.*02:30 GMT\+2.*02:00 GMT\+1/s);
+  expect(berlin.complaints).toEqual([]);
+});
+
+it('a zone that nobody knows is refused beside its own field', async () => {
+  await open('/recurring/new?queue=email');
+  await page.getByRole('textbox', { name: 'Cron expression' }).fill('0 3 * * *');
+  await page.getByLabel('Time zone').fill('Europe/Berln');
+  await says(page, '#about-timeZone', 'expected a time zone');
+  expect(await page.locator('[aria-invalid=true]').count()).toBe(1);
+  await page.getByLabel('Time zone').fill('Europe/Berlin');
+  await says(page, '.schedule-preview', 'in Europe/Berlin');
+  expect(await page.locator('[aria-invalid=true]').count()).toBe(0);
 });

@@ -32,10 +32,24 @@ it('keeps its hour where the clock of its zone changes', () => {
 });
 
 it.each([
+  [
+    'Europe/Berlin',
+    Date.UTC(2026, 9, 25, 0),
+    ['02:00 GMT+2', '02:30 GMT+2', '02:00 GMT+1', '02:30 GMT+1', '03:00'],
+  ],
+  ['Europe/Berlin', Date.UTC(2026, 2, 29, 0, 30), ['01:30', '03:00', '03:30']],
+  ['Australia/Lord_Howe', Date.UTC(2026, 3, 4, 14, 30), ['01:30 GMT+11', '01:30 GMT+10:30', '02:00']],
+  ['UTC', Date.UTC(2026, 9, 25, 0), ['00:00', '00:30']],
+])('says in %s which of two equal times one is', (zone, first, clocks) => {
+  const shown = clocks.map((_, i) => onClock(first + i * 1_800_000, zone, AT).replace(/^.*, /, ''));
+  expect(shown).toEqual(clocks);
+});
+
+it.each([
   [Date.UTC(2026, 10, 28, 2), 'Europe/Berlin', AT, 'Sat 28 Nov, 03:00'],
   [Date.UTC(2026, 10, 28, 23, 5), 'Europe/Berlin', AT, 'Sun 29 Nov, 00:05'],
   [Date.UTC(2027, 0, 1, 0, 0, 5), 'UTC', AT, 'Fri 1 Jan 2027, 00:00:05'],
-  [AT, 'Mars/Olympus', undefined, 'Fri 27 Nov 2026, 10:00'],
+  [AT, 'Mars/Olympus', undefined, 'Fri 27 Nov 2026, 10:00 UTC'],
 ])('shows %d on the clock of %s', (at, zone, now, words) => {
   expect(onClock(at, zone, now)).toBe(words);
 });

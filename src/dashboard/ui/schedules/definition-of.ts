@@ -117,9 +117,25 @@ function numberOf(form: FormData, field: string, unit = 1): number | undefined {
   return text === undefined ? undefined : Math.round(Number(text) * unit);
 }
 
-/** Returns the instant of a field. A field that shows the known one to the second keeps its milliseconds. */
+/** Returns the instant of a field. One that nobody changed stays: a clock may show its time twice, and no ms. */
 function instantOf(form: FormData, field: string, known: number | null | undefined): number | undefined {
   const text = textOf(form, field);
-  const at = text === undefined ? undefined : new Date(text).getTime();
-  return known && at === Math.floor(known / 1_000) * 1_000 ? known : at;
+  if (text === undefined) {
+    return undefined;
+  }
+  return known && toSecond(text) === localTime(known) ? known : new Date(text).getTime();
+}
+
+/** Returns an instant as the field of a local time has it, to the second. */
+export function localTime(at: number | null | undefined): string {
+  if (at === null || at === undefined) {
+    return '';
+  }
+  const offset = new Date(at).getTimezoneOffset() * 60_000;
+  return new Date(at - offset).toISOString().slice(0, 19);
+}
+
+/** Returns the text of a field with its seconds, which browsers leave out if they are 0. */
+function toSecond(text: string): string {
+  return /T\d\d:\d\d$/.test(text) ? `${text}:00` : text;
 }

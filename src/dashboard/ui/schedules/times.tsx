@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { UNITS, unitOf } from './definition-of.js';
+import { localTime, UNITS, unitOf } from './definition-of.js';
 import { Field } from './fields.js';
 import { Group, type PartProps } from './group.js';
 
@@ -66,13 +66,4 @@ export function Times({ edited, faults }: PartProps) {
       </Field>
     </Group>
   );
-}
-
-/** Returns an instant as such a field has it. */
-function localTime(at: number | null | undefined): string {
-  if (at === null || at === undefined) {
-    return '';
-  }
-  const offset = new Date(at).getTimezoneOffset() * 60_000;
-  return new Date(at - offset).toISOString().slice(0, 19);
 }
