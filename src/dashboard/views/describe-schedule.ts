@@ -33,6 +33,7 @@ export function editedSchedule(
 ): EditedScheduleView {
   const { id, queue, name, onMissed, overlap, updatedAt } = record;
   const { cron = null, timeZone = null, everyMs = null, limit = null, jitterMs = null } = record;
+  const { priority = null, maxAttempts = null } = record.options;
   return {
     id,
     queue,
@@ -44,6 +45,8 @@ export function editedSchedule(
     jitterMs,
     onMissed,
     overlap,
+    priority,
+    maxAttempts,
     startAt: timeOf(record.startAt),
     endAt: timeOf(record.endAt),
     payload: refusals.payloadRefusal === null ? JSON.stringify(record.payload ?? null, null, 2) : null,

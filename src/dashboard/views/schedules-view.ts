@@ -55,6 +55,8 @@ export interface EditedScheduleView {
   jitterMs: number | null;
   onMissed: 'skip' | 'once';
   overlap: boolean;
+  priority: number | null;
+  maxAttempts: number | null;
   /** Its payload as JSON; null if it cannot be edited here, for `payloadRefusal`. */
   payload: string | null;
   payloadRefusal: string | null;

@@ -96,7 +96,7 @@ it('the form shows what is wrong beside its field, and the next times of what is
   await says(page, '.actions tbody tr', 'schedule early-digest: cron 30 7 * * *, timeZone Europe/Berlin');
 });
 
-it('an edit keeps what the form does not show, and a schedule is removed with its id typed', async () => {
+it('an edit sets what the form shows and keeps the rest, and a schedule is removed with its id typed', async () => {
   await open('/recurring');
   await page.getByRole('link', { name: 'Edit digest' }).click();
   await says(page, 'h1', 'Edit the schedule digest');
@@ -105,6 +105,9 @@ it('an edit keeps what the form does not show, and a schedule is removed with it
   await page.getByLabel('Unit').selectOption('minutes');
   await page.getByLabel('Jitter').fill('30');
   await page.getByLabel('Enqueue nothing while').check();
+  expect(await page.getByLabel('Priority').inputValue()).toBe('3');
+  await page.getByLabel('Priority').fill('');
+  await page.getByLabel('Attempts in all').fill('4');
   await says(page, '.schedule-preview', 'Every 90 minutes in UTC');
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'recurring-edit');
@@ -116,7 +119,7 @@ it('an edit keeps what the form does not show, and a schedule is removed with it
     limit: 100,
     overlap: false,
     payload: { kind: 'digest' },
-    options: { priority: 3 },
+    options: { maxAttempts: 4 },
   });
   await page.getByRole('link', { name: 'Edit digest' }).click();
   await page.getByRole('button', { name: 'Remove' }).click();

@@ -19,6 +19,8 @@ it('sends what is filled in, and leaves the rest out', () => {
     recurrence: { cron: '0 3 * * *' },
     onMissed: 'skip',
     overlap: false,
+    priority: null,
+    maxAttempts: null,
     payload: { a: 1 },
     updatedAt: null,
   });

@@ -62,7 +62,8 @@ describe.each<Platform>(['express', 'fastify'])('the form on %s', (platform) => 
     const options = { priority: 3, maxAttempts: 7, missedAfterMs: 5_000, onMissed: 'once' as const };
     await schedules.upsert('nightly', NIGHTLY, { payload: { of: 'today' }, overlap: false, ...options });
     const { body: shown } = await app.get(`/api/schedule?queue=${name}&id=nightly`);
-    expect(shown).toMatchObject({ ...NIGHTLY, onMissed: 'once', overlap: false, refusal: null });
+    const jobs = { priority: 3, maxAttempts: 7 };
+    expect(shown).toMatchObject({ ...NIGHTLY, onMissed: 'once', overlap: false, refusal: null, ...jobs });
     expect(JSON.parse(shown.payload as string)).toEqual({ of: 'today' });
     const edit = { recurrence: { everyMs: 60_000, jitterMs: 500 }, updatedAt: shown.updatedAt };
     expect((await set(edit)).body).toMatchObject({ outcome: 'changed' });
@@ -93,6 +94,8 @@ describe('the form', () => {
     [{ id: 'not an id' }, 'schedule id', /1 to 100 of/],
     [{ id: 'taken', payload: 1 }, 'schedule id', /Edit that schedule, or choose another id/],
     [{ name: '' }, 'schedule "new".name', /expected/],
+    [{ priority: 2_000 }, 'schedule "new".priority', /0 to 1,?000/],
+    [{ maxAttempts: 0 }, 'schedule "new".maxAttempts', /expected/],
     [{ onMissed: 'never' }, 'schedule "new".onMissed', /'skip' or 'once'/],
   ])('says of %j what is wrong, and stores nothing', async (wrong, subject, message) => {
     const app = await startWith();

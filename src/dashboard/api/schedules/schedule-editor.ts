@@ -48,6 +48,8 @@ export class ScheduleEditor {
       ...stored?.options,
       ...(stored && { missedAfterMs: stored.missedAfterMs }),
       ...({ name, onMissed, overlap } as ScheduleOptions),
+      ...givenIn(input, 'priority'),
+      ...givenIn(input, 'maxAttempts'),
       payload: 'payload' in input ? input.payload : stored && this.keptPayload(stored),
     };
   }
@@ -69,6 +71,11 @@ export class ScheduleEditor {
     }
     return this.redactor.hidesPayload(record) ? 'Parts of it are redacted.' : null;
   }
+}
+
+/** Returns an option of the jobs that the form shows; undefined for an emptied field. */
+function givenIn(input: z.output<typeof setSchema>, option: 'priority' | 'maxAttempts'): ScheduleOptions {
+  return option in input ? { [option]: input[option] ?? undefined } : {};
 }
 
 /** @throws NotFoundException */

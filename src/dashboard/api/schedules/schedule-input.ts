@@ -18,6 +18,9 @@ export const setSchema = z.strictObject({
   name: unchecked,
   onMissed: unchecked,
   overlap: unchecked,
+  /** Absent: as stored. null: none, so that of the handler. */
+  priority: unchecked,
+  maxAttempts: unchecked,
   /** Absent: the payload stays as it is. */
   payload: unchecked,
   /** The time of the last change that the form knows; null for a new schedule. */

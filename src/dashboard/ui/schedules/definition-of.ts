@@ -15,6 +15,8 @@ const FIELDS = [
   'limit',
   'jitterMs',
   'onMissed',
+  'priority',
+  'maxAttempts',
   'payload',
 ] as const;
 
@@ -62,6 +64,8 @@ export function definitionOf(form: FormData, edited: EditedScheduleView | null) 
     ...(name !== undefined && { name }),
     onMissed: textOf(form, 'onMissed'),
     overlap: form.get('single') === null,
+    priority: numberOf(form, 'priority') ?? null,
+    maxAttempts: numberOf(form, 'maxAttempts') ?? null,
     ...payloadOf(form, edited),
     updatedAt: edited?.updatedAt ?? null,
   };

@@ -56,6 +56,7 @@ export function ScheduleForm({ edited }: { edited: EditedScheduleView | null }) 
           <Times edited={edited} faults={faults} />
           <Preview form={form} edited={edited} refused={setForeseen} />
           <Rules edited={edited} faults={faults} />
+          <JobRules edited={edited} faults={faults} />
           <Payload edited={edited} faults={faults} />
           <Fault of={faults.form} />
           <div class="dialog-buttons">
@@ -141,6 +142,24 @@ function Rules({ edited, faults }: PartProps) {
         <input type="checkbox" name="single" defaultChecked={edited?.overlap === false} />
         Enqueue nothing while its last job has not ended
       </label>
+    </Group>
+  );
+}
+
+function JobRules({ edited, faults }: PartProps) {
+  return (
+    <Group title="Its jobs">
+      <Field label="Priority" name="priority" fault={faults.priority} hint="0 to 1,000; higher is sooner">
+        <input type="number" name="priority" min="0" max="1000" defaultValue={edited?.priority ?? ''} />
+      </Field>
+      <Field
+        label="Attempts in all"
+        name="maxAttempts"
+        fault={faults.maxAttempts}
+        hint="Empty: as many as its handler says"
+      >
+        <input type="number" name="maxAttempts" min="1" defaultValue={edited?.maxAttempts ?? ''} />
+      </Field>
     </Group>
   );
 }
