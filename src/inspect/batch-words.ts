@@ -2,8 +2,15 @@ import type { BatchFollowUp, BatchRecord } from '../queue/model/batch.js';
 import type { JobStatus } from '../queue/model/job.js';
 import { count } from './words.js';
 
-/** Returns the progress of a batch in a sentence, for CLI and dashboard. */
-export function batchInWords({ state, stopped, open, total, followUps }: BatchRecord): string {
+/**
+ * Returns the progress of a batch in a sentence, for CLI and dashboard.
+ *
+ * @param shown the queues of follow-ups that may be named. Default: all
+ */
+export function batchInWords(
+  { state, stopped, open, total, followUps }: BatchRecord,
+  shown?: ReadonlySet<string>,
+): string {
   const all = total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
   const left = `${count(open)} of ${count(total)} jobs ${open === 1 ? 'has' : 'have'} not ended`;
   switch (state) {
@@ -12,7 +19,7 @@ export function batchInWords({ state, stopped, open, total, followUps }: BatchRe
     case 'sealed':
       return `${stopped ? 'It was stopped' : 'It waits for its jobs'}: ${left}.`;
     case 'fired':
-      return `${all}. ${followedBy(followUps)}`;
+      return `${all}. ${followedBy(followUps, shown)}`;
     case 'ended':
       return `${all}, and so has what was to follow.`;
   }
@@ -36,9 +43,11 @@ export function followUpInWords(batch: BatchRecord, followUp: BatchFollowUp, sta
   return isUncertain || follows ? 'no longer known' : 'not for this end';
 }
 
-function followedBy(followUps: BatchRecord['followUps']): string {
+function followedBy(followUps: BatchRecord['followUps'], shown?: ReadonlySet<string>): string {
   const sent = followUps.filter(({ isOnItsWay }) => isOnItsWay).map(({ queue }) => queue);
-  return sent.length > 0
-    ? `A follow-up is on its way to the queue ${sent.join(', ')}.`
-    : 'Its follow-up was enqueued.';
+  const named = sent.filter((queue) => shown?.has(queue) ?? true);
+  if (sent.length === 0) {
+    return 'Its follow-up was enqueued.';
+  }
+  return `A follow-up is on its way to ${named.length > 0 ? `the queue ${named.join(', ')}` : 'another queue'}.`;
 }

@@ -189,7 +189,8 @@ describe('a `can` that decides by id', () => {
     const can = (_action: string, _request: object, { queue, id }: DashboardSubject) =>
       queue !== hidden && id !== 'protected';
     const app = await startDashboard({ jobs: OFF, dashboard: { queues: [home, hidden], can } });
-    const batch = app.queue(home).batch({ id: 'atlas' });
+    const follower = { name: 'bill', queue: hidden };
+    const batch = app.queue(home).batch({ id: 'atlas', finally: follower });
     await batch.add('page', 1, { id: 'a' });
     await batch.add('page', 2, { id: 'b', queue: app.queue(hidden) });
     await batch.seal();

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { followUpInWords } from '#inspect/batch-words.js';
+import { batchInWords, followUpInWords } from '#inspect/batch-words.js';
 import type { BatchFollowUp, BatchRecord } from '#queue/model/batch.js';
 
 const batch = (over: Partial<BatchRecord>): BatchRecord => ({
@@ -36,6 +36,13 @@ it.each<[string, Partial<BatchRecord>, BatchFollowUp]>([
   ['no longer known', { stopped: true }, followUp('then')],
 ])('a follow-up is "%s" of a batch with %j', (words, over, each) => {
   expect(followUpInWords(batch(over), each)).toBe(words);
+});
+
+it('names only the queues of follow-ups that may be shown', () => {
+  const sent = batch({ followUps: [followUp('then', { isOnItsWay: true }), followUp('finally')] });
+  expect(batchInWords(sent)).toContain('A follow-up is on its way to the queue mail.');
+  expect(batchInWords(sent, new Set(['mail']))).toBe(batchInWords(sent));
+  expect(batchInWords(sent, new Set(['home']))).toContain('A follow-up is on its way to another queue.');
 });
 
 it('a follow-up whose job is there has the state of its job', () => {

@@ -32,6 +32,9 @@ const batchSchema = z.object({
 });
 const cancelSchema = z.strictObject({ queue: queueName, id: jobId });
 
+/** A page of a batch, before it is known who looks. */
+type BatchPage = Omit<BatchPageView, 'batch'> & { record: BatchRecord };
+
 /** Serves the unfinished batches of a queue, and one batch with its members. */
 @Injectable()
 export class BatchesController extends Routes {
@@ -52,15 +55,17 @@ export class BatchesController extends Routes {
     { queue, request }: QueueCall,
   ): Promise<{ batches: BatchView[] }> {
     const batches = await this.reads.get(`batches ${queue.name}`, () => queue.listBatches({ limit: SHOWN }));
-    return { batches: (await this.permissions.visible(request, batches)).map(viewOf) };
+    return { batches: await this.viewsOf(request, await this.permissions.visible(request, batches)) };
   }
 
   @Reads('api/batch', batchSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
   async one({ id, offset }: z.output<typeof batchSchema>, { queue, request }: QueueCall): Promise<BatchPageView> {
     const key = `batch ${queue.name} ${id} ${offset}`;
-    const page = await this.reads.get(key, () => this.read(queue, id, offset));
+    const { record, ...page } = await this.reads.get(key, () => this.read(queue, id, offset));
+    const [batch] = await this.viewsOf(request, [record]);
     return {
       ...page,
+      batch: batch!,
       followUps: await this.permissions.visible(request, page.followUps),
       members: await this.permissions.visible(request, page.members),
     };
@@ -78,7 +83,7 @@ export class BatchesController extends Routes {
     return { done: stopped ? open : 0 };
   }
 
-  private async read(queue: JobQueue, id: string, offset: number): Promise<BatchPageView> {
+  private async read(queue: JobQueue, id: string, offset: number): Promise<BatchPage> {
     const batch = queue.findBatch(id);
     const [record, page] = await Promise.all([
       known(batch.status()),
@@ -89,7 +94,14 @@ export class BatchesController extends Routes {
     const members = await Promise.all(
       page.members.map(async (member) => memberView(this.redactor.member(member), await this.stateOf(member))),
     );
-    return { batch: viewOf(record), followUps, members, next: page.next ?? null };
+    return { record, followUps, members, next: page.next ?? null };
+  }
+
+  /** Returns batches as the viewer may see them: their words name no queue that is hidden. */
+  private async viewsOf(request: DashboardRequest, records: readonly BatchRecord[]): Promise<BatchView[]> {
+    const queues = new Set(records.flatMap(({ followUps }) => followUps.map(({ queue }) => queue)));
+    const shown = new Set(await this.permissions.visibleQueues(request, [...queues]));
+    return records.map((record) => viewOf(record, shown));
   }
 
   /** Returns the place of a job that has not ended. It may be in a queue that the app does not know. */
@@ -143,11 +155,11 @@ async function known<Reply>(answer: Promise<Reply>): Promise<Reply> {
   }
 }
 
-function viewOf(record: BatchRecord): BatchView {
-  const { createdAt, sealedAt, firedAt, endedAt, ...rest } = record;
+function viewOf(record: BatchRecord, shown: ReadonlySet<string>): BatchView {
+  const { createdAt, sealedAt, firedAt, endedAt, followUps: _, ...rest } = record;
   return {
     ...rest,
-    words: batchInWords(record),
+    words: batchInWords(record, shown),
     createdAt: createdAt.getTime(),
     sealedAt: sealedAt?.getTime() ?? null,
     firedAt: firedAt?.getTime() ?? null,

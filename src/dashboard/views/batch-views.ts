@@ -1,8 +1,11 @@
 import type { BatchFollowUp, BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import type { JobRow, State } from './views.js';
 
-/** A batch, and how far it is. */
-export interface BatchView extends Omit<BatchRecord, 'createdAt' | 'sealedAt' | 'firedAt' | 'endedAt'> {
+/** A batch, and how far it is. It names no other queue, because the viewer may not see that. */
+export interface BatchView extends Omit<
+  BatchRecord,
+  'followUps' | 'createdAt' | 'sealedAt' | 'firedAt' | 'endedAt'
+> {
   /** The state of the batch, in a sentence. */
   words: string;
   createdAt: number;
