@@ -1,8 +1,13 @@
+import { MOST_ARGUMENTS } from '../queue/runtime/bounds.js';
+import { slicesOf } from '../queue/runtime/slices-of.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 import { DirectedWait } from './fetch/directed-wait.js';
 import { IdleWait, MOST_CLAIMED_AT_ONCE, type IdleWaitListener } from './fetch/idle-wait.js';
 import type { QueueRunner } from './runner/queue-runner.js';
+
+/** The most queues of a wait. It names a key for the jobs of each, and one for its cancels. */
+const MOST_WAITED_FOR = MOST_ARGUMENTS / 2;
 
 /** A worker whose runners wait for jobs. */
 interface WaitingWorker {
@@ -30,7 +35,7 @@ export type JobWait = IdleWait | DirectedWait;
 
 /**
  * Returns the waits for jobs. In a Cluster a few queues have one each, because a claim behind the wait saves a round trip.
- * Many queues are woken over the hub.
+ * Many queues are woken over the hub. On one server thousands of queues have several waits.
  */
 export function openIdleWaits(
   { worker, runners, store, options, capacity }: WaitingWorker,
@@ -47,5 +52,7 @@ export function openIdleWaits(
           listener,
         ),
       ]
-    : runnersTogether(runners, store).map(openWait);
+    : runnersTogether(runners, store)
+        .flatMap((together) => slicesOf(together, MOST_WAITED_FOR))
+        .map(openWait);
 }

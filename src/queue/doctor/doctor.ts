@@ -10,6 +10,7 @@ import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/calls/all-calls.js';
 import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
 import type { RedisClient } from '../redis/redis-client.js';
+import { slicesOf } from '../runtime/slices-of.js';
 import { ScheduleTimes } from './schedule-times.js';
 import { scanKeys } from '../redis/scan-keys.js';
 import type { ScriptCall } from '../transport/script-runner.js';
@@ -69,7 +70,7 @@ export class Doctor {
   }
 
   private async lookAtTypes(types: ReadonlyMap<string, string>): Promise<void> {
-    for (const slice of slicesOf([...types])) {
+    for (const slice of slicesOf([...types], SLICE)) {
       this.notes.addWrongKeys(await this.queue.ask(() => wrongKeys(this.client, new Map(slice))));
     }
   }
@@ -90,7 +91,7 @@ export class Doctor {
   }
 
   private async lookAtSlices(ids: readonly string[]): Promise<void> {
-    for (const slice of slicesOf(ids)) {
+    for (const slice of slicesOf(ids, SLICE)) {
       this.notes.checked += slice.length;
       for (const [id, { verdict, status }] of await this.scan(slice)) {
         if (verdict === 'nowhere') {
@@ -175,7 +176,10 @@ export class Doctor {
     let cursor = '0';
     do {
       const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
-      for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
+      for (const slice of slicesOf(
+        pairs.filter((_, i) => i % 2 === 0),
+        SLICE,
+      )) {
         await visit(slice);
       }
       cursor = next;
@@ -202,7 +206,10 @@ export class Doctor {
     let cursor = '0';
     do {
       const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
-      for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
+      for (const slice of slicesOf(
+        pairs.filter((_, i) => i % 2 === 0),
+        SLICE,
+      )) {
         this.notes.add(await this.ask(this.calls.doctor.unique(slice, this.options.repair)));
       }
       cursor = next;
@@ -231,7 +238,7 @@ export class Doctor {
 
   private async lookAtGroups(): Promise<void> {
     await this.walk(`${this.keys.groupsPrefix}depths`, (names) => names.forEach((name) => this.groups.add(name)));
-    for (const slice of slicesOf([...this.groups])) {
+    for (const slice of slicesOf([...this.groups], SLICE)) {
       this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.repair)));
     }
   }
@@ -259,7 +266,7 @@ export class Doctor {
 
   private async lookAtBatches(): Promise<void> {
     await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
-    for (const slice of slicesOf([...this.batches])) {
+    for (const slice of slicesOf([...this.batches], SLICE)) {
       this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.repair)));
     }
     const members = new BatchMembers(this.queue, this.calls, this.options.repair);
@@ -283,9 +290,4 @@ export class Doctor {
   private ask<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
     return this.queue.run(call);
   }
-}
-
-function slicesOf<Item>(items: readonly Item[]): Item[][] {
-  const count = Math.ceil(items.length / SLICE);
-  return Array.from({ length: count }, (_, i) => items.slice(i * SLICE, (i + 1) * SLICE));
 }

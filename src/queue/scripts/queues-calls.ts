@@ -1,5 +1,6 @@
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { MOST_ARGUMENTS } from '../runtime/bounds.js';
+import { slicesOf } from '../runtime/slices-of.js';
 import { groupBy } from '../runtime/group-by.js';
 import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
@@ -84,9 +85,7 @@ function shared<Queue extends StoreCalls | AnnouncedQueue, Reply>(
     return store.isSharded ? store.serverOf('handlers' in queue ? queue.calls : queue) : '';
   };
   return [...groupBy([...queues.keys()], serverOf).values()].flatMap((ofServer) =>
-    Array.from({ length: Math.ceil(ofServer.length / most) }, (_, i) =>
-      callFor(ofServer.slice(i * most, (i + 1) * most)),
-    ),
+    slicesOf(ofServer, most).map(callFor),
   );
 }
 

@@ -3,7 +3,6 @@ import type { RedisClient } from '../redis/redis-client.js';
 import { isOfUser, isPassing } from '../redis/passing-errors.js';
 import { RetryingTransport } from '../transport/retrying-transport.js';
 import { ScriptRunner } from '../transport/script-runner.js';
-import { MOST_ARGUMENTS } from '../runtime/bounds.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -57,7 +56,7 @@ export class RedisWorkerWait implements WorkerWait {
     const claimsNothing = calls.length === 0;
     const keys = [...this.nudgeKeysOf(running), ...queues.map((queue) => (queue as QueueCalls).keys.wake)];
     const outcomes = await this.blocking.carry<Replies>(calls, {
-      keys: keys.slice(0, MOST_ARGUMENTS), // looks find the jobs of the others
+      keys,
       seconds: ms / 1_000,
       onMarker: (key, member) => {
         if (member.equals(CANCEL_MARKER)) {

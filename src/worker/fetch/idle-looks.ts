@@ -2,6 +2,7 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { MOST_ARGUMENTS } from '../../queue/runtime/bounds.js';
 import { keptArray } from '../../queue/runtime/kept-array.js';
 import type { Timer } from '../../queue/runtime/clock.js';
+import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Look, Place } from '../../queue/store/verbs/queues-verbs.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
@@ -39,9 +40,7 @@ class TurnedLook {
     private readonly places: readonly Place[],
   ) {
     const { runners } = waiting;
-    const count = Math.ceil((runners.length * places.length) / MOST_ARGUMENTS);
-    const length = Math.ceil(runners.length / count);
-    this.slices = Array.from({ length: count }, (_, i) => runners.slice(i * length, (i + 1) * length));
+    this.slices = slicesOf(runners, Math.floor(MOST_ARGUMENTS / places.length));
   }
 
   /** Looks at the idle queues whose turn it is. Returns the queues that may have jobs. */
