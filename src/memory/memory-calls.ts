@@ -283,7 +283,8 @@ function historyVerbs({ history }: MemoryQueue): HistoryVerbs {
 
 function scheduleVerbs(queue: MemoryQueue): ScheduleVerbs {
   return {
-    upsert: (...definition) => callOf('scheduleUpsert', () => schedules.upsert(queue, ...definition)),
+    upsert: (schedule, worker, nextDueMs, knownAt) =>
+      callOf('scheduleUpsert', () => schedules.upsert(queue, schedule, worker, { nextDueMs, knownAt })),
     declare: (worker, declares, each) =>
       callOf('scheduleDeclare', () => schedules.declare(queue, worker, declares, each)),
     due: (limit, othersFrom) => callOf('scheduleDue', () => schedules.due(queue, limit, othersFrom)),

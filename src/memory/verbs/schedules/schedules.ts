@@ -73,8 +73,7 @@ export function upsert(
   queue: MemoryQueue,
   { id, version, recurrence, name, payload, options, onMissed, missedAfterMs }: StoredSchedule,
   worker: string | undefined,
-  nextDueMs: number | undefined,
-  knownAt?: Date | null,
+  { nextDueMs, knownAt }: { nextDueMs: number | undefined; knownAt: Date | null | undefined },
 ): { outcome: UpsertOutcome; nowMs: number } {
   const { now } = queue;
   const known = queue.schedules.get(id);
