@@ -5,6 +5,7 @@ import { spoils, spoilsQueues, type Plant } from './plant.js';
 import { clockPlants } from './clock-plants.js';
 import { hubPlants } from './hub-plants.js';
 import { partPlants } from './part-plants.js';
+import { rightPlants } from './right-plants.js';
 
 const isPlain = (job: Hash | undefined) => job?.payload !== undefined && !job.group && !job.attempts;
 
@@ -116,4 +117,10 @@ const basePlants: Record<string, Plant> = {
   }),
 };
 
-export const plants: Record<string, Plant> = { ...basePlants, ...partPlants, ...clockPlants, ...hubPlants };
+export const plants: Record<string, Plant> = {
+  ...basePlants,
+  ...partPlants,
+  ...clockPlants,
+  ...hubPlants,
+  ...rightPlants,
+};

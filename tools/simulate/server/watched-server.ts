@@ -4,6 +4,7 @@ import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { heldTooMany } from './held-check.js';
 import type { SentCall, Server } from './network.js';
+import { RightCheck } from './right-check.js';
 import { overTaken } from './slot-check.js';
 import { WorkCheck } from './work-check.js';
 
@@ -50,6 +51,7 @@ export class WatchedServer implements Server {
   private taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
   private readonly work = new WorkCheck();
+  private readonly rights = new RightCheck();
 
   /** @param looks checks the queues after a call of a process */
   constructor(
@@ -65,6 +67,7 @@ export class WatchedServer implements Server {
     const before = queues.map((queue) => this.claims.before(queue));
     const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
     const planted = this.plant?.before?.(script, queues, isRepeat);
+    this.rights.before(queues);
     const workBefore = queues.map((queue) => this.work.before(queue));
     const reply = run();
     this.plant?.after?.(script, queues, planted);
@@ -76,6 +79,9 @@ export class WatchedServer implements Server {
       queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
       queues.flatMap(heldTooMany).forEach((fault) => this.violations.add(fault));
       this.takesOnce(call, taken);
+    }
+    if (script === 'sweepHold') {
+      this.rights.after(process, reply === true).forEach((fault) => this.violations.add(fault));
     }
     this.looks(script, process);
     if (stateBefore !== undefined && this.last === call) {
@@ -91,6 +97,7 @@ export class WatchedServer implements Server {
   forgetCalls(): void {
     this.taken = new WeakMap();
     this.last = undefined;
+    this.rights.forget();
   }
 
   /** Checks that a repeated claim takes nothing more, even after other calls. */
