@@ -28,7 +28,7 @@ import {
 import { betterSqlite3, LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { describeClient, Undo, type Client } from '../support/databases/client-cases.js';
 import { makeTables } from '../support/databases/outbox.js';
-import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../scripts/databases/postgres-server.mjs';
 
 const load = createRequire(import.meta.url);
 const BetterSqlite3Client = load('knex/lib/dialects/better-sqlite3/index.js') as typeof knexOf.Client;

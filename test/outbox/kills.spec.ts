@@ -1,6 +1,6 @@
 // Relays and producers that die and stall: each committed row becomes one job.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../scripts/databases/postgres-server.mjs';
 import { KillLoop } from '../support/outbox-kills/kill-loop.js';
 
 const DEATHS = 4;

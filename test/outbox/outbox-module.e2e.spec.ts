@@ -18,7 +18,7 @@ import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
 import { z } from 'zod';
 import { compileApp, startApp } from '../nest/app.js';
 import { makeTables } from '../support/databases/outbox.js';
-import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../scripts/databases/postgres-server.mjs';
 import { eventually } from '../support/faults/wait.js';
 import { uniqueQueueName } from '../support/redis/redis.js';
 

@@ -5,7 +5,7 @@ import { checkTables } from '#outbox/check/check-tables.js';
 import { fromPg, outboxSql, type OutboxDatabase } from 'nest-job-queue/outbox';
 import type { JobQueueOptions } from 'nest-job-queue/core';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
-import { startPostgres, type Postgres } from '../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../scripts/databases/postgres-server.mjs';
 import { eventually, gate } from '../support/faults/wait.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';

@@ -6,7 +6,7 @@ import { runExample } from '../../docs/app/child.js';
 import { writeExample } from '../../docs/app/files.js';
 import { exampleOf } from '../../docs/example.js';
 import { makeTables } from '../../support/databases/outbox.js';
-import { startPostgres, type Postgres } from '../../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../../scripts/databases/postgres-server.mjs';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 
 const APP = `

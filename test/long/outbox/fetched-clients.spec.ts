@@ -11,7 +11,7 @@ import { betterSqlite3 } from '../../support/databases/better-sqlite3.js';
 import { describeClient, Undo, type Client } from '../../support/databases/client-cases.js';
 import { fetchPackages } from '../../support/databases/fetched-packages.js';
 import { makeTables } from '../../support/databases/outbox.js';
-import { startPostgres, type Postgres } from '../../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../../scripts/databases/postgres-server.mjs';
 
 const LIMIT_MS = 900_000;
 const run = promisify(execFile);

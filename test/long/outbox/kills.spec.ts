@@ -1,6 +1,6 @@
 // Relays and producers that die and stall many times. OUTBOX_DEATHS and OUTBOX_ROWS set how often, and over how many rows.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { startPostgres, type Postgres } from '../../support/databases/postgres.js';
+import { startPostgres, type Postgres } from '../../../scripts/databases/postgres-server.mjs';
 import { KillLoop } from '../../support/outbox-kills/kill-loop.js';
 
 const DEATHS = Number(process.env.OUTBOX_DEATHS ?? 20);

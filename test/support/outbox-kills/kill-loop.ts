@@ -10,7 +10,7 @@ import { JobQueue } from 'nest-job-queue/core';
 import { fromPg } from 'nest-job-queue/outbox';
 import { bundle } from '../bundle.mjs';
 import { makeTables } from '../databases/outbox.js';
-import type { Postgres } from '../databases/postgres.js';
+import type { Postgres } from '../../../scripts/databases/postgres-server.mjs';
 import { eventually, sleep } from '../faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../redis/redis.js';
 import type { KillSettings } from './process.js';

@@ -1,5 +1,5 @@
-// A real PostgreSQL, of the machine or unpacked from Debian's package into .cache/postgres. Nothing is installed.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+// Starts a real PostgreSQL, of the machine or unpacked from Debian's package into .cache/postgres. Nothing is installed.
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
@@ -7,33 +7,26 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { isExecutable, onPath, unpackPackages } from '../../../scripts/debian-packages.mjs';
-import { freePort } from '../../../scripts/redis/redis-server.mjs';
-import { patiently } from '../faults/wait.js';
+import { isExecutable, onPath, unpackPackages } from '../debian-packages.mjs';
+import { freePort } from '../redis/redis-server.mjs';
 
 const run = promisify(execFile);
-const FOLDER = fileURLToPath(new URL('../../../.cache/postgres', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../.cache/postgres', import.meta.url));
 const PACKAGES = ['postgresql-15', 'libpq5', 'libllvm14', 'libicu72', 'libxml2', 'libldap-2.5-0', 'libsasl2-2'];
 /** The user that runs the server where the tests run as root, which the server refuses. */
 const UNPRIVILEGED = 65_534;
 const MOST_WAIT_MS = 5_000;
+const LONGEST_START_MS = 20_000;
 
-interface Programs {
-  folder: string;
-  env: Record<string, string>;
-}
-
-/** Returns the folder with the programs of the server. */
-async function findPostgres(): Promise<Programs> {
+/** Returns the folder with the programs of the server, and the environment that they need. */
+async function findPostgres() {
   const found = installed() ?? unpacked();
-  if (found) {
-    return found;
-  }
+  if (found) return found;
   await unpackPackages(PACKAGES, FOLDER, () => unpacked() !== undefined);
-  return unpacked()!;
+  return unpacked();
 }
 
-function installed(): Programs | undefined {
+function installed() {
   const folders = [process.env.POSTGRES_BIN, ...versionsIn('/usr/lib/postgresql')];
   const folder = folders.find((each) => each !== undefined && isExecutable(join(each, 'initdb')));
   const onThePath = onPath('initdb');
@@ -41,7 +34,7 @@ function installed(): Programs | undefined {
   return found === undefined ? undefined : { folder: found, env: {} };
 }
 
-function unpacked(): Programs | undefined {
+function unpacked() {
   const [folder] = versionsIn(join(FOLDER, 'usr/lib/postgresql'));
   const libraries = join(FOLDER, 'usr/lib/x86_64-linux-gnu');
   return folder && isExecutable(join(folder, 'initdb'))
@@ -49,20 +42,12 @@ function unpacked(): Programs | undefined {
     : undefined;
 }
 
-function versionsIn(folder: string): string[] {
+function versionsIn(folder) {
   return existsSync(folder) ? readdirSync(folder).map((version) => join(folder, version, 'bin')) : [];
 }
 
-export interface Postgres {
-  url: string;
-  /** Stops the server, and starts it again with its data. */
-  restart(): Promise<void>;
-  /** Stops the server and removes its data. */
-  stop(): Promise<void>;
-}
-
 /** Starts a server on a free port of 127.0.0.1, without waiting for the disk. */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres() {
   const { folder, env } = await findPostgres();
   const data = mkdtempSync(join(tmpdir(), 'postgres-'));
   const isRoot = userInfo().uid === 0;
@@ -70,9 +55,7 @@ export async function startPostgres(): Promise<Postgres> {
     env: { ...process.env, ...env, LC_ALL: 'C' },
     ...(isRoot && { uid: UNPRIVILEGED, gid: UNPRIVILEGED }),
   };
-  if (isRoot) {
-    chmodSync(data, 0o777);
-  }
+  if (isRoot) chmodSync(data, 0o777);
   const files = join(data, 'data');
   await run(
     join(folder, 'initdb'),
@@ -89,10 +72,10 @@ export async function startPostgres(): Promise<Postgres> {
   ];
   const args = ['-D', files, '-p', String(port), '-k', data, ...settings.flatMap((each) => ['-c', each])];
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  let child: ChildProcess;
+  let child;
   const start = async () => {
     child = spawn(join(folder, 'postgres'), args, { ...options, stdio: 'ignore' });
-    await patiently(() => answers(url), { what: 'PostgreSQL answers' });
+    await untilAnswers(url);
   };
   const stop = async () => {
     const exited = once(child, 'exit');
@@ -110,6 +93,9 @@ export async function startPostgres(): Promise<Postgres> {
   await start();
   return {
     url,
+    get pid() {
+      return child.pid;
+    },
     async restart() {
       await stop();
       await start();
@@ -121,7 +107,14 @@ export async function startPostgres(): Promise<Postgres> {
   };
 }
 
-async function answers(url: string): Promise<boolean> {
+async function untilAnswers(url) {
+  for (const deadline = performance.now() + LONGEST_START_MS; !(await answers(url));) {
+    if (performance.now() > deadline) throw new Error(`PostgreSQL gave no answer within ${LONGEST_START_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function answers(url) {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
   try {
