@@ -278,6 +278,33 @@ describe('the relay', () => {
     await t.outbox.stop(); // it would take the turn from a relay of the next test
   });
 
+  it('reads rows of a group once if no row waits before them', async () => {
+    const reads: string[] = [];
+    const t = outboxOf(
+      {},
+      connect(),
+      {
+        ...database,
+        run: (tx, sql, values) => {
+          if (sql.startsWith('SELECT seq, entry')) reads.push(/LIMIT (\d+)/.exec(sql)![1]!);
+          return database.run(tx, sql, values);
+        },
+      },
+      true,
+    );
+    for (let i = 0; i < 3; i++) {
+      await commit((tx) => t.enqueue(tx, i, { group: 'a' }));
+      await t.outbox.ship(); // each looks at all rows, and the next looks begin later
+    }
+    reads.length = 0;
+    await commit((tx) => t.enqueue(tx, 3, { group: 'a' }));
+    t.outbox.wake();
+    await eventually(async () => (await t.rows()) === 0, { what: 'all rows are shipped' });
+    await t.outbox.stop();
+    expect(reads).toEqual(['1000', '1']);
+    expect(await t.pending()).toEqual([0, 1, 2, 3]);
+  });
+
   it('ships in the order of the rows, thousands in several calls', async () => {
     const t = outboxOf();
     const payloads = Array.from({ length: 2_500 }, (_, i) => i);

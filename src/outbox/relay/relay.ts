@@ -1,5 +1,6 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { OutboxEntry, Turn } from '../dialects/dialect.js';
 import type { OutboxTable } from '../outbox-table.js';
@@ -171,15 +172,18 @@ export class Relay implements BackgroundRole {
   }
 
   /**
-   * Reads the rows of a turn. If one has a group, it reads all rows. An earlier row of this group may have a smaller
-   * number than `from`, because its transaction was open for long.
+   * Reads the rows of a turn. If one has a group, it looks for rows before them, and then reads all. An earlier row of this
+   * group may have a smaller number than `from`, because its transaction was open for long.
    */
   private async rowsOf(turn: Turn, from: string): Promise<OutboxEntry[]> {
     const { table } = this.parts;
     const leftOut = { queues: this.resting, groups: await table.heldGroups(turn), limit: MOST_ROWS };
     const rows = await table.rows(turn, from, leftOut);
-    const needsAll = from !== '0' && rows.some(({ group }) => group !== undefined);
-    return needsAll ? table.rows(turn, '0', leftOut) : rows;
+    if (from === '0' || rows.every(({ group }) => group === undefined)) {
+      return rows;
+    }
+    const [first] = await table.rows(turn, '0', { ...leftOut, limit: 1 });
+    return first?.seq === rows[0]?.seq ? rows : table.rows(turn, '0', leftOut);
   }
 
   private countSent(queue: string, count: number): void {
@@ -219,11 +223,7 @@ export class Relay implements BackgroundRole {
 
   /** Sends the rows, the queues beside each other. */
   private async shipAll({ source, fence }: Turn, rows: readonly OutboxEntry[]): Promise<ShippedQueue[]> {
-    const byQueue = new Map<string, OutboxEntry[]>();
-    for (const row of rows) {
-      const key = `${row.connection}\t${row.queue}`;
-      byQueue.set(key, [...(byQueue.get(key) ?? []), row]);
-    }
+    const byQueue = groupBy(rows, ({ connection, queue }) => `${connection}\t${queue}`);
     return Promise.all(
       [...byQueue.values()].map(async (each) => {
         const { connection, queue: name } = each[0]!;
