@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { withResponseTimeout } from '#queue/redis/response-timeout.js';
+import { retryUntilAnswered, withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -174,6 +174,17 @@ describe('an answer that does not come in time', () => {
     await expect(late).resolves.toThrow('no answer');
     await client.ping();
     expect(proxy.connections.made).toBe(3);
+  });
+
+  it('costs no connection if the process itself was held up, and the answer is there to be read', async () => {
+    const client = connect();
+    await client.ping();
+    const closed = jest.fn();
+    client.on('close', closed);
+    const asked = retryUntilAnswered(client, client.ping(), 50);
+    for (const end = performance.now() + 200; performance.now() < end;); // as after SIGSTOP
+    expect(await asked).toBe('PONG');
+    expect(closed).not.toHaveBeenCalled();
   });
 });
 
