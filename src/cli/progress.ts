@@ -26,13 +26,15 @@ export class Progress {
     if (this.isSilent || !this.stream.isTTY) {
       return work;
     }
+    let isOver = false;
     const timer = setInterval(() => {
       Promise.resolve(done()).then(
-        (value) => this.draw(verb, value, total),
+        (value) => isOver || this.draw(verb, value, total),
         () => undefined, // the work itself reports the error
       );
     }, EVERY_MS);
     return work.finally(() => {
+      isOver = true;
       clearInterval(timer);
       this.stream.write('\r\u001B[K');
     });
