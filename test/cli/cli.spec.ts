@@ -4,14 +4,15 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
 import { EXAMPLES } from '#cli/usage/examples.js';
 import { EXIT } from '#cli/exit-codes.js';
+import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
-import { eventually } from '../support/faults/wait.js';
+import { eventually, gate } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
-import { cli, cliOnTerminal, cliProcess } from './run-cli.js';
+import { cli, cliOnScreen, cliOnTerminal, cliProcess } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged line\u202E';
 
@@ -383,17 +384,27 @@ it('shows a live view with colours on a terminal of 80 columns', async () => {
 
 it('draws a bar for long work on a terminal', async () => {
   const queue = newQueue();
-  await queue.enqueueMany(Array.from({ length: 1_000 }, (_, payload) => ({ payload })));
-  for (const job of await queue.claimMany(1_000)) void queue.fail(job, new Error('down'), { final: true });
-  await eventually(async () => (await queue.stats()).failed === 1_000);
-  const start = globalThis.setInterval;
-  jest.spyOn(globalThis, 'setInterval').mockImplementation((task: () => void) => start(task, 1)); // the work takes long
-  const { code, stdout } = await cliOnTerminal(['redrive', queue.name, '--all'], 'y').finally(() =>
-    jest.restoreAllMocks(),
-  );
+  await queue.enqueueMany(Array.from({ length: 101 }, (_, payload) => ({ payload })));
+  const jobs = await queue.claimMany(101);
+  await Promise.all(jobs.map((job) => queue.fail(job, new Error('down'), { final: true })));
+  const isDrawn = gate();
+  const { redriveAll } = DeadLetters.prototype;
+  const slow = jest.spyOn(DeadLetters.prototype, 'redriveAll').mockImplementation(async function (
+    this: DeadLetters,
+    ...given
+  ) {
+    await isDrawn.promise;
+    return redriveAll.apply(this, given);
+  });
+  const command = cliOnScreen(['redrive', queue.name, '--all']);
+  await command.said(/This will send back to work 101 dead letters of .*\[y\/N\]/s);
+  command.type('y\n');
+  await command.said(/▯{24} redriven 0 of 101/);
+  isDrawn.open();
+  const { code, stdout } = await command.over;
+  slow.mockRestore();
   expect(code).toBe(EXIT.ok);
-  expect(stdout).toContain('This will send back to work 1,000 dead letters of ');
-  expect(stdout).toMatch(/[▮▯]{24} \w+ [\d,]+ of 1,000/);
+  expect(stdout).toContain('redriven: 101 dead letters');
 });
 
 it('prints events as they happen', async () => {

@@ -41,7 +41,7 @@ export function cliHere(args: readonly string[], env: Record<string, string> = {
 }
 
 /** The terminal of a command within this process. */
-export interface OnScreen extends Pick<Running, 'over' | 'ran' | 'type'> {
+export interface OnScreen extends Pick<Running, 'over' | 'ran' | 'said' | 'type'> {
   /** Resolves once the screen shows this, after the last key. */
   shows(what: RegExp): Promise<void>;
   /** Returns the lines of the screen. */
