@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '37b3e33252d7',
-  attemptClaim: 'afce7edad38b',
+  attemptClaim: '4ce9bc732353',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: 'c3ae0cb8309e',

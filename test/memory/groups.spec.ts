@@ -50,6 +50,18 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(idsOf(await queue.claimMany(5)).toSorted()).toEqual(['a:2', 'b:1']);
   });
 
+  it('take turns with jobs of no group, also those that are claimed ahead of a free slot', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ groups: { ungroupedWeight: 2 } });
+    await add(queue, 'a:1', 'a:2', 'b:1', 'b:2');
+    for (const id of ['p1', 'p2', 'p3']) await queue.enqueue({}, { id });
+    const { jobs } = await queue.exec((calls) =>
+      calls.claim({ worker: 'w', stream: '0', token: 't', count: 7, slots: 2 }),
+    );
+    expect(idsOf(jobs)).toEqual(['p1', 'a:1', 'b:1', 'p2', 'p3', 'a:2', 'b:2']);
+    expect(jobs.map(({ prefetched }) => prefetched)).toEqual([false, false, ...Array<boolean>(5).fill(true)]);
+  });
+
   it('take another priority of a job that was tried before, also with one slot', async () => {
     const queue = newQueue({ maxAttempts: 3 });
     await queue.groups.set('a', { maxRunning: 1 });

@@ -4,6 +4,7 @@
 -- slots_left: how many more jobs max_running allows, after room_for.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
 -- charge(taken, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
+--   bytes: of the jobs of groups in the claim; nil if it has none. Then lib/settle/claim_ids can cut a claim without a rate.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
 --   does now.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
@@ -84,10 +85,10 @@ end
 local function charge(taken, bytes)
   local is_first = bytes == nil
   bytes = bytes or 0
-  for from, id in ipairs(interval and taken or {}) do
+  for from, id in ipairs((interval or not is_first) and taken or {}) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
     full = full or bytes > most_bytes and not (is_first and from == 1)
-    if full or not pay(cost_of(id)) then
+    if full or interval and not pay(cost_of(id)) then
 --@include lib/place/put_back
       return
     end

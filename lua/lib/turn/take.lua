@@ -2,7 +2,7 @@
 --   virtual start time has the turn. Its start grows by the cost of the job over its weight. The jobs without a group are
 --   one group, named ''.
 -- taken_before: what lib/turn/take_single_slot took before, or nil
--- Returns the ids, whether a group could run another, and the ms until the first gate opens.
+-- Returns the ids in the order of turns, whether a group could run another, and the ms until the first gate opens.
 -- Needs: full, more, pending, prioritized, lib/core/clock, lib/group/depth, lib/group/open_groups, lib/group/place,
 --   lib/group/scores, lib/group/state, lib/group/turns, lib/group/write_scores, lib/limits/slots_and_rate,
 --   lib/turn/after_turns, lib/turn/claim_others.
@@ -25,15 +25,17 @@ end
 local function take_grouped(count, taken_before)
   open_groups(100)
   place_groups(true)
-  local plain_left = place_plain()
-  local plain_weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1
+  local turns = { left = place_plain(), weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1,
+    before = {} }
   local taken, plain = taken_before or { bytes = 0, groups = {} }, {}
   latest_finish = taken.latest_finish or 0
-  local plain_turns = take_turns(count, taken, plain_left, plain_weight)
-  if plain_turns > 0 then
-    plain, more = take_ungrouped(plain_turns)
-    if #plain < plain_turns and not full then
-      take_turns(count - #plain, taken, 0, plain_weight) -- the claimer does not handle the others
+  take_turns(count, taken, turns)
+  if turns.before[1] then
+    plain, more = take_ungrouped(#turns.before)
+    if #plain < #turns.before and not full then
+      -- The claimer does not handle the others.
+      turns.left, turns.before = #plain, { unpack(turns.before, 1, #plain) }
+      take_turns(count, taken, turns)
     end
     charge(plain, #taken > 0 and taken.bytes or nil)
     place_plain()
@@ -43,8 +45,8 @@ local function take_grouped(count, taken_before)
   local turns_taken = #taken + #plain
   local is_more = turns_taken > 0 and after_turns(taken.groups, turns_taken, current_virtual_time(), latest_finish, true)
     or redis.call('ZCARD', group_keys.turns) > 0
-  for _, id in ipairs(plain) do
-    taken[#taken + 1] = id
+  for place = #plain, 1, -1 do
+    table.insert(taken, turns.before[place] + 1, plain[place]) -- where its turn was
   end
   local first_opens = redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES')[2]
   return taken, is_more, first_opens and math.max(1, tonumber(first_opens) - now)

@@ -1,5 +1,6 @@
--- take_turns(count, taken, plain_left, plain_weight): gives up to count turns, the next one in turns each time. Returns how
---   many of them the jobs without a group had, of plain_left at most.
+-- take_turns(count, taken, plain): gives up to count turns, the next one in turns each time. A call may continue another.
+-- plain: the turns of the jobs without a group.
+--   left: how many they may have; weight: that of each; before: for each, how many jobs of groups were taken before it
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
 -- Needs: sequence, slots, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
 --   lib/turn/take_head.
@@ -11,14 +12,14 @@ local function place_behind(passed)
   return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
 end
 
-local function take_turns(count, taken, plain_left, plain_weight)
+local function take_turns(count, taken, plain)
   if count < 1 then
-    return 0 -- the limits of the queue leave no room
+    return -- the limits of the queue leave no room
   end
-  local plain_turns, passed, ended = 0, 0, false
+  local before, passed, ended = plain.before, 0, false
   local line = read_line(0, count)
   for _ = 1, count + 200 do
-    local left = count - #taken - plain_turns
+    local left = count - #taken - #before
     local turn = left > 0 and not ended and next_turn(line)
     if not turn and left > 0 and not ended and line.last then
       line = read_line(passed, left)
@@ -29,7 +30,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
     end
     local start = math.max(turn.start, current_virtual_time())
     if turn.name ~= '' then
-      local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + plain_turns < slots)
+      local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + #before < slots)
       if outcome == 'passed' then
         passed = passed + 1
         local place = place_behind(passed)
@@ -40,14 +41,13 @@ local function take_turns(count, taken, plain_left, plain_weight)
         turn_again(line, turn, next_start or start)
       end
       ended = outcome == 'full' or outcome == 'unpaid' or outcome == 'unslotted'
-    elseif plain_turns == plain_left then
+    elseif #before == plain.left then
       passed = passed + 1
     else
-      plain_turns = plain_turns + 1
-      local finish = end_turn(start, plain_weight, 1)
+      before[#before + 1] = #taken
+      local finish = end_turn(start, plain.weight, 1)
       set_score(sets.turns, '', score_text(finish))
       turn_again(line, turn, finish)
     end
   end
-  return plain_turns
 end

@@ -31,7 +31,7 @@ describe('a complete that breaks off at a key of another type', () => {
     await q.add('bad', { unique: 'k', unique_for: 'unfinished', group: 'g' });
     await q.add('good', { priority: 1 });
     await q.add('after', { after: ['bad'] });
-    const jobs = await q.claim(2);
+    const jobs = (await q.claim(2)).toReversed(); // bad ends first, so that good is behind the error
     await q.redis.rename(q.keys.unique, `${q.keys.unique}:aside`);
     await q.redis.set(q.keys.unique, 'not a hash');
     const complete = () => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '"done"' }))));

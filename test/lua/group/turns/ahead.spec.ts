@@ -1,5 +1,5 @@
 // Which jobs of groups a claim takes ahead of a free slot, and what its reply says of limits.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { GroupLimits, QueueLimits } from '#queue/model/limits.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
@@ -66,12 +66,35 @@ it.each<[string, QueueLimits]>([
   expect(await claim(q, 3, { slots: 0 })).toMatchObject({ ids: [], isLimited: true });
 });
 
-it('takes plain jobs ahead that wait beside groups', async () => {
-  const q = await queueWith(['a'], 2);
-  await q.addAll('p0', 'p1');
-  const { ids, isLimited } = await claim(q, 4, { slots: 1 });
-  expect(ids.toSorted()).toEqual(['a0', 'a1', 'p0', 'p1']);
-  expect(isLimited).toBe(false);
+describe('jobs without a group', () => {
+  it('are claimed ahead in their turns', async () => {
+    const q = await queueWith(['a', 'b'], 2);
+    await q.addAll('p0', 'p1');
+    const { ids, isLimited, jobs } = await claim(q, 6, { slots: 1 });
+    expect(ids).toEqual(['p0', 'a0', 'b0', 'p1', 'a1', 'b1']);
+    expect(isLimited).toBe(false);
+    expect(jobs.map(({ prefetched }) => prefetched)).toEqual([false, true, true, true, true, true]);
+  });
+
+  it('count for the free slots where the claimer does not handle some of them', async () => {
+    const q = await queueWith(['a'], 1);
+    await q.run(q.scripts.groups.set('b', { maxRunning: 9 }));
+    for (const id of ['b0', 'b1']) await q.add(id, { group: 'b' });
+    await q.addAll('p0');
+    await q.run(q.scripts.enqueue([{ id: 'p1', name: 'other', payload: '{}' }]));
+    const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
+    // The second turn of jobs without a group is free again, but b1 would be the fourth job for three slots.
+    expect(await claim(q, 4, { slots: 3, only })).toMatchObject({ ids: ['p0', 'a0', 'b0'], awaitsSlots: true });
+    expect(await claim(q, 4, { slots: 1, only })).toMatchObject({ ids: ['b1'] });
+  });
+
+  it('of more bytes than the claim has room for leave the jobs of groups in their lines', async () => {
+    const q = await queueWith(['a', 'b'], 1);
+    for (const id of ['p0', 'p1']) await q.add(id, {}, JSON.stringify('x'.repeat(100)));
+    expect((await claim(q, 4, { slots: 1, mostBytes: 110 })).ids).toEqual(['p0', 'a0', 'b0']);
+    expect(await q.pending()).toEqual(['p1']);
+    expect((await claim(q, 4, { slots: 1, mostBytes: 110 })).ids).toEqual(['p1']);
+  });
 });
 
 it('says that jobs wait for slots where only groups at their limits have jobs', async () => {
