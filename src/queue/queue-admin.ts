@@ -76,8 +76,15 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.workers.list(LARGEST_PAGE));
   }
 
-  /** Lists unfinished batches of this queue, the oldest first, at most `limit` (default 50, at most 1,000). */
-  async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
+  /**
+   * Lists unfinished batches of this queue, the oldest first. With `ended` lists the batches that ended within the last
+   * week, the last first. Redis keeps 1,000 of these.
+   *
+   * @param options.limit at most 1,000. Default 50
+   * @throws InvalidOptionError
+   * @example const [last] = await queue.listBatches({ ended: true, limit: 1 });
+   */
+  async listBatches(options?: { limit?: number; ended?: boolean }): Promise<BatchRecord[]> {
     return listBatches(this, options);
   }
 

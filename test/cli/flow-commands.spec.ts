@@ -49,6 +49,10 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   const [first] = await queue.claimMany(1);
   await queue.fail(first!, new Error(HOSTILE), { final: true });
   expect((await cli(['batches', queue.name])).stdout).toMatch(/pages +(now|\d+ s ago) +0 +1 +1 +2 +– +open/);
+  const ended = ['batches', queue.name, '--ended'];
+  expect((await cli(ended)).stdout).toContain('No batch has ended within the last week.');
+  await queue.batch({ id: 'empty' }).seal();
+  expect((await cli(ended)).stdout).toMatch(/empty +(now|\d+ s ago) +0 +0 +0 +0 +(now|\d+ s ago) +ended/);
   const { stdout } = await cli(['batch', queue.name, 'pages', '--limit', '1']);
   expect(stdout).toContain('Jobs may still join; 1 of 2 jobs has not ended. Nothing follows before it is sealed.');
   expect(stdout).toMatch(/page-1 +\S+ +failed +red\\x1b/);

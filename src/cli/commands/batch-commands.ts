@@ -18,10 +18,14 @@ export function addBatchCommands(program: Command, run: Run): void {
     .command('batches <queue>')
     .description('lists the batches that have not ended')
     .option('--limit <n>', 'at most this many, up to 1,000', '20')
+    .option('--ended', 'lists the batches that ended within the last week instead')
     .action(
-      run(async ({ session, out }, [name], { limit }) => {
-        const batches = await (await session.known(name!)).listBatches({ limit: wholeNumber('limit', limit)! });
-        out.show(batches, () => batchTable(batches, out));
+      run(async ({ session, out }, [name], { limit, ended }) => {
+        const isEnded = ended === true;
+        const queue = await session.known(name!);
+        const batches = await queue.listBatches({ limit: wholeNumber('limit', limit)!, ended: isEnded });
+        const none = isEnded ? 'No batch has ended within the last week.' : 'No batch is at work.';
+        out.show(batches, () => (batches.length > 0 ? batchTable(batches, out, isEnded) : none));
       }),
     );
   addBatch(program, run);
@@ -87,7 +91,7 @@ async function followUpsOf(session: Session, batch: BatchRecord): Promise<ShownF
   );
 }
 
-function batchTable(batches: readonly BatchRecord[], out: Output): Part {
+function batchTable(batches: readonly BatchRecord[], out: Output, isEnded: boolean): Part {
   const rows = batches.map((batch) => [
     batch.id,
     out.ago(batch.createdAt),
@@ -95,13 +99,12 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
     batch.failed,
     batch.open,
     batch.total,
-    out.ago(batch.firedAt),
+    out.ago(isEnded ? batch.endedAt : batch.firedAt),
     batch.state,
   ]);
-  const head = ['batch', 'begun', 'done', 'failed', 'left', 'jobs', 'jobs ended', 'state'];
-  return rows.length > 0
-    ? out.table(head, rows, { whole: ['batch'], dropped: ['jobs ended'] })
-    : 'No batch is at work.';
+  const end = isEnded ? 'ended' : 'jobs ended';
+  const head = ['batch', 'begun', 'done', 'failed', 'left', 'jobs', end, 'state'];
+  return out.table(head, rows, { whole: ['batch'], dropped: isEnded ? ['state'] : ['jobs ended'] });
 }
 
 function batchText(

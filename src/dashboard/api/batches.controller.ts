@@ -16,10 +16,11 @@ import { JobDescriber } from '../views/job-describer.js';
 import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
-import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../views/batch-views.js';
+import type { BatchesView, BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../views/batch-views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
+const SHOWN_ENDED = 20;
 /** The members of one look before a batch is cancelled. */
 const CHECKED = 1_000;
 const ERROR_LENGTH = 300;
@@ -35,7 +36,7 @@ const cancelSchema = z.strictObject({ queue: queueName, id: jobId });
 /** A page of a batch, before it is known who looks. */
 type BatchPage = Omit<BatchPageView, 'batch'> & { record: BatchRecord };
 
-/** Serves the unfinished batches of a queue, and one batch with its members. */
+/** Serves the batches of a queue, and one batch with its members. */
 @Injectable()
 export class BatchesController extends Routes {
   @Inject(ShownQueues) private readonly queues!: ShownQueues;
@@ -50,12 +51,13 @@ export class BatchesController extends Routes {
   }
 
   @Reads('api/batches', listSchema)
-  async list(
-    _query: z.output<typeof listSchema>,
-    { queue, request }: QueueCall,
-  ): Promise<{ batches: BatchView[] }> {
-    const batches = await this.reads.get(`batches ${queue.name}`, () => queue.listBatches({ limit: SHOWN }));
-    return { batches: await this.viewsOf(request, await this.permissions.visible(request, batches)) };
+  async list(_query: z.output<typeof listSchema>, { queue, request }: QueueCall): Promise<BatchesView> {
+    const read = () =>
+      Promise.all([queue.listBatches({ limit: SHOWN }), queue.listBatches({ ended: true, limit: SHOWN_ENDED })]);
+    const [open, ended] = await this.reads.get(`batches ${queue.name}`, read);
+    const views = async (records: readonly BatchRecord[]) =>
+      this.viewsOf(request, await this.permissions.visible(request, records));
+    return { batches: await views(open), ended: await views(ended) };
   }
 
   @Reads('api/batch', batchSchema, ({ queue, id }) => [{ action: 'view', queue, id }])

@@ -14,6 +14,14 @@ export interface BatchView extends Omit<
   endedAt: number | null;
 }
 
+/** The batches of a queue. */
+export interface BatchesView {
+  /** The batches that have not ended, the oldest first. */
+  batches: BatchView[];
+  /** The batches that ended last, the last first. */
+  ended: BatchView[];
+}
+
 /** A member of a batch, and what became of it. */
 export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'status'> {
   error: string | null;

@@ -31,9 +31,11 @@ it('a queue shows its batches, a batch its jobs and what follows, and each a lin
   await page.locator('.tabs a', { hasText: 'Batches' }).click();
   await says(page, '.batches', 'next-book');
   await says(page, '.batches', 'It waits for its jobs: 5 of 5 jobs have not ended.');
+  await says(page, '.list-head', '1 batch ended');
+  await says(page, '.batches', /printed-book.*All 5 jobs have ended, and so has what was to follow./s);
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'batches');
-  await page.locator('.batches a').click();
+  await page.locator('.batches a', { hasText: 'next-book' }).click();
   await says(page, 'h1', 'Batch of 5 jobs');
   await says(page, '.part', 'waits for the batch');
   expect(await page.locator('.member-id').count()).toBe(5);

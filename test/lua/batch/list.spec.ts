@@ -11,3 +11,50 @@ it('lists batches that have not ended, at most as many as it was asked for', asy
   expect(Object.fromEntries(found.map(({ id, open }) => [id, open]))).toEqual({ b: 1, c: 0 });
   expect(await q.run(batches.list(1))).toHaveLength(1);
 });
+
+it('lists batches that have ended, the last first, as long as their records are there', async () => {
+  const q = await seededBatch('x');
+  const { batches } = q.scripts;
+  const end = async (id: string) => {
+    await q.run(batches.create({ ...DEFINITION, id, followUps: [] }));
+    await q.run(batches.seal(id));
+  };
+  await end('first');
+  await end('second');
+  const now = await q.now();
+  await q.redis.zadd(q.keys.batchesEnded, 'XX', now - 5, 'first', now - 3, 'second');
+  await end('forgotten');
+  await q.redis.del(q.keys.batchRecord('forgotten'));
+  const listed = async (limit: number) =>
+    (await q.run(batches.list(limit, true))).map(({ id, state }) => [id, state]);
+  expect(await listed(10)).toEqual([
+    ['second', 'ended'],
+    ['first', 'ended'],
+  ]);
+  expect(await listed(1)).toEqual([]); // the record of the last one is gone
+  expect(await q.redis.pttl(q.keys.batchesEnded)).toBeGreaterThan(604_000_000);
+});
+
+it('keeps the ids of a thousand ended batches, none for longer than a week', async () => {
+  const q = await seededBatch();
+  const now = await q.now();
+  const ids = Array.from({ length: 1_100 }, (_, i) => [String(now - 2_000 + i), `b${i}`]).flat();
+  await q.redis.zadd(q.keys.batchesEnded, String(now - 604_800_001), 'old', ...ids);
+  await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
+  await q.run(q.scripts.batches.seal('last'));
+  const kept = await q.ranked(q.keys.batchesEnded);
+  expect([kept.length, kept.at(-1), kept.includes('old'), kept.includes('b0')]).toEqual([
+    1_000,
+    'last',
+    false,
+    false,
+  ]);
+});
+
+it('ends a batch whose list another program has overwritten', async () => {
+  const q = await seededBatch();
+  await q.redis.set(q.keys.batchesEnded, 'mine');
+  await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
+  await q.run(q.scripts.batches.seal('last'));
+  expect(await q.run(q.scripts.batches.status('last'))).toMatchObject({ state: 'ended' });
+});

@@ -258,7 +258,10 @@ export const onBatch = (group: string | undefined) =>
       ),
     drawnIndex.map((number) => step(`batch.seal(${number})`, async ({ batches }) => pick(batches, number)?.seal())),
     fc.constant(
-      step('listBatches()', async ({ queue }) => (await queue.listBatches()).map(({ id }) => id).toSorted()),
+      step('listBatches()', async ({ queue }) => {
+        const listed = await Promise.all([queue.listBatches(), queue.listBatches({ ended: true })]);
+        return listed.map((batches) => batches.map(({ id, state }) => `${id} ${state}`).toSorted());
+      }),
     ),
     fc
       .nat({ max: 2 })

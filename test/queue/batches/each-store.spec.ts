@@ -116,6 +116,12 @@ onEachStore('a batch', () => {
     expect(await runAll(queue)).toEqual(['last', 'then']);
     expect(await batch.status()).toMatchObject({ state: 'ended' });
     expect(await queue.listBatches()).toEqual([]);
+    const later = await batchOf(queue, 1);
+    await queue.complete((await queue.claim())!);
+    await runAll(queue);
+    const ended = [await later.status(), await batch.status()];
+    expect(await queue.listBatches({ ended: true })).toEqual(ended);
+    expect(await queue.listBatches({ ended: true, limit: 1 })).toEqual([ended[0]]);
   });
 
   it('fires onFailure where a member failed, and waits again for one that was redriven before', async () => {

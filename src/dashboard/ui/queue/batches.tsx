@@ -1,4 +1,4 @@
-import type { BatchView } from '../../views/batch-views.js';
+import type { BatchesView, BatchView } from '../../views/batch-views.js';
 import type { QueueView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Name, Notice, StateMark, Time } from '../parts/parts.js';
@@ -10,61 +10,85 @@ import { useLoaded } from '../state/use-loaded.js';
 const REFRESH_MS = 5_000;
 /** The most batches that are listed, see the server. */
 const MOST = 100;
+const MOST_ENDED = 20;
 
-/** Returns the batches of a queue that have not ended. */
+/** Returns the batches of a queue: those at work, and the last ones that ended. */
 export function useBatches(queue: string) {
-  return useLoaded<{ batches: BatchView[] }>('batches', { queue }, Math.floor(now.value / REFRESH_MS));
+  return useLoaded<BatchesView>('batches', { queue }, Math.floor(now.value / REFRESH_MS));
 }
 
-/** Shows the unfinished batches of a queue as rows. */
+/** Shows the batches of a queue as rows: first those at work, then the last ones that ended. */
 export function Batches({ queue }: { queue: QueueView }) {
   const { data, problem } = useBatches(queue.name);
   if (!data) {
     return problem ? <Notice title={problem.message} kind="problem" /> : <Notice title="Loading…" kind="loading" />;
   }
-  if (data.batches.length === 0) {
-    return (
-      <Notice title="No batch is open.">
-        <p>Batches whose jobs and follow-ups have ended are not listed; their jobs link to them.</p>
-      </Notice>
-    );
+  const { batches, ended } = data;
+  if (batches.length === 0 && ended.length === 0) {
+    return <Notice title="No batch is at work, and none ended within the last week." />;
   }
   return (
     <>
-      <div class="list-head">
-        <span class="quiet">
-          {plural(data.batches.length, 'batch', 'batches')} open
-          {data.batches.length === MOST ? ', the next ones are not shown' : ''}
-        </span>
-      </div>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Batches">
-        <table class="batches">
-          <thead>
-            <tr>
-              <th scope="col">Batch</th>
-              <th scope="col">Progress</th>
-              {['Done', 'Failed', 'Left', 'Jobs'].map((text) => (
-                <th key={text} scope="col" class="number">
-                  {text}
-                </th>
-              ))}
-              <th scope="col">Begun</th>
-              <th scope="col">Jobs ended</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.batches.map((batch) => (
-              <Batch key={batch.id} batch={batch} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <List
+        title={`${batches.length === 0 ? 'No batch' : plural(batches.length, 'batch', 'batches')} at work`}
+        note={batches.length === MOST ? 'The next ones are not shown.' : ''}
+        batches={batches}
+        end="Jobs ended"
+      />
+      <List
+        title={`${ended.length === 0 ? 'No batch' : plural(ended.length, 'batch', 'batches')} ended`}
+        note={ended.length === MOST_ENDED ? 'Earlier ones: nest-job-queue batches --ended' : 'A week is kept.'}
+        batches={ended}
+        end="Ended"
+      />
     </>
   );
 }
 
-function Batch({ batch }: { batch: BatchView }) {
-  const { id, queue, words, state, stopped, createdAt, firedAt, failed, open, total } = batch;
+interface ListProps {
+  title: string;
+  note: string;
+  batches: readonly BatchView[];
+  /** The head of the column with the time of the end. */
+  end: 'Jobs ended' | 'Ended';
+}
+
+function List({ title, note, batches, end }: ListProps) {
+  return (
+    <>
+      <div class="list-head">
+        <h2>{title}</h2> <span class="quiet">{note}</span>
+      </div>
+      {batches.length > 0 && (
+        <div class="scroller" tabIndex={0} role="region" aria-label={title}>
+          <table class="batches">
+            <thead>
+              <tr>
+                <th scope="col">Batch</th>
+                <th scope="col">Progress</th>
+                {['Done', 'Failed', 'Left', 'Jobs'].map((text) => (
+                  <th key={text} scope="col" class="number">
+                    {text}
+                  </th>
+                ))}
+                <th scope="col">Begun</th>
+                <th scope="col">{end}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {batches.map((batch) => (
+                <Batch key={batch.id} batch={batch} end={end} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Batch({ batch, end }: { batch: BatchView } & Pick<ListProps, 'end'>) {
+  const { id, queue, words, state, stopped, createdAt, firedAt, endedAt, failed, open, total } = batch;
   const { completed, cancelled, removed } = batch;
   const parts = `${count(completed)} completed, ${count(cancelled)} cancelled, ${count(removed)} removed`;
   return (
@@ -94,8 +118,8 @@ function Batch({ batch }: { batch: BatchView }) {
       <td data-label="Begun">
         <Time at={createdAt} />
       </td>
-      <td data-label="Jobs ended">
-        <Time at={firedAt} />
+      <td data-label={end}>
+        <Time at={end === 'Ended' ? endedAt : firedAt} />
       </td>
     </tr>
   );

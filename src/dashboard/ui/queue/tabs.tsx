@@ -19,7 +19,8 @@ export const STATES: readonly [state: State, title: string][] = [
 export function Tabs({ queue: { name, depths }, current }: { queue: QueueView; current: string }) {
   const tabs = useRef<HTMLElement>(null);
   const groups = useGroups(name).data?.groups.length ?? 0;
-  const batches = useBatches(name).data?.batches.length ?? 0;
+  const found = useBatches(name).data;
+  const batches = found ? found.batches.length + found.ended.length : 0;
   useEffect(() => {
     const show = () => tabs.current && showCurrent(tabs.current);
     show();

@@ -31,10 +31,12 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
     stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
     status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name, queue.outbox) ?? null),
-    list: (limit) =>
+    list: (limit, ended = false) =>
       callOf('batchList', () => {
-        const open = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined);
-        return open.slice(0, limit).map((batch) => batch.record(queue.name, queue.outbox));
+        const known = [...queue.followUps.values()];
+        const open = known.filter(({ endedAt }) => endedAt === undefined);
+        const listed = ended ? endedOf(known.filter((batch) => !batch.isForgotten(queue.now))) : open;
+        return listed.slice(0, limit).map((batch) => batch.record(queue.name, queue.outbox));
       }),
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
@@ -49,6 +51,12 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
         ids.filter((id) => queue.job(id)?.batch !== undefined).forEach((id) => cancelMember(queue, id));
       }),
   };
+}
+
+/** Returns the batches that have ended, the last first. */
+function endedOf(batches: readonly FollowUpBatch[]): FollowUpBatch[] {
+  const ended = batches.filter(({ endedAt }) => endedAt !== undefined);
+  return ended.toSorted((a, b) => b.endedAt! - a.endedAt! || (a.definition.id < b.definition.id ? 1 : -1));
 }
 
 function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | undefined): 'created' | 'exists' {

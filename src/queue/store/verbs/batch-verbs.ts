@@ -100,8 +100,8 @@ export interface BatchVerbs {
   seal(id: string): StoreCall<'sealed' | 'posted' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
-  /** Returns some unfinished batches. */
-  list(limit: number): StoreCall<BatchRecord[]>;
+  /** Returns some unfinished batches, or those that ended last. */
+  list(limit: number, ended?: boolean): StoreCall<BatchRecord[]>;
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
