@@ -92,7 +92,7 @@ export abstract class JobAdmin {
   async remove(id: string, options: StatusCondition = {}): Promise<RemoveOutcome> {
     checkText('job id', id);
     const ifStatus = statusOf('remove', options);
-    return this.asAction('remove', id, async () => {
+    return this.asAction('remove', id, ['removed'], async () => {
       const reply = await this.exec((calls) => calls.remove(id, ifStatus));
       return deliverPosted<RemoveOutcome>(this, reply, 'removed');
     });
@@ -106,7 +106,9 @@ export abstract class JobAdmin {
   async reschedule(id: string, start: Start): Promise<RescheduleOutcome> {
     checkText('job id', id);
     const due = checkRescheduleOptions(start);
-    const reply = await this.asAction('reschedule', id, () => this.exec((calls) => calls.reschedule(id, due)));
+    const reply = await this.asAction('reschedule', id, ['scheduled', 'pending'], () =>
+      this.exec((calls) => calls.reschedule(id, due)),
+    );
     if (typeof reply === 'object') {
       throw lateStart(start, reply);
     }
@@ -121,7 +123,7 @@ export abstract class JobAdmin {
    */
   async promote(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
-    return this.asAction('promote', id, () => this.exec((calls) => calls.promote(id)));
+    return this.asAction('promote', id, ['pending'], () => this.exec((calls) => calls.promote(id)));
   }
 
   /**
@@ -143,7 +145,7 @@ export abstract class JobAdmin {
   async update(id: string, payload: unknown): Promise<UpdateOutcome>;
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateOutcome> {
     const id = typeof first === 'string' ? first : rest[0];
-    return this.asAction('edit', String(id), () => updateJob(this, first, rest));
+    return this.asAction('edit', String(id), ['updated'], () => updateJob(this, first, rest));
   }
 
   /**
@@ -157,7 +159,9 @@ export abstract class JobAdmin {
   async setPriority(id: string, priority: number): Promise<UpdateOutcome> {
     checkText('job id', id);
     checkCount('priority', priority, 0, HIGHEST_PRIORITY);
-    return this.asAction('set-priority', id, () => this.exec((calls) => calls.setPriority(id, priority)));
+    return this.asAction('set-priority', id, ['updated'], () =>
+      this.exec((calls) => calls.setPriority(id, priority)),
+    );
   }
 
   /**
@@ -170,7 +174,7 @@ export abstract class JobAdmin {
   async runAgain(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     const request = this.store.clock.randomId();
-    return this.asAction('run-again', id, () => this.exec((calls) => calls.runAgain(id, request)));
+    return this.asAction('run-again', id, ['pending'], () => this.exec((calls) => calls.runAgain(id, request)));
   }
 
   /**
@@ -182,7 +186,7 @@ export abstract class JobAdmin {
   async cancel(id: string, options: StatusCondition = {}): Promise<CancelOutcome> {
     checkText('job id', id);
     const ifStatus = statusOf('cancel', options);
-    return this.asAction('cancel', id, () => this.canceller.cancel(id, ifStatus));
+    return this.asAction('cancel', id, ['cancelled', 'requested'], () => this.canceller.cancel(id, ifStatus));
   }
 
   /**
@@ -201,9 +205,19 @@ export abstract class JobAdmin {
     return authoredBy(this, author);
   }
 
-  /** Writes a change of one job to the action log, unless the code of this process makes it. */
-  private asAction<Outcome>(action: string, id: string, deed: () => Promise<Outcome>): Promise<Outcome> {
-    return this.actionLog.recordOfJob(onOne(action, 'job', id), deed, { count: changedJobs });
+  /**
+   * Writes a change of one job to the action log, unless the code of this process makes it.
+   *
+   * @param changes the outcomes that mean a change
+   */
+  private asAction<Outcome>(
+    action: string,
+    id: string,
+    changes: readonly NoInfer<Outcome>[],
+    deed: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const count = (outcome: Outcome) => Number(changes.includes(outcome));
+    return this.actionLog.recordOfJob(onOne(action, 'job', id), deed, { count });
   }
 
   /** @internal Returns the calls of this queue, once the store knows how it is kept. */
@@ -234,10 +248,4 @@ export abstract class JobAdmin {
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));
   }
-}
-
-/** Returns the number of changed jobs for the outcome of a verb. */
-function changedJobs(outcome: unknown): number {
-  const isSame = ['missing', 'refused', 'finished', 'processing', 'changed'].includes(outcome as string);
-  return isSame || typeof outcome === 'object' ? 0 : 1;
 }

@@ -88,6 +88,7 @@ onEachStore('the action log', () => {
     const queue = newQueue();
     await queue.enqueue(1, { id: 'a', delayMs: 60_000 });
     const adas = queue.as(ADA);
+    await adas.reschedule('a', { delayMs: 30_000 });
     await adas.promote('a');
     await adas.setPriority('a', 3);
     await adas.update('a', 2);
@@ -97,6 +98,7 @@ onEachStore('the action log', () => {
     await adas.remove('a');
     await adas.deadLetters.redriveAll();
     expect((await logOf(queue)).toReversed()).toEqual([
+      ['reschedule', 'job a', 1],
       ['promote', 'job a', 1],
       ['set-priority', 'job a', 1],
       ['edit', 'job a', 1],
