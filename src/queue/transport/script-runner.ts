@@ -83,13 +83,15 @@ function bareScriptOf(text: string): LoadedScript {
 export class ScriptRunner {
   /** The first calls that carry the text of a script, while they are in flight, by server and digest. */
   private readonly texts = new Map<string, Promise<unknown>>();
+  private readonly isOurs: boolean;
 
   /** @param isSharded whether the server is one of a Cluster, which has own texts of the scripts */
   constructor(
     private readonly client: RedisClient,
     private readonly isSharded = () => isCluster(client),
-    private readonly isOurs = isOfOurCopy(client),
-  ) {}
+  ) {
+    this.isOurs = isOfOurCopy(client);
+  }
 
   run<Reply>(call: RedisCall<Reply>): Promise<Reply> {
     if ('send' in call) {
