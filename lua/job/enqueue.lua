@@ -75,6 +75,9 @@ if not prioritized then
     at = last + (metadata and 2 or 1)
   end
   added = #plain
+  if added > 0 then
+--@include lib/enqueue/line_up
+  end
 else
   -- Included here, and not above, so that plain jobs do not pay for it.
   local asked, last = {}, #ARGV - #ARGV % 4
@@ -104,14 +107,6 @@ else
       replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = (i + 3) / 4, verdict, detail, name or ''
     end
   end
-  if next(touched_groups) then
-    note_groups()
-    place_groups()
-  end
-end
-if prioritized then
 --@include lib/enqueue/place_added
-elseif added > 0 then
---@include lib/enqueue/line_up
 end
 return #replies > 0 and replies or nil

@@ -113,9 +113,5 @@ end
 if #marks > 0 then
   redis.call('ZADD', once, unpack(marks))
 end
-if next(touched_groups) then
-  note_groups()
-  place_groups()
-end
 --@include lib/enqueue/place_added
 return #replies > 0 and replies or nil

@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '37b3e33252d7',
-  attemptClaim: '4ce9bc732353',
+  jobEnqueue: '8722f842d3f2',
+  attemptClaim: '0b28d039d9ae',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'c3ae0cb8309e',
-  attemptFail: 'da94e09bca76',
+  attemptComplete: '98d4d83443bb',
+  attemptFail: '764b4be04972',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

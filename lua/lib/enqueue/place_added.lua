@@ -1,7 +1,11 @@
 -- Puts the jobs that an enqueue with options added into their places, counts them, and wakes a worker. Not a function:
 --   its script includes it as its last statements.
--- Needs: added, claimable, pending, plain.
+-- Needs: added, claimable, pending, plain, lib/group/join, lib/group/place.
 --@include lib/core/count
+if next(touched_groups) then
+  note_groups()
+  place_groups()
+end
 if #plain > 0 then
   redis.call('LPUSH', pending, unpack(plain))
   claimable = true

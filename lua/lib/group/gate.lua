@@ -1,9 +1,11 @@
 -- The groups that a rate or a rest holds back are in gated, by the time at which that ends.
 -- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or removes it if that is nil.
--- is_gate_unwatched(): returns whether a group was put there, and no worker waits for the first of these to open.
+-- first_gate: when the first of the groups that were put there opens; nil if none was.
+-- is_gate_unwatched(): returns whether no worker waits for that.
 -- rest_idle(name, group): keeps in resting what a group without a waiting job has spent, until it no longer matters.
 -- forget_rested(most): then forgets it, for up to `most` groups.
 -- Needs: groups, settings, lib/core/clock, lib/core/now_us, lib/group/scores, lib/group/state.
+--@include lib/limits/end_pause
 local first_gate = nil
 
 -- Keeps the rest, spent rate and pause of a group without a waiting job only while these matter.
@@ -60,9 +62,9 @@ local function gate(name, opens, may_be_gated)
   end
 end
 
--- Returns true if no worker waits for the gate. A claim would learn when it opens, see lib/limits/timer.
+-- Returns whether no worker waits for the first gate. A claim would learn when it opens, see lib/limits/timer.
 local function is_gate_unwatched()
-  local timer_until, holder = unpack(first_gate and redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker') or {})
+  local timer_until, holder = unpack(redis.call('HMGET', settings, 'timer_until_ms', 'timer_worker'))
   timer_until = tonumber(timer_until or nil) or 0
-  return first_gate and (not holder or timer_until <= now or timer_until > first_gate + 10)
+  return not holder or timer_until <= now or timer_until > first_gate + 10
 end

@@ -93,7 +93,7 @@ local function place_groups(is_quiet)
     place_group(name, touched_groups[name])
   end
   local entered = write_scores()
-  if not is_quiet and (entered > 0 or is_gate_unwatched()) then
+  if not is_quiet and (entered > 0 or first_gate and is_gate_unwatched()) then
 --@include lib/core/wake
   end
   touched_groups = {}

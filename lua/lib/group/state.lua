@@ -3,7 +3,6 @@
 -- opens_at(group, cost): returns when a job may start in ms; nil for now. The hash states names the groups whose own
 --   hash may have a field. Other groups' hashes are not read.
 -- write_bounds(name, group): writes the rest and the spent rate back if a clock that was ahead has made them.
--- end_pause(name, group): forgets a pause whose time is over. Until then a pause with an end holds back as a rest does.
 -- mark_state(name): must be called when such a field is written.
 -- recall_states(names): reads many groups together.
 -- Needs: groups, lib/core/clock.
@@ -84,14 +83,6 @@ local function read_group(name)
     common_group = group
   end
   return group
-end
-
--- Removes a pause whose time is over.
-local function end_pause(name, group)
-  if group.paused_until > 0 and group.paused_until <= now then
-    local key = groups .. 'state:' .. name
---@include lib/limits/drop_pause
-  end
 end
 
 local function write_bounds(name, group)

@@ -58,11 +58,8 @@ local function room_for(count)
   if not interval or count == 0 then
     return count, nil
   end
-  units = math.floor((now_us + burst * interval - tat) / interval + 1e-6)
-  if units < 1 then
-    return 0, ms_until(1)
-  end
-  return math.min(count, units), nil
+  units = math.max(0, math.floor((now_us + burst * interval - tat) / interval + 1e-6))
+  return math.min(count, units), units < 1 and ms_until(1) or nil
 end
 
 local function pay(cost)
@@ -84,8 +81,11 @@ end
 -- claim is never too large.
 local function charge(taken, bytes)
   local is_first = bytes == nil
+  if is_first and not interval then
+    return
+  end
   bytes = bytes or 0
-  for from, id in ipairs((interval or not is_first) and taken or {}) do
+  for from, id in ipairs(taken) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
     full = full or bytes > most_bytes and not (is_first and from == 1)
     if full or interval and not pay(cost_of(id)) then
