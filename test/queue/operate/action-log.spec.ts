@@ -43,7 +43,7 @@ onEachStore('the action log', () => {
       ['pause-group', 'group g', 1],
       ['resume-group', 'group g', 1],
       ['clear-group', 'group g', 1],
-      ['set-schedule', 'schedule nightly: cron 0 3 * * *', 1],
+      ['set-schedule', expect.stringMatching(/^schedule nightly: cron 0 3 \* \* \*, timeZone /), 1],
       ['pause-schedule', 'schedule nightly', 1],
       ['resume-schedule', 'schedule nightly', 1],
       ['run-schedule', 'schedule nightly', 1],
