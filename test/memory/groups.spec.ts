@@ -62,6 +62,25 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(jobs.map(({ prefetched }) => prefetched)).toEqual([false, false, ...Array<boolean>(5).fill(true)]);
   });
 
+  it('with limits that get no slot of a busy worker wake another worker', async () => {
+    const queue = newQueue();
+    await queue.groups.set('a', { maxRunning: 1 });
+    await add(queue, 'a:1');
+    const { store } = queue;
+    const calls = await queue.calls();
+    const wait = store.workerWait('other', [calls], console);
+    const ahead = { worker: 'busy', stream: '0', token: 't', count: 1, slots: 0 };
+    try {
+      await wait.wait([calls], 1, []); // takes the marker of the enqueue
+      const { jobs } = await queue.exec((each) => each.claim(ahead));
+      expect(jobs).toEqual([]);
+      const { wokenIn } = await wait.wait([calls], 1, []);
+      expect(wokenIn).toBe(calls);
+    } finally {
+      wait.close();
+    }
+  });
+
   it('take another priority of a job that was tried before, also with one slot', async () => {
     const queue = newQueue({ maxAttempts: 3 });
     await queue.groups.set('a', { maxRunning: 1 });

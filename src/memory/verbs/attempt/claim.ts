@@ -83,7 +83,7 @@ function claimNew(queue: MemoryQueue, request: ClaimRequest, bounds: Bounds) {
   const dueInMs = nextAt === Infinity ? undefined : Math.max(0, nextAt - queue.now);
   countWait(queue, opensAt, request.worker, { free: bounds.bound.slots, taken: taken.ids.length });
   const handed = claimAll(queue, request, taken.ids, bounds.named?.overdue);
-  if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
+  if ((taken.ids.length > 0 || bounds.bound.isCut) && (queue.hasClaimable || dueInMs === 0)) {
     queue.host.wake(queue.name);
   }
   return { handed, dueInMs };

@@ -6,6 +6,7 @@ import type { MemoryQueue } from '../../state/memory-queue.js';
 export class SlotBound {
   private taken = 0;
   private hasMetGroup = false;
+  private cut = false;
 
   constructor(
     private readonly queue: MemoryQueue,
@@ -27,7 +28,13 @@ export class SlotBound {
   takes(id: string): boolean {
     const isBound = this.isOfBoundGroup(id);
     this.hasMetGroup ||= isBound;
-    return this.taken++ < this.slots || !isBound;
+    this.cut = this.taken++ >= this.slots && isBound;
+    return !this.cut;
+  }
+
+  /** True if the claim ended before a job that needs a free slot. Another worker may have one. */
+  get isCut(): boolean {
+    return this.cut;
   }
 
   /** Returns what the reply says of limits. */
