@@ -36,8 +36,6 @@ export interface ClaimedJobOptions {
   metadata?: JobMetadata;
   /** The batch of a member, as its hash has it. @internal */
   member?: string;
-  /** True for a member of another queue's batch, which must learn of its end. @internal */
-  remote?: boolean;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. @internal */
   stopsBatch?: boolean;
   /** True if its name was found in the payload, but its retries are not set. @internal */
