@@ -40,6 +40,7 @@ export class FaultProxy {
   private onRequest: (() => void)[] = [];
   private accepted = 0;
   private struckRequests = 0;
+  private textBytes = 0;
 
   private constructor(
     private readonly listener: Server,
@@ -69,6 +70,11 @@ export class FaultProxy {
   /** Returns the number of open connections, and of all that were ever made. */
   get connections(): { open: number; made: number } {
     return { open: this.links.size, made: this.accepted };
+  }
+
+  /** Returns the bytes of the script texts that clients have sent, by EVAL. */
+  get texts(): number {
+    return this.textBytes;
   }
 
   /** Returns the number of requests that it lost, delayed, or whose reply it lost. */
@@ -185,6 +191,7 @@ export class FaultProxy {
       if (link.dead) return this.strike(link);
       const text = chunk.toString('latin1');
       link.lately = text;
+      for (const [, bytes] of text.matchAll(/\$4\r\neval\r\n\$(\d+)\r\n/g)) this.textBytes += Number(bytes);
       const hit = this.losses.findIndex(({ request }) => text.includes(request));
       if (hit >= 0) [losing] = this.losses.splice(hit, 1);
       if (this.delayMs > 0 || this.upward) this.struckRequests++;
