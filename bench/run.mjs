@@ -2,7 +2,7 @@
 //
 //   npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
 //     [--beside CHECKOUT] [--observed] [--nest] [--slots [--only cN.Nms]…]
-//     [--queues [--only qN.mN]…] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+//     [--queues [--only qN.mN]…] [--outbox [--only MEASURE]…] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,8 @@ import { NEST_MEASURES, reportNest } from './turns/nest.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './turns/rounds.mjs';
 import { buildReport, printSettings, printTable } from './report/report.mjs';
 import { reportPages } from './pages/pages.mjs';
+import { outboxOptions, runOutbox } from './outbox/outbox.mjs';
+import { openOutboxPeers } from './outbox/peers.mjs';
 import { queuesOptions, runQueues } from './queues/queues.mjs';
 import { runSlots, slotsOptions } from './slots/slots.mjs';
 import { Server } from './fleet/server.mjs';
@@ -36,6 +38,7 @@ const { values: options } = parseArgs({
     pages: { type: 'boolean', default: false },
     slots: { type: 'boolean', default: false },
     queues: { type: 'boolean', default: false },
+    outbox: { type: 'boolean', default: false },
     trials: { type: 'string' },
     beside: { type: 'string' },
     observed: { type: 'boolean', default: false },
@@ -46,7 +49,8 @@ const { values: options } = parseArgs({
 // npm changes into this folder; a path on the command line means the folder where npm was called.
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
-async function contestantsOf({ trials, beside, observed, nest }) {
+async function contestantsOf({ trials, beside, observed, nest, outbox }) {
+  if (outbox) return openOutboxPeers();
   if (observed) return openObserved();
   if (trials) return openTrials(trials);
   if (nest) return openNest();
@@ -85,6 +89,7 @@ try {
   else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
   else if (options.slots) await runSlots(bench, context, slotsOptions(options, path));
   else if (options.queues) await runQueues(bench, context, queuesOptions(options, path));
+  else if (options.outbox) await runOutbox(bench, context, outboxOptions(options, path));
   else if (options.pages) await reportPages(bench, context, options.json && path(options.json));
   else if (options.trials) {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });

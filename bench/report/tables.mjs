@@ -2,9 +2,10 @@
 // `--json docs/internals/figures/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
 // `--pages --json docs/internals/figures/dashboard-pages.json`. The table of Nest's variants is from
 // `--nest --json docs/internals/figures/benchmark-nest.json`, those of docs/scaling.md from
-// `--queues --json docs/internals/figures/queues.json`.
+// `--queues --json docs/internals/figures/queues.json`. That of the outbox is from `--outbox --json docs/internals/figures/outbox.json`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fillOutbox } from '../outbox/tables.mjs';
 import { fillPages } from '../pages/tables.mjs';
 import { fillQueues } from '../queues/tables.mjs';
 
@@ -117,7 +118,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
   const page = readFileSync(at('performance.md'), 'utf8');
   const filled = fillGrowth(fillTables(page, read('internals/figures/benchmark.json')), growths);
-  writeFileSync(at('performance.md'), fillNest(filled, read('internals/figures/benchmark-nest.json')));
+  const nest = fillNest(filled, read('internals/figures/benchmark-nest.json'));
+  writeFileSync(at('performance.md'), fillOutbox(nest, read('internals/figures/outbox.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
   if (existsSync(at('internals/figures/queues.json'))) {
