@@ -31,6 +31,7 @@ export default {
     '<rootDir>/bench',
     '<rootDir>/examples/shop/dist',
   ],
+  restoreMocks: true,
   globalSetup: '<rootDir>/test/support/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/run/global-teardown.mjs',
   // What a test waits for has a limit of its own, which says what did not come.

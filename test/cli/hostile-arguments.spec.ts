@@ -1,11 +1,7 @@
 // What the command line says about arguments that it does not understand. They may come from a script, not from a person.
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { main } from '#cli/program.js';
 import { withoutPasswords } from '#queue/errors/show.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 /** Runs a command that ends before it needs Redis. Returns what it wrote to stderr. */
 async function saidTo(...args: string[]): Promise<string> {

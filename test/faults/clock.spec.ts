@@ -1,5 +1,5 @@
 // A process whose clock is an hour off. No state is decided by a client's clock (I5).
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { connect } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
@@ -7,10 +7,6 @@ import { inside } from '../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 const now = Date.now.bind(Date);
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 describe.each([
   ['fast', HOUR],

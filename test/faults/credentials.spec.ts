@@ -1,6 +1,6 @@
 // Passwords, however they are given, are in nothing that is logged, printed, thrown or reported.
 import { inspect } from 'node:util';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import {
   Job,
@@ -28,10 +28,6 @@ beforeEach(() => {
     jest.spyOn(console, method).mockImplementation((...args) => void printed.push(args));
   }
 });
-afterEach(() => {
-  jest.restoreAllMocks();
-});
-
 let server: OwnRedis;
 beforeAll(async () => {
   server = await startOwnRedis({ args: ['--requirepass', WANTED] });

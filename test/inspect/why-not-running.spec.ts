@@ -1,5 +1,5 @@
 // Why a job does not run: each reason, of a real queue that was brought into it. And quiet, where queues are well.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { readJobSigns } from '#inspect/job-signs.js';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
@@ -66,10 +66,6 @@ function ageReports(task: () => void): void {
   task();
   clock.mockRestore();
 }
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 describe('a job does not run, because', () => {
   it('no worker serves its queue', async () => {

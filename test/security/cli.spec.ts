@@ -1,11 +1,7 @@
 // A seeded fuzz of every command of the command line. PROPERTY_SEED draws other arguments.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { attackCommands, AttackedQueue } from './command-attack.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 it('the command line shows no secret, changes nothing unasked, steers no terminal and stays up', async () => {
   await attackCommands(await new AttackedQueue().start(), 200);

@@ -1,12 +1,8 @@
 // A seeded fuzz of every route of the dashboard. PROPERTY_SEED draws other requests. test/long/security finds two more
 // planted faults.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { AttackedDashboard, attackDashboard } from './dashboard-attack.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 it.each(['express', 'fastify'] as const)(
   'shows no secret, changes nothing unasked and stays up on %s',

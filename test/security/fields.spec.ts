@@ -1,5 +1,5 @@
 // A marked secret in every field that a handler or a producer writes: no window shows it.
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { Job } from '#worker/handlers/job.js';
 import { ShownContent } from '#queue/store/shown-content.js';
@@ -9,10 +9,6 @@ import { BATCH, IDS, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 import { Windows } from './windows.js';
 
 const redis = connect();
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 /** Returns the fields of a hash whose value has the secret. */
 async function marked(key: string): Promise<string[]> {

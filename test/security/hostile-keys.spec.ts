@@ -1,14 +1,10 @@
 // Hostile content of every key of a queue: each window still answers, shows no secret, and changes nothing unasked.
 // PROPERTY_SEED draws other content; test/long/security spoils every key in every way.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { attackKeys } from './key-attack.js';
 import { Windows } from './windows.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 it('breaks no window, shows no secret, and changes nothing', async () => {
   await attackKeys(await new Windows().open(), 16);

@@ -1,12 +1,8 @@
 // The fuzz of the dashboard's routes finds planted faults that take many requests; test/security finds two others.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { RouteRunner } from '#dashboard/api/route-runner.js';
 import { ActionLog } from '#queue/actions/action-log.js';
 import { AttackedDashboard, attackDashboard } from '../../security/dashboard-attack.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 describe('finds', () => {
   it('a route without its check', async () => {

@@ -1,12 +1,8 @@
 // Every key of a queue, spoiled in every way; test/security has a share of it.
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobSearch } from '#dashboard/search/job-search.js';
 import { attackKeys } from '../../security/key-attack.js';
 import { Windows } from '../../security/windows.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 it('breaks no window, shows no secret, and changes nothing', async () => {
   await attackKeys(await new Windows().open(), 1);

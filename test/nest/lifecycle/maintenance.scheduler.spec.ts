@@ -94,6 +94,5 @@ describe('the reclaim', () => {
     expect(app.get(SchedulerRegistry).getIntervals()).toHaveLength(1);
     await fired.promise;
     expect(timers.mock.calls.filter(([, ms]) => ms === 53)).toHaveLength(1);
-    timers.mockRestore();
   });
 });

@@ -1,6 +1,6 @@
 // A job that would expire before it may start contradicts itself. The server says so, by its own clock, before it writes
 // anything of the step; see lua/lib/enqueue/add_with_options.lua.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
@@ -20,10 +20,6 @@ async function contradiction(state: TestQueue) {
 }
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: i, id: `a${i}`, priority: 1 }));
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 describe.each([
   ['right', 0],

@@ -1,6 +1,6 @@
 // The guard of the speed: how many commands a plain job costs Redis. A number may rise only with a reason in its
 // commit. When one has fallen permanently, lower the limit here.
-import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
@@ -21,10 +21,6 @@ let redis: Redis;
 beforeAll(async () => {
   const server = await startOwnRedis();
   redis = connect({}, server.url);
-});
-
-afterEach(() => {
-  jest.restoreAllMocks();
 });
 
 /** Counts the calls of each command that an action costs, those inside of scripts too. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
@@ -13,10 +13,6 @@ import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redi
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 import { inside } from '../../support/queue/inside.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 describe('the client that is handed in', () => {
   it('with a keyPrefix is refused, and the error says what to do', () => {

@@ -1,15 +1,11 @@
 // A process of an older version leaves a queue alone that a newer version has, and says what to do.
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { QueueLayoutError } from '#queue/errors/layout-error.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { LAYOUT } from '#queue/scripts/layout.js';
 import { Worker } from '#worker/worker.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
 /** Marks the queue as served by a newer version. */
 async function upgrade(state: TestQueue): Promise<void> {

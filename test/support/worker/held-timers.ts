@@ -1,8 +1,6 @@
 // Timers that fire on demand, so that no test waits for the seconds until a handler counts as stuck.
-import { afterEach, jest } from '@jest/globals';
+import { jest } from '@jest/globals';
 import { eventually } from '../faults/wait.js';
-
-afterEach(() => void jest.restoreAllMocks());
 
 /** The timers of one length that are set between now and the end of the test. */
 interface HeldTimers {

@@ -284,6 +284,5 @@ describe('a wait', () => {
     await eventually(() => waits.mock.calls.some((call) => String(call[0]).includes(queue.name)));
     await idle(redis);
     expect(waits.mock.calls.findLast((call) => String(call[0]).includes(queue.name))!.at(-1)).toBe(seconds);
-    waits.mockRestore();
   });
 });

@@ -169,12 +169,11 @@ it('the check finds jobs that are claimed ahead without a bound', async () => {
 });
 
 it('the check finds jobs that wait without a bound for slots of several queues', async () => {
-  const room = jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(1_000);
-  const returns = jest.spyOn(Prefetcher.prototype as unknown as { watch(): void }, 'watch').mockReturnValue();
+  jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(1_000);
+  jest.spyOn(Prefetcher.prototype as unknown as { watch(): void }, 'watch').mockReturnValue();
   const { p99, longestWaitMs } = await run({ paces: [1, 3], concurrency: 2, queues: 3 }, shallow(7, 60));
   expect(p99).toBeGreaterThan(10);
   expect(longestWaitMs).toBeGreaterThan(10);
-  [room, returns].forEach((spy) => spy.mockRestore());
 });
 
 it('one worker that holds jobs ahead starts them in the order of the queue', async () => {
@@ -232,8 +231,7 @@ it.each([
 });
 
 it('a waiting job begins at once where the claim of another queue finds nothing for a free slot', async () => {
-  const room = jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(10);
+  jest.spyOn(PrefetchLimit.prototype, 'room', 'get').mockReturnValue(10);
   const { quick } = await runTwo({ quick: [500, 1], other: [] });
   expect(quick[1]).toBe(quick[0]);
-  room.mockRestore();
 });
