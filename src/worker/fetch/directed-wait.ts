@@ -179,18 +179,29 @@ export class DirectedWait implements BackgroundRole {
     }
   }
 
-  /** Claims, because a job or a cancel may have come before the subscription. */
+  /**
+   * Claims, because a job or a cancel may have come before the subscription. This took no wake from another worker, so
+   * none is passed on.
+   */
   private confirmed(queue: StoreCalls): void {
-    this.wake(queue);
-    this.runnerOf(queue, (runner) => runner.attempts.size > 0 && this.listener.onCancel(runner));
+    this.runnerOf(queue, (runner) => {
+      this.claimSoon(runner);
+      if (runner.attempts.size > 0) {
+        this.listener.onCancel(runner);
+      }
+    });
   }
 
   private wake(queue: StoreCalls): void {
     this.runnerOf(queue, (runner) => {
-      runner.outlook.wake();
       this.woken.add(runner);
-      this.listener.onWake();
+      this.claimSoon(runner);
     });
+  }
+
+  private claimSoon({ outlook }: QueueRunner): void {
+    outlook.wake();
+    this.listener.onWake();
   }
 
   private runnerOf(queue: StoreCalls, use: (runner: QueueRunner) => unknown): void {
@@ -203,10 +214,18 @@ export class DirectedWait implements BackgroundRole {
   /** Wakes another worker, because this one has no free slot. It claims by itself when it has one again. */
   private pass(runner: QueueRunner): void {
     this.woken.delete(runner);
-    const { store, worker } = this.options;
-    const passed = store.exec(runner.calls.workers.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
+    const passed = this.passed(runner);
     this.passing.add(passed);
     void passed.then(() => this.passing.delete(passed));
+  }
+
+  private async passed(runner: QueueRunner): Promise<void> {
+    const { store, worker } = this.options;
+    await store.exec(runner.calls.workers.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
+    if (!this.stopped && !runner.outlook.isWoken) {
+      // A claim was sent meanwhile. The pass may have taken away the waiter that this claim made.
+      this.claimSoon(runner);
+    }
   }
 
   private waitForDue(runner: QueueRunner): void {

@@ -4,6 +4,9 @@ import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
+import { RedisStore } from '#queue/redis-store.js';
+import type { StoreCall } from '#queue/store/store-call.js';
+import type { ScriptCall } from '#queue/transport/script-runner.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
@@ -171,6 +174,39 @@ describe('no job is late', () => {
   }, 60_000);
 });
 
+describe('a worker without a free slot', () => {
+  it('is a waiter again if its claim overtakes the wake that it passes on', async () => {
+    const { names, full, busy, second, exec } = await startFull();
+    const [held, isHeld, late] = [gate(), gate(), gate()];
+    const run = RedisStore.prototype.exec;
+    exec.mockImplementation(async function (this: RedisStore, call, limit) {
+      if (!isPass(call)) return run.call(this, call, limit);
+      isHeld.open();
+      await held.promise;
+      return run.call(this, call, limit).finally(() => late.open());
+    });
+    await second.enqueue('short');
+    await isHeld.promise;
+    busy.open();
+    await full.event('completed', 2);
+    await waiting(names);
+    held.open();
+    await late.promise;
+    // A waiter registers by itself only once a minute.
+    await waiting(names, 1, BACK_MS);
+  }, 60_000);
+
+  it('passes no wake on where only its channels were confirmed', async () => {
+    const { names, full, busy, exec } = await startFull();
+    for (const server of cluster.nodes) await cluster.node(server).call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(async () => (await Promise.all(names.map((name) => isHeard(name, full)))).every(Boolean));
+    busy.open();
+    await full.event('completed');
+    await waiting(names);
+    expect(exec.mock.calls.filter(([call]) => isPass(call))).toEqual([]);
+  }, 60_000);
+});
+
 describe('a lost wake', () => {
   it('of a frozen waiter costs a second', async () => {
     const { names, worker } = await startMany();
@@ -259,11 +295,40 @@ async function startMany(handle?: Handle, { of = cluster.connect(), isWoken = tr
   return { names, worker };
 }
 
+/** Starts a worker of one slot that a job uses. It is a waiter of each queue. */
+async function startFull() {
+  const names = newNames(MANY);
+  const of = cluster.connect();
+  const busy = gate();
+  const full = await startOn(names, (job) => (job.payload === 'busy' ? busy.promise : undefined), {
+    concurrency: 1,
+    of,
+  });
+  await waiting(names);
+  const [first, second] = producers(names.slice(0, 2)) as [JobQueue, JobQueue];
+  await first.enqueue('busy');
+  await full.event('started');
+  return { names, full, busy, second, exec: jest.spyOn(RedisStore.of(of), 'exec') };
+}
+
 /** Waits until a number of workers are waiters of each queue. */
-async function waiting(names: readonly string[], count = 1): Promise<void> {
+async function waiting(names: readonly string[], count = 1, timeoutMs = 20_000): Promise<void> {
   await eventually(async () => (await Promise.all(names.map(waiters))).every((each) => each.length === count), {
     what: `${count} waiters of each queue`,
+    timeoutMs,
   });
+}
+
+/** Returns whether the server counts a worker as a subscriber of its wake channel. */
+async function isHeard(name: string, { worker }: TestWorker): Promise<boolean> {
+  const server = connect({}, (await cluster.ownerOf(keyOf(name, 'wake'))).url);
+  const [, count] = (await server.pubsub('SHARDNUMSUB', `${keyOf(name, 'wake')}:${worker.id}`)) as [string, number];
+  server.disconnect();
+  return count > 0;
+}
+
+function isPass(call: StoreCall<unknown>): boolean {
+  return (call as Partial<ScriptCall<unknown>>).script === 'workerPassWake';
 }
 
 function waiters(name: string): Promise<string[]> {
