@@ -32,7 +32,7 @@
 --   Else the positions (from 1) of lost claims, which are not current and were not completed by this very claim
 --   and the negative positions of jobs that others wait for: the call must be repeated for these, with all keys
 --   and 0 for each job whose end put something into the outbox for another queue: its own end, or a follow-up of its batch
--- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
+-- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing. 0 while the outbox has something.
 local job, claims, completed, stats, unique, events, wake, scheduled, settings, sequence, batches, batch_record,
   remote_members, batch_outbox, awaiting, groups = unpack(KEYS)
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
@@ -111,6 +111,8 @@ while at <= #ARGV do
       local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
       if not done_by_this_claim then
         exceptions[#exceptions + 1] = position
+      elseif batch_outbox and redis.call('HLEN', batch_outbox) > 0 then
+        exceptions[#exceptions + 1] = 0
       end
     end
   end

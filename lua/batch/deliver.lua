@@ -9,14 +9,15 @@
 --   number: 0 for an end that no report has, which lua/batch/ends found; it counts if the member is open
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
--- Returns how many changed something; then 1 if the outbox here has a follow-up of another queue, else 0. Repeated: 0, 0.
+-- Returns how many changed something; then 1 if the outbox here has something for another queue, else 0. Repeated: 0, and
+--   the same while the outbox has something.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/join
 --@include lib/batch/dependents
-local changed, is_posted = 0, false
+local changed = 0
 local early_ms = 600000 -- longer than an enqueue may take
 
 -- Ends the wait of a job here. An end that comes before the enqueue of that job is kept for it.
@@ -45,7 +46,7 @@ local function take(batch, member, number, state, detail)
   elseif number == 0 then
     if redis.call('ZSCORE', key .. '/open', member) then
       changed = changed + 1
-      is_posted = note_end(batch, member, state, detail) or is_posted
+      note_end(batch, member, state, detail)
     end
     return
   elseif tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
@@ -63,7 +64,7 @@ local function take(batch, member, number, state, detail)
   if state == 'open' then
     open_again(batch, member)
   else
-    is_posted = note_end(batch, member, state, detail) or is_posted
+    note_end(batch, member, state, detail)
   end
 end
 
@@ -75,4 +76,4 @@ for i = 1, #ARGV, 5 do
     take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
   end
 end
-return { changed, is_posted and 1 or 0 }
+return { changed, redis.call('HLEN', batch_outbox) > 0 and 1 or 0 }

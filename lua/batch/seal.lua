@@ -3,7 +3,8 @@
 -- Transition: seal
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
--- Returns sealed | posted (the outbox has a follow-up of another queue) | missing. Repeated: sealed, and nothing changes.
+-- Returns sealed | posted (the outbox has something for another queue) | missing. Repeated: changes nothing, and returns
+--   the same while the outbox has something.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
@@ -16,4 +17,5 @@ end
 if redis.call('HSETNX', key, 'sealed_at_ms', now_text) == 1 and redis.call('ZCARD', key .. '/open') == 0 then
   return fire(batch, key) and 'posted' or 'sealed'
 end
-return 'sealed'
+local is_posted = redis.call('HEXISTS', key, 'fired_at_ms') == 1 and redis.call('HLEN', batch_outbox) > 0
+return is_posted and 'posted' or 'sealed'

@@ -7,9 +7,9 @@
 -- ARGV[10] id
 -- ARGV[11] identifies this request for a caller with listeners; else ''
 -- ARGV[12] the required status of the job, or '' for any
--- Returns cancelled | posted (cancelled, and the outbox got something for another queue) | requested | finished | missing |
+-- Returns cancelled | posted (cancelled, and the outbox has something for another queue) | requested | finished | missing |
 --   changed (its status is not ARGV[12]). If this request cancelled it: that word and the job's hash as a flat list of field, value.
---   Repeated: changes nothing, and returns cancelled, with the hash while it lives.
+--   Repeated: changes nothing, and returns the same while the outbox has something, with the hash while it lives.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -21,7 +21,8 @@
 --@include lib/place/remove_waiting
 local nudge_ms = 10000 -- a worker that does not read it by then learns of it from its heartbeat
 local id, request, expected = ARGV[first], ARGV[first + 1], ARGV[first + 2]
-local status, cancelled_by, token, worker = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token', 'worker'))
+local status, cancelled_by, token, worker, batch, dependents = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token',
+  'worker', 'batch', 'dependents'))
 if not status then
   return 'missing'
 end
@@ -31,7 +32,8 @@ local function answer(outcome, is_mine)
 end
 
 if status == 'cancelled' then
-  return answer('cancelled', cancelled_by == request)
+  local is_posted = (batch or dependents) and redis.call('HLEN', batch_outbox) > 0 -- by this request, whose reply may be lost
+  return answer(is_posted and 'posted' or 'cancelled', cancelled_by == request)
 end
 if status == 'completed' or status == 'failed' then
   return 'finished'

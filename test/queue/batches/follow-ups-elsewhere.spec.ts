@@ -27,6 +27,7 @@ function intercept({ store }: JobQueue, acts: Record<string, (run: () => Promise
   }) as QueueStore['exec'];
 }
 
+const sentTwice = (run: () => Promise<unknown>) => run().then(run);
 const restore = ({ store }: JobQueue) => void Reflect.deleteProperty(store, 'exec');
 const dead = () => Promise.reject(new Error('the process has died'));
 const idOf = (home: JobQueue, batch: string, kind = 'finally') => `@batch-of:${home.name} ${batch}:${kind}`;
@@ -179,6 +180,35 @@ onEachStore('a follow-up in another queue', () => {
       restore(home);
       expect((await mail.get(idOf(home, batch.id, 'on_failure'))) === null).toBe(isAway);
     }
+  });
+
+  it.each(['cancel', 'seal'] as const)(
+    'is sent by a %s whose first reply was lost, without maintenance',
+    async (verb) => {
+      const [home, mail] = [newQueue(), newQueue()];
+      const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
+      const member = verb === 'cancel' ? await batch.add(home.name, 1) : undefined;
+      if (!member) intercept(home, { batchSeal: sentTwice });
+      await batch.seal();
+      if (member) {
+        intercept(home, { jobCancel: sentTwice });
+        expect(await home.cancel(member.id)).toBe('cancelled');
+      }
+      expect(await mail.get(idOf(home, batch.id))).toMatchObject({ status: 'pending' });
+    },
+  );
+
+  it('is told to a worker whose complete has lost its first reply, until it is sent', async () => {
+    const [home, mail] = [newQueue(), newQueue()];
+    const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
+    await batch.add(home.name, 1);
+    await batch.seal();
+    const claim = (await home.claim())!;
+    const complete = () => home.exec((calls) => calls.complete([{ ...claim, result: '"page"' }]));
+    expect(await complete()).toMatchObject({ lost: [], hasEnds: true });
+    expect(await complete()).toMatchObject({ lost: [], hasEnds: true });
+    await maintainBatches(home);
+    expect(await complete()).not.toHaveProperty('hasEnds');
   });
 
   it('fires at once after the cancel of the last member in another queue', async () => {

@@ -28,7 +28,9 @@ function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: numbe
 export function complete(queue: MemoryQueue, completions: readonly Completion[]): CompleteReply {
   const done: string[] = [];
   const lost: number[] = [];
-  const known = queue.outbox.entries.size;
+  const { entries } = queue.outbox;
+  const known = entries.size;
+  let hasEnds = false;
   completions.forEach((completion, i) => {
     const { id, result, resultTtlMs = queue.options.resultTtlMs } = completion;
     const job = claimed(queue, completion);
@@ -48,11 +50,14 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
       done.push(id);
     } else if (settledBy(queue, completion)?.status !== 'completed') {
       lost.push(i);
+    } else {
+      hasEnds ||= entries.size > 0; // the reply to the first call may be lost
     }
   });
+  hasEnds ||= entries.size > known;
   queue.count('completed', done.length);
   remember(queue, queue.completed, done, queue.options.completedHistory);
-  return { lost, followed: [], ...(queue.outbox.entries.size > known && { hasEnds: true }) };
+  return { lost, followed: [], ...(hasEnds && { hasEnds: true }) };
 }
 
 const FIRST_FAIL: Record<string, FailOutcome> = {

@@ -92,14 +92,16 @@ function join(
 }
 
 function seal(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'sealed' | 'posted' | 'missing' {
-  const known = queue.outbox.entries.size;
-  if (batch && batch.sealedAt === undefined) {
+  if (!batch) {
+    return 'missing';
+  }
+  if (batch.sealedAt === undefined) {
     batch.sealedAt = queue.now;
     if (batch.open.size === 0) {
       fire(queue, batch);
     }
   }
-  return queue.outbox.entries.size > known ? 'posted' : batch ? 'sealed' : 'missing';
+  return batch.firedAt !== undefined && queue.outbox.entries.size > 0 ? 'posted' : 'sealed';
 }
 
 function stopAll(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'stopped' | 'fired' | 'missing' {
@@ -191,7 +193,6 @@ function endsOf(queue: MemoryQueue, home: string, members: readonly { batch: str
 
 /** Takes ends of open members that no report has; see lua/batch/deliver. */
 function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): Delivered {
-  const known = queue.outbox.entries.size;
   const taken = ends.filter(({ batch: id, id: member, state, detail }) => {
     const batch = queue.followUps.get(id);
     const ref = refTo(from, member);
@@ -201,7 +202,7 @@ function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): 
     noteEnd(queue, batch, ref, state as EndStatus, detail);
     return true;
   });
-  return { changed: taken.length, hasEnds: queue.outbox.entries.size > known };
+  return { changed: taken.length, hasEnds: queue.outbox.entries.size > 0 };
 }
 
 /** Returns whether a member is a follow-up that waits for its queue. */

@@ -24,7 +24,8 @@ export function cancel(
   }
   if (job.status === 'cancelled') {
     const mine = request !== '' && job.cancel_request === request;
-    return { outcome: 'cancelled', ...(mine && { cancelled: record(queue, id)! }) };
+    const isPosted = (job.batch ?? job.dependents) !== undefined && queue.outbox.entries.size > 0;
+    return { outcome: isPosted ? 'posted' : 'cancelled', ...(mine && { cancelled: record(queue, id)! }) };
   }
   if (job.status === 'completed' || job.status === 'failed') {
     return { outcome: 'finished' };

@@ -72,7 +72,7 @@ export interface BatchAdder {
 export interface Delivered {
   /** How many changed something. */
   changed: number;
-  /** True if a batch has fired, and a follow-up for another queue is in the outbox there. */
+  /** True if the outbox there has something for another queue, such as a follow-up. */
   hasEnds: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface BatchVerbs {
   ): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch' | 'lost'>;
   /** Returns which jobs of other queues are or were members, each as refTo returns it. */
   known(id: string, members: readonly string[]): StoreCall<('known' | 'new')[]>;
-  /** Returns `posted` if the outbox has a follow-up for another queue. */
+  /** Returns `posted` if it has fired, and the outbox has something for another queue. */
   seal(id: string): StoreCall<'sealed' | 'posted' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
