@@ -211,6 +211,19 @@ onEachStore('a follow-up in another queue', () => {
     expect(await complete()).not.toHaveProperty('hasEnds');
   });
 
+  it.each([false, true])(
+    'is sent by the end of the last member in another queue than the batch, without maintenance; twice sent: %s',
+    async (isTwice) => {
+      const [home, member, mail] = [newQueue(), newQueue(), newQueue()];
+      const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
+      const job = await batch.add(member.name, 1, { queue: member });
+      await batch.seal();
+      if (isTwice) intercept(member, { jobCancel: sentTwice, batchDeliver: sentTwice });
+      expect(await member.cancel(job.id)).toBe('cancelled');
+      expect(await mail.get(idOf(home, batch.id))).toMatchObject({ status: 'pending' });
+    },
+  );
+
   it('fires at once after the cancel of the last member in another queue', async () => {
     const [home, member] = [newQueue(), newQueue()];
     const batch = home.batch({ onFailure: { name: 'then', queue: home.name } });

@@ -1,5 +1,6 @@
 // Handles the end of a job for its batch, and for the jobs that wait for it; see lua/lib/batch.
 import { idsOf, isRef, listOf, refTo, splitRef } from '../../../queue/store/job-ref.js';
+import type { MemberEnd } from '../../../queue/model/batch.js';
 import { placeOf, type EndStatus, type FollowUpBatch } from '../../state/follow-up-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { writeOptions } from '../write-options.js';
@@ -9,7 +10,12 @@ export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndS
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
   // A dead follow-up may be redriven, and then reads the outcomes.
   if (home && !(home.batch.firedAt !== undefined && status === 'failed')) {
+    const known = home.queue.outbox.entries.size;
     noteEnd(home.queue, home.batch, home.member, status, detail);
+    if (home.queue !== queue && home.queue.outbox.entries.size > known) {
+      // Who delivers this end sends the follow-ups too, as on Redis.
+      post(queue, { queue: home.queue.name, batch: home.batch.definition.id, id, state: status, detail });
+    }
   }
   for (const dependent of idsOf(job.dependents)) {
     if (isRef(dependent)) {
@@ -74,15 +80,7 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
     const follows = kind === 'finally' || (kind === 'then') === isWell;
     if (follows && elsewhere) {
       const { queue: target, id } = elsewhere;
-      const entry = {
-        queue: target,
-        batch: definition.id,
-        id,
-        number: String(++queue.sequence),
-        state: kind,
-        detail: '',
-      };
-      queue.outbox.entries.set(placeOf(entry), entry);
+      post(queue, { queue: target, batch: definition.id, id, state: kind, detail: '' });
       batch.open.add(refTo(target, id));
     } else if (follows) {
       const id = `@batch:${definition.id}:${kind}`;
@@ -99,6 +97,10 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   if (batch.open.size === 0) {
     batch.endedAt = queue.now;
   }
+}
+
+function post(queue: MemoryQueue, end: Omit<MemberEnd, 'number'>): void {
+  queue.outbox.entries.set(placeOf(end), { ...end, number: String(++queue.sequence) });
 }
 
 /** Ends the wait of a job of another queue. An end that comes before the enqueue of that job is kept for it. */
