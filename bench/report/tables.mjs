@@ -2,12 +2,13 @@
 // `--json docs/internals/figures/benchmark.json` and `--growth --plots docs/images`, docs/dashboard.md those of
 // `--pages --json docs/internals/figures/dashboard-pages.json`. The table of Nest's variants is from
 // `--nest --json docs/internals/figures/benchmark-nest.json`, those of docs/scaling.md from
-// `--queues --json docs/internals/figures/queues.json`. That of the outbox is from `--outbox --json docs/internals/figures/outbox.json`.
+// `--queues --json docs/internals/figures/queues.json`. Its arithmetic is from the first of these runs. That of the outbox is from `--outbox --json docs/internals/figures/outbox.json`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillOutbox } from '../outbox/tables.mjs';
 import { fillPages } from '../pages/tables.mjs';
 import { fillQueues } from '../queues/tables.mjs';
+import { fillCapacity } from './capacity.mjs';
 
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
 const NAMES = { self: 'nest-job-queue', ...PEERS };
@@ -122,8 +123,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(at('performance.md'), fillOutbox(nest, read('internals/figures/outbox.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
-  if (existsSync(at('internals/figures/queues.json'))) {
-    const scaling = readFileSync(at('scaling.md'), 'utf8');
-    writeFileSync(at('scaling.md'), fillQueues(scaling, read('internals/figures/queues.json')));
-  }
+  const scaling = fillCapacity(readFileSync(at('scaling.md'), 'utf8'), read('internals/figures/benchmark.json'));
+  const queues = 'internals/figures/queues.json';
+  writeFileSync(at('scaling.md'), existsSync(at(queues)) ? fillQueues(scaling, read(queues)) : scaling);
 }

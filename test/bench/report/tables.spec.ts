@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { fillPages, type PagesReport } from '../../../bench/pages/tables.mjs';
+import { fillCapacity } from '../../../bench/report/capacity.mjs';
 import {
   fillGrowth,
   fillNest,
@@ -32,6 +33,33 @@ it('docs/performance.md has the table of docs/internals/figures/benchmark-nest.j
 it('docs/performance.md has the growth of docs/images', () => {
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`) as Growth);
   expect(fillGrowth(page, growths)).toBe(page);
+});
+
+it('docs/scaling.md has the arithmetic of docs/internals/figures/benchmark.json', () => {
+  const scaling = readFileSync(join(docs, 'scaling.md'), 'utf8');
+  expect(scaling).toContain('<!-- capacity -->');
+  expect(fillCapacity(scaling, run)).toBe(scaling);
+});
+
+it('the arithmetic adds an enqueue and the rest of a job', () => {
+  const us: Record<string, number> = {
+    'redis.us.enqueue': 6,
+    'redis.us.enqueue.parallel100': 10,
+    'redis.us.process': 18,
+    'aof.redis.us.enqueue': 10,
+    'aof.redis.us.process': 30,
+  };
+  const figures = run.figures.filter(({ id }) => id in us).map((figure) => ({ ...figure, self: us[figure.id]! }));
+  const [, , ...rows] = fillCapacity('<!-- capacity -->\n<!-- /capacity -->', { ...run, figures })
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  expect(rows.map((row) => row.split(' | ').slice(1).join(' | '))).toEqual([
+    '6.0 | 10.0 | 10.0 |',
+    '18.0 | 18.0 | 30.0 |',
+    '25,000 | 21,400 | 15,000 |',
+    '28 % | 32 % | 46 % |',
+    '2 | 2 | 3 |',
+  ]);
 });
 
 it('docs/dashboard.md has the tables of docs/internals/figures/dashboard-pages.json', () => {
