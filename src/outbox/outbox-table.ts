@@ -40,6 +40,8 @@ const MOST_ROWS = 1_000;
 const MOST_COUNTED = 10_000;
 const WAITING = 'failed_at IS NULL';
 const COLUMNS = ['entry', 'id', 'connection', 'queue', 'name', 'payload', 'options', 'group_name'];
+const INSERT = `INSERT INTO job_outbox (${COLUMNS.join(', ')}) VALUES `;
+const VALUES = `(${COLUMNS.map(() => '?').join(', ')})`;
 
 /** The rows that a turn leaves out. */
 interface LeftOut {
@@ -65,11 +67,9 @@ export class OutboxTable {
     }
     for (let from = 0; from < jobs.length; from += MOST_ROWS) {
       const slice = jobs.slice(from, from + MOST_ROWS);
-      const row = `(${COLUMNS.map(() => '?').join(', ')})`;
-      const sql = `INSERT INTO job_outbox (${COLUMNS.join(', ')}) VALUES ${slice.map(() => row).join(', ')}`;
       await this.database.run(
         transaction,
-        sql,
+        INSERT + slice.map(() => VALUES).join(', '),
         slice.flatMap((job) => [
           job.entry,
           job.id,

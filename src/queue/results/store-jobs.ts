@@ -40,7 +40,7 @@ export async function storeJobs(
     jobs.forEach(refuseUngrouped);
   }
   await outbox.store(stored, queue.name, jobs);
-  const waiting = waitingSource(queue, source);
+  const waiting = waitingOf(queue, source);
   return jobs.map((job) => new JobHandle(job.id, job.name, queue.name, 'stored', waiting));
 }
 
@@ -71,6 +71,15 @@ function refuseUngrouped({ id, options }: EncodedJob): void {
     const hint = 'Give the job a `group`, or leave `ordered` out.';
     throw new InvalidOptionError('enqueue.ordered', 'jobs with a group', `job ${show(id)} without one`, hint);
   }
+}
+
+/** The source of each queue's stored jobs, because an enqueue should not make it again. */
+const made = new WeakMap<JobSource, JobSource>();
+
+function waitingOf(queue: StoringQueue, source: JobSource): JobSource {
+  const waiting = made.get(source) ?? waitingSource(queue, source);
+  made.set(source, waiting);
+  return waiting;
 }
 
 /** Reads results of jobs that may not be in their queue yet. */
