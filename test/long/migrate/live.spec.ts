@@ -1,41 +1,21 @@
 // The mover beside producers and a worker of the real BullMQ 6.7, BullMQ 5.81 and Bull 4.16. It is killed after any of its steps.
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
 import type { MoverSettings } from '../../support/bullmq/mover-process.js';
+import { runMover } from '../../support/bullmq/run-mover.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { startWorker } from '../../support/worker/workers.js';
 
-const ROOT = join(import.meta.dirname, '../../..');
 const JOBS = Number(process.env.LIVE_JOBS ?? 20_000);
 const CHUNK = 200;
 const FAILING = Array.from({ length: JOBS }, (_, i) => i).filter((i) => i % 50 === 1).map((i) => `j${i}`); // prettier-ignore
 const KILLS = 35;
 /** The time of a job there, in ms: so slow that most jobs are moved. */
 const WORK_MS = 20;
-
-/** Runs a mover to its end. Returns the step after which it died; undefined if the old queue was quiet. */
-function move(settings: MoverSettings): Promise<string | undefined> {
-  const child = spawn(
-    process.execPath,
-    ['--import', './tools/chaos/register.mjs', join(ROOT, 'test/support/bullmq/mover-process.ts')],
-    {
-      cwd: ROOT,
-      env: { ...process.env, MOVER_SETTINGS: JSON.stringify(settings) },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  let said = '';
-  child.stdout.on('data', (data: Buffer) => (said += data.toString()));
-  return new Promise((resolve) => {
-    child.once('close', () => resolve(said.includes('quiet') ? undefined : said.trim() || 'unknown'));
-  });
-}
 
 /** Returns whether a job fails for good, there or here. Then it ends as a dead letter here. */
 const failsForGood = (i: number) => i % 50 === 1;
@@ -102,7 +82,7 @@ it.each([
     let [isProduced, died] = [false, 0];
     void produced.then(() => (isProduced = true));
     for (;;) {
-      const step = await move(died < KILLS ? settings : { ...settings, deadly: 0 });
+      const step = await runMover(died < KILLS ? settings : { ...settings, deadly: 0 });
       if (step === undefined && isProduced) break;
       if (step !== undefined) {
         died++;
