@@ -13,7 +13,7 @@ async function corrupt(q: TestQueue, id: string): Promise<void> {
 
 async function deadLetter(q: TestQueue, id: string): Promise<void> {
   const job = await q.addAndClaim(id);
-  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  await q.fail(job, { final: true });
 }
 
 describe('I7: a job key that is not a hash stops no batch', () => {

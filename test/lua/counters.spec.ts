@@ -20,7 +20,7 @@ type Act = (q: TestQueue, job: ClaimedJob) => Promise<unknown>;
 
 const failing = (final: boolean) => (q: TestQueue, job: ClaimedJob) =>
   q.run(q.scripts.fail([{ ...job, error, final, backoffMs: 0 }]));
-const complete: Act = (q, job) => q.run(q.scripts.complete([{ ...job, result: '1' }]));
+const complete: Act = (q, job) => q.complete(job, '1');
 const release = (reason: 'interruption' | 'rate_limited') => (q: TestQueue, job: ClaimedJob) =>
   q.run(q.scripts.release([{ ...job, reason, delayMs: 0 }]));
 const reclaim: Act = async (q) => {

@@ -3,8 +3,6 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { connect } from '../support/redis/redis.js';
 import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
 
-const error = { name: 'Error', message: 'no' };
-
 /** Returns every message that is published to the queue while `action` runs. */
 async function published(q: TestQueue, action: () => Promise<void>): Promise<unknown[]> {
   const subscriber = connect();
@@ -26,11 +24,11 @@ async function published(q: TestQueue, action: () => Promise<void>): Promise<unk
 async function allTransitions(q: TestQueue): Promise<void> {
   const completed = await q.addAndClaim('completed');
   await q.run(q.scripts.progress(completed, '1'));
-  await q.run(q.scripts.complete([{ ...completed, result: '' }]));
+  await q.complete(completed);
   const failed = await q.addAndClaim('failed');
-  await q.run(q.scripts.fail([{ ...failed, error, final: false, backoffMs: 0 }]));
+  await q.fail(failed);
   const [again] = await q.claim(1);
-  await q.run(q.scripts.fail([{ ...again!, error, final: true, backoffMs: 0 }]));
+  await q.fail(again!, { final: true });
   const released = await q.addAndClaim('released');
   await q.run(q.scripts.release([{ ...released, reason: 'snooze', delayMs: 1_000 }]));
   await q.addAndClaim('crashed');
@@ -72,7 +70,7 @@ describe('events', () => {
       subscriber.once('pmessage', (_pattern: string, _channel: string, message: string) => resolve(message));
     });
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'completed', name: q.name, attempt: 1 });
     subscriber.disconnect();
   });
@@ -83,7 +81,7 @@ describe('events', () => {
     const messages = await published(q, async () => {
       const job = await q.addAndClaim('a');
       await q.run(q.scripts.progress(job, JSON.stringify('p'.repeat(2_000))));
-      await q.run(q.scripts.fail([{ ...job, error: { name: 'Error', message }, final: true, backoffMs: 0 }]));
+      await q.fail(job, { error: { name: 'Error', message }, final: true });
     });
     expect(messages).toEqual([
       { id: 'a', status: 'progress', name: q.name, attempt: 1 },
@@ -98,8 +96,8 @@ describe('events', () => {
   ])('carry results only where they are asked for: %j', async (options, carried) => {
     const q = testQueue(options);
     const messages = await published(q, async () => {
-      await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '{"a":[]}' }]));
-      await q.run(q.scripts.complete([{ ...(await q.addAndClaim('b')), result: '' }]));
+      await q.complete(await q.addAndClaim('a'), '{"a":[]}');
+      await q.complete(await q.addAndClaim('b'));
       await q.run(
         q.scripts.complete([{ ...(await q.addAndClaim('c')), result: JSON.stringify('r'.repeat(2_000)) }]),
       );

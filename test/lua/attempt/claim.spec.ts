@@ -216,7 +216,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c', 'd');
     const [a] = await q.claim(3, { token: 't1' });
-    await q.run(q.scripts.complete([{ ...a!, result: '' }]));
+    await q.complete(a!);
     await q.expireClaims('b');
     await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
     expect((await q.claim(3, { token: 't1' })).map((job) => job.id)).toEqual(['c']);
@@ -278,7 +278,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
   it('skips an id that is in pending although its job has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('twice');
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     await q.redis.rpush(q.keys.pending, 'twice');
     await q.addAll('next');
     expect((await q.claim(2)).map(({ id }) => id)).toEqual(['next']);

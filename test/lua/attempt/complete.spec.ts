@@ -7,7 +7,7 @@ describe('attempt/complete.lua', () => {
   it('stores the result, ends the claim and gives the hash its time to live', async () => {
     const q = testQueue({ resultTtlMs: 60_000 });
     const job = await q.addAndClaim('a');
-    expect((await q.run(q.scripts.complete([{ ...job, result: '{"sent":true}' }]))).lost).toEqual([]);
+    expect((await q.complete(job, '{"sent":true}')).lost).toEqual([]);
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'completed', result: '{"sent":true}', claim_token: '' });
     expect(Math.abs(Number(hash.completed_at_ms) - (await q.now()))).toBeLessThan(5_000);
@@ -57,7 +57,7 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.pause());
-    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
+    expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
@@ -104,7 +104,7 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
-    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
+    expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
@@ -123,7 +123,7 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.redis.del(q.keys.job('a'));
-    expect((await expectUnchanged(q, () => q.run(q.scripts.complete([{ ...job, result: '' }])))).lost).toEqual([0]);
+    expect((await expectUnchanged(q, () => q.complete(job))).lost).toEqual([0]);
     q.broken = true; // until the sweep finds the claim
   });
 
@@ -146,7 +146,7 @@ describe('attempt/complete.lua', () => {
   it('I2: a fail or a complete after the job has completed is lost', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     const failure = q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]);
     expect(await expectUnchanged(q, () => q.run(failure))).toEqual(['lost']);
     const other = q.scripts.complete([{ ...job, token: '', fence: job.fence + 1, result: '2' }]);
@@ -157,16 +157,16 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.cancel('a'));
-    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
+    expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
   it('takes the error of an earlier attempt away, and keeps the record of it', async () => {
     const q = testQueue();
     const first = await q.addAndClaim('a');
-    await q.run(q.scripts.fail([{ ...first, error, final: false, backoffMs: 0 }]));
+    await q.fail(first);
     const [second] = await q.claim(1);
-    await q.run(q.scripts.complete([{ ...second!, result: '' }]));
+    await q.complete(second!);
     const hash = await q.job('a');
     expect(hash).not.toHaveProperty('last_error');
     expect(hash).not.toHaveProperty('last_error_at_ms');
@@ -176,7 +176,7 @@ describe('attempt/complete.lua', () => {
   it('frees its unique key', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await q.redis.exists(q.keys.unique)).toBe(0);
   });
 
@@ -184,7 +184,7 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'pending' });
     await q.add('b', { unique: 'k', unique_for: 'pending' });
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
   });
 });
@@ -204,7 +204,7 @@ describe('attempt/complete.lua: history', () => {
   it('of 0 keeps no id, and the result for 10 s', async () => {
     const q = testQueue({ completedHistory: 0 });
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     expect(await q.redis.llen(q.keys.completed)).toBe(0);
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
     expect(await q.total('completed')).toBe(1);
@@ -216,7 +216,7 @@ describe('attempt/complete.lua: history', () => {
     const lengths: number[] = [];
     for (const id of ['a', 'b', 'c', 'd']) {
       const job = await q.addAndClaim(id);
-      await q.run(q.scripts.complete([{ ...job, result: '' }]));
+      await q.complete(job);
       lengths.push(await q.redis.llen(q.keys.completed));
     }
     expect(lengths).toEqual([199, 98, 5, 5]);
@@ -227,7 +227,7 @@ describe('attempt/complete.lua: history', () => {
     await q.redis.lpush(q.keys.completed, 'again');
     await q.addAll('again', 'b');
     const [, b] = await q.claim(2);
-    await q.run(q.scripts.complete([{ ...b!, result: '' }]));
+    await q.complete(b!);
     expect(await q.redis.pttl(q.keys.job('again'))).toBe(-1);
   });
 });

@@ -23,7 +23,7 @@ describe('attempt/extend-batch.lua', () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     const [first] = await q.claim(2, { token: 't' });
-    await q.run(q.scripts.complete([{ ...first!, result: '' }]));
+    await q.complete(first!);
     expect(await q.run(q.scripts.extendBatch({ ...CLAIMER, token: 't' }))).toBe(1);
     expect(await q.ranked(q.keys.claims)).toEqual(['b']);
   });

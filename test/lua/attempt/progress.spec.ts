@@ -15,7 +15,7 @@ describe('attempt/progress.lua', () => {
   it('I2: is refused to a lost claim and to a missing job', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     const answers = await expectUnchanged(q, async () => [
       await q.run(q.scripts.progress(job, '1')),
       await q.run(q.scripts.progress({ id: 'missing', token: 't' }, '1')),

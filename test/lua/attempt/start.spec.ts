@@ -121,7 +121,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
       [prefetched!, '0'],
     ] as const) {
       await q.run(q.scripts.start([job]));
-      const settle = () => q.run(q.scripts.fail([{ ...job, error: EXPIRED, final: true, backoffMs: 0 }]));
+      const settle = () => q.fail(job, { error: EXPIRED, final: true });
       expect(await settle()).toEqual(['failed']);
       expect(await expectUnchanged(q, settle)).toEqual(['failed']);
       expect(await q.job(job.id)).toMatchObject({
@@ -207,10 +207,9 @@ describe('a job that was claimed before a slot was free for it', () => {
 
   it('has no mark once its claim has ended', async () => {
     const q = testQueue();
-    const error = { name: 'Error', message: 'no' };
     await q.addAll('fails', 'released', 'dies');
     const [fails, released] = await q.claim(3, { slots: 0 });
-    await q.run(q.scripts.fail([{ ...fails!, error, final: false, backoffMs: 0 }]));
+    await q.fail(fails!);
     await q.run(q.scripts.release([{ ...released!, reason: 'interruption', delayMs: 0, unstarted: true }]));
     await die(q, 'dies');
     for (const id of ['fails', 'released', 'dies']) expect([id, await marks(q, id)]).toEqual([id, []]);
@@ -226,8 +225,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   it('may be all jobs of a claim, and any later attempt', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    const error = { name: 'Error', message: 'failed' };
-    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    await q.fail(job);
     expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, prefetched: true, plain: false }]);
   });
 
@@ -320,8 +318,7 @@ describe('an isolated job', () => {
     expect((await claimAlone(crashed)).isolated).toBe(false);
     const failed = testQueue({ maxAttempts: 2 });
     const job = await failed.addAndClaim('a');
-    const error = { name: 'Error', message: 'failed' };
-    await failed.run(failed.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    await failed.fail(job);
     expect((await claimAlone(failed)).isolated).toBe(false);
   });
 

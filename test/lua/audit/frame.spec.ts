@@ -104,7 +104,7 @@ describe('outcomes', () => {
     await q.addAll('a', 'b');
     const error = { name: 'Error', message: 'no' };
     for (const job of await q.claim(2)) {
-      await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }])); // before the option was set
+      await q.fail(job, { error, final: true }); // before the option was set
     }
     await q.redis.zadd(q.keys.dead, 1, 'a');
     await withOutcomes(q, {

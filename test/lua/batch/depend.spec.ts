@@ -24,7 +24,7 @@ it('notes who waits for a job, which is plain no more, and changes nothing the s
 it('notes nothing of a job that has ended or is not known', async () => {
   const q = await seeded('done', 'gone', 'bad');
   const [done] = await q.claim(1);
-  await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+  await q.complete(done!);
   await q.run(q.scripts.cancel('gone', ''));
   await q.redis.hset(q.keys.job('bad'), 'status', 'failed');
   q.broken = true;
@@ -47,7 +47,7 @@ it('lets the completion say that the outbox has the end, once, however often the
   const q = await seeded('x');
   await q.run(q.scripts.batches.depend('home', depend('x')));
   const [x] = await q.claim(1);
-  const complete = () => q.run(q.scripts.complete([{ ...x!, result: '{"n":1}' }]));
+  const complete = () => q.complete(x!, '{"n":1}');
   expect(await complete()).toEqual({ lost: [], followed: [], hasEnds: true });
   const [ends] = await q.run(q.scripts.batches.outbox(10));
   expect(ends).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
@@ -59,7 +59,7 @@ it('tells when a job starts whose last one has completed', async () => {
   const q = await seeded('x');
   await q.add('last', { after: ['x'], delay_ms: 60_000 });
   const [x] = await q.claim(1);
-  await q.run(q.scripts.complete([{ ...x!, result: '' }]));
+  await q.complete(x!);
   const due = await q.redis.zscore(q.keys.scheduled, 'last');
   expect(await q.field('last', 'due_at_ms')).toBe(due);
   expect(Number(due) - (await q.now())).toBeLessThanOrEqual(60_000);

@@ -23,7 +23,7 @@ it('returns a member that is gone with all its traces as removed, without a numb
 it('returns the report of a member with its number, while nobody has delivered it', async () => {
   const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
-  await q.run(q.scripts.complete([{ ...job!, result: '{"n":1}' }]));
+  await q.complete(job!, '{"n":1}');
   const [report] = await q.run(q.scripts.batches.outbox(10));
   const [end] = await q.run(q.scripts.batches.ends(report!.queue, look(['x'])));
   expect(end).toEqual(report);
@@ -32,7 +32,7 @@ it('returns the report of a member with its number, while nobody has delivered i
 it('returns the end of a member whose report was lost', async () => {
   const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
-  await q.run(q.scripts.complete([{ ...job!, result: '{"n":1}' }]));
+  await q.complete(job!, '{"n":1}');
   await q.redis.del(q.keys.batchOutbox);
   const [end] = await q.run(q.scripts.batches.ends('home', look(['x'])));
   expect(end).toMatchObject({ number: '0', state: 'completed', detail: '{"n":1}' });

@@ -4,8 +4,7 @@ import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/
 async function bury(q: TestQueue, ...ids: string[]): Promise<void> {
   for (const id of ids) {
     const job = await q.addAndClaim(id, { unique: `key-${id}`, unique_for: 'unfinished' });
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+    await q.fail(job, { final: true });
   }
 }
 

@@ -4,7 +4,7 @@ import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/
 
 async function bury(q: TestQueue, id: string, message: string): Promise<void> {
   const job = await q.addAndClaim(id);
-  await q.run(q.scripts.fail([{ ...job, error: { name: 'Error', message }, final: true, backoffMs: 0 }]));
+  await q.fail(job, { error: { name: 'Error', message }, final: true });
 }
 
 const counts = async (q: TestQueue) => {

@@ -5,11 +5,9 @@ import { MemoryStore } from '#memory/memory-store.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue } from '../../support/worker/workers.js';
 
-const error = { name: 'Error', message: 'no' };
-
 async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
   const job = await q.addAndClaim(id, options);
-  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  await q.fail(job, { final: true });
 }
 
 const redrive = (q: TestQueue, id: string, newId: string, payload = '') =>

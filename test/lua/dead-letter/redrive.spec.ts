@@ -3,8 +3,7 @@ import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/
 
 async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
   const job = await q.addAndClaim(id, options);
-  const error = { name: 'Error', message: 'no' };
-  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  await q.fail(job, { final: true });
 }
 
 describe('dead-letter/redrive.lua', () => {
@@ -49,7 +48,7 @@ describe('dead-letter/redrive.lua', () => {
     await bury(q, 'a');
     await q.run(q.scripts.deadLetters.redrive(['a']));
     const [job] = await q.claim(1);
-    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await q.complete(job!);
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });
 
@@ -116,8 +115,7 @@ describe('dead-letter/redrive.lua', () => {
     await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
     const [a] = await q.claim(1);
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0 }]));
+    await q.fail(a!, { final: true });
     await q.add('b', key);
     await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');

@@ -2,8 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-const error = { name: 'Error', message: 'no' };
-
 describe('job/cancel.lua', () => {
   it.each([
     ['pending', {}],
@@ -75,7 +73,7 @@ describe('job/cancel.lua', () => {
     const q = testQueue(queueOptions);
     const job = await q.addAndClaim('runs', options);
     await q.run(q.scripts.cancel('runs'));
-    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    await q.fail(job);
     await q.add('waits', options);
     await q.run(q.scripts.cancel('waits'));
     for (const id of ['runs', 'waits']) {
@@ -125,8 +123,8 @@ describe('job/cancel.lua', () => {
     const q = testQueue();
     await q.addAll('done', 'dead');
     const [done, dead] = await q.claim(2);
-    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
-    await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+    await q.complete(done!);
+    await q.fail(dead!, { final: true });
     const answers = await expectUnchanged(q, async () => [
       await q.run(q.scripts.cancel('done')),
       await q.run(q.scripts.cancel('dead')),

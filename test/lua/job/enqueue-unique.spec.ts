@@ -28,7 +28,7 @@ describe('job/enqueue.lua: unique keys', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', unfinishedKey);
     expect(await q.add('b', unfinishedKey)).toEqual({ id: 'a', outcome: 'kept' });
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await q.redis.hexists(q.keys.unique, 'k')).toBe(0);
     expect(await q.add('b', unfinishedKey)).toEqual({ id: 'b', outcome: 'new' });
   });
@@ -36,7 +36,7 @@ describe('job/enqueue.lua: unique keys', () => {
   it('held for a time: kept after the job has ended, free when the time is over', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', windowKey);
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await q.add('b', windowKey)).toEqual({ id: 'a', outcome: 'kept' });
     await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) - 1, 'k');
     expect(await q.add('b', windowKey)).toEqual({ id: 'b', outcome: 'new' });
@@ -46,7 +46,7 @@ describe('job/enqueue.lua: unique keys', () => {
     const q = testQueue();
     const forAnHour = { unique: 'k', unique_for: 3_600_000 };
     const job = await q.addAndClaim('a', forAnHour);
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     await q.redis.del(q.keys.job('a'));
     expect(await q.add('b', forAnHour)).toEqual({ id: 'a', outcome: 'kept' });
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
@@ -87,7 +87,7 @@ async function held(kind: Kind, state: (typeof states)[number]): Promise<TestQue
     return q;
   }
   const job = await q.addAndClaim('a', kinds[kind]);
-  if (state === 'ended') await q.run(q.scripts.complete([{ ...job, result: '' }]));
+  if (state === 'ended') await q.complete(job);
   return q;
 }
 
@@ -137,7 +137,7 @@ describe('job/enqueue.lua: replace', () => {
   it('leaves a job alone that took the id of an owner whose hash is gone', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', windowKey);
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     await q.redis.del(q.keys.job('a'));
     await q.redis.del(q.keys.completed);
     await q.add('a');
@@ -201,7 +201,7 @@ describe('job/enqueue.lua: replace', () => {
     await q.add('a', replacingKind);
     const first = await q.add('b', replacingKind, '"new"');
     const [job] = await q.claim(1);
-    if (state === 'ended') await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    if (state === 'ended') await q.complete(job!);
     expect(await expectUnchanged(q, () => q.add('b', replacingKind, '"new"'))).toEqual(first);
   });
 
@@ -233,8 +233,7 @@ describe('job/enqueue.lua: replace', () => {
     const q = testQueue();
     const inWindow = { ...windowKey, unique_replace: true };
     const job = await q.addAndClaim('a', inWindow);
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 60_000 }]));
+    await q.fail(job, { backoffMs: 60_000 });
     expect(await q.add('b', { ...inWindow, max_attempts: 1 }, '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
     expect(await q.job('a')).toMatchObject({
       attempts: '0',
@@ -246,7 +245,7 @@ describe('job/enqueue.lua: replace', () => {
     expect(await q.add('c', inWindow, '"newer"')).toEqual({ id: 'a', outcome: 'replaced' });
     const [again] = await q.claim(1);
     expect(again).toMatchObject({ id: 'a', attempt: 1 });
-    await q.run(q.scripts.complete([{ ...again!, result: '' }]));
+    await q.complete(again!);
     expect(await q.status('a')).toBe('completed');
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });

@@ -66,10 +66,9 @@ describe('job/enqueue.lua', () => {
     async (to) => {
       const q = testQueue();
       const job = await q.addAndClaim('a');
-      if (to === 'completed') await q.run(q.scripts.complete([{ ...job, result: '' }]));
+      if (to === 'completed') await q.complete(job);
       if (to === 'failed') {
-        const error = { name: 'Error', message: 'no' };
-        await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+        await q.fail(job, { final: true });
       }
       await expectUnchanged(q, () => q.add('a'));
       expect(await q.status('a')).toBe(to);
@@ -213,7 +212,7 @@ describe('job/enqueue.lua: many plain jobs of one name', () => {
       const expected = { status: 'pending', payload: `"${id}"` };
       expect(await q.job(id)).toMatchObject(expected);
     }
-    expect((await q.run(q.scripts.complete([{ ...claim, result: '' }]))).lost).toEqual([]);
+    expect((await q.complete(claim)).lost).toEqual([]);
   });
 
   it('are added once with their metadata if the call is repeated, also if a bound would refuse the repeat', async () => {

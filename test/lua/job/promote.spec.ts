@@ -29,7 +29,7 @@ describe('job/promote.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     expect(await q.run(q.scripts.promote('a'))).toBe('refused');
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await expectUnchanged(q, () => q.run(q.scripts.promote('a')))).toBe('refused');
     expect(await q.run(q.scripts.promote('none'))).toBe('missing');
   });

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
-const error = { name: 'Error', message: 'no' };
-
 describe('job/remove.lua', () => {
   it.each([
     ['pending', {}],
@@ -19,9 +17,9 @@ describe('job/remove.lua', () => {
   it.each(['completed', 'failed', 'cancelled'] as const)('deletes a %s job with all its traces', async (status) => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    if (status === 'completed') await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    if (status === 'completed') await q.complete(job, '1');
     if (status === 'cancelled') await q.run(q.scripts.cancel('a'));
-    if (status !== 'completed') await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+    if (status !== 'completed') await q.fail(job, { final: true });
     expect(await q.status('a')).toBe(status);
     expect(await q.run(q.scripts.remove('a'))).toBe('removed');
     const snapshot = await q.snapshot();

@@ -82,7 +82,7 @@ describe('job/reschedule.lua', () => {
     const q = testQueue();
     await q.addAll('running', 'done');
     const [, done] = await q.claim(2);
-    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+    await q.complete(done!);
     const answers = await expectUnchanged(q, async () => [
       await q.run(q.scripts.reschedule('running', { delayMs: 0 })),
       await q.run(q.scripts.reschedule('done', { delayMs: 0 })),

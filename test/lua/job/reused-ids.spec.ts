@@ -79,15 +79,14 @@ describe('an id whose hash is gone, but which is still in a place, and is enqueu
     await q.expireClaims('X');
     await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
     expect(await q.redis.zcard(q.keys.claims)).toBe(0);
-    expect((await q.run(q.scripts.complete([{ ...first, result: '' }]))).lost).toEqual([0]);
+    expect((await q.complete(first)).lost).toEqual([0]);
     expect(await runAll(q, 5)).toHaveLength(1);
   });
 });
 
 async function reuse(q: TestQueue): Promise<void> {
-  const error = { name: 'Error', message: 'no' };
   const job = await q.addAndClaim('X', { request: 'r1' });
-  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  await q.fail(job, { final: true });
   await q.redis.del(q.keys.job('X'));
   await q.add('X', { request: 'r2' });
 }

@@ -5,7 +5,7 @@ describe('job/run-again.lua', () => {
   it('sends a completed job back to work, without its result and its end', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     const call = q.scripts.runAgain('a', 'request');
     expect(await q.run(call)).toBe('pending');
     expect(await q.pending()).toEqual(['a']);

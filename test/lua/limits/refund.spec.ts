@@ -25,9 +25,8 @@ describe('a job that never started is refunded to the rates', () => {
   });
 
   it('wakes a worker for the start that this leaves, however its claim ends', async () => {
-    const error = { name: 'Error', message: 'no' };
     const ends: Record<string, (q: TestQueue, job: ClaimedJob) => Promise<unknown>> = {
-      fail: (q, job) => q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0, begun: false }])),
+      fail: (q, job) => q.fail(job, { final: true, begun: false }),
       release: (q, job) =>
         q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0, unstarted: true }])),
       reclaim: async (q) => {
@@ -51,16 +50,14 @@ describe('a job that never started is refunded to the rates', () => {
     const q = await limited(hourly(1, 1), 'a', 'b');
     const [a] = await q.claim(1);
     await q.takeWake();
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(a!, { final: true, begun: true });
     expect(await q.takeWake()).toBe(false);
   });
 
   it('where its handler failed it stays charged', async () => {
     const q = await limited(rates);
     const job = await q.addAndClaim('a', { group: 'g' });
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(job, { final: true, begun: true });
     expect(await spent(q)).toEqual([true, true]);
   });
 

@@ -22,13 +22,12 @@ describe('limits/set.lua', () => {
 
   it('frees a slot when a job completes, fails permanently, is retried later, is released or loses its claim', async () => {
     const q = await limited({ maxRunning: 1 }, 'a', 'b', 'c', 'd', 'e', 'f');
-    const error = { name: 'Error', message: 'no' };
     const [a] = await q.claim(5);
     await q.run(q.scripts.complete([{ ...a!, result: '' }], true));
     const [b] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(b!, { final: true, begun: true });
     const [c] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...c!, error, final: false, backoffMs: HOUR, begun: true }]));
+    await q.fail(c!, { backoffMs: HOUR, begun: true });
     const [d] = await q.claim(5);
     await q.run(q.scripts.release([{ ...d!, reason: 'snooze', delayMs: HOUR }]));
     const [e] = await q.claim(5);
@@ -48,8 +47,7 @@ describe('limits/set.lua', () => {
     await q.run(q.scripts.complete([{ ...a!, result: '' }], true));
     expect(await marked()).toBe(true);
     const [b] = await q.claim(5);
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(b!, { final: true, begun: true });
     expect(await marked()).toBe(true);
     const [c] = await q.claim(5);
     await q.run(q.scripts.release([{ ...c!, reason: 'snooze', delayMs: HOUR }]));

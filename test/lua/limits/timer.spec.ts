@@ -33,7 +33,7 @@ describe('a group that may start later', () => {
     const q = testQueue();
     await q.run(q.scripts.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR } }));
     const job = await claimed(q);
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     await q.redis.del(q.keys.wake);
     await q.add('b', { group: 'g' });
     expect(await isWoken(q)).toBe(true);
@@ -47,7 +47,7 @@ describe('a group that may start later', () => {
     await q.add('c', { group: 'h' });
     const [job] = await q.claim(1);
     await q.redis.del(q.keys.wake);
-    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await q.complete(job!);
     await q.add('d', { group: 'h' });
     expect(await isWoken(q)).toBe(true);
   });

@@ -38,7 +38,7 @@ describe('queue/list.lua', () => {
     q.broken = true; // its id is in the history twice
     for (const _time of [1, 2]) {
       await q.redis.del(q.keys.job('daily'));
-      await q.addAndClaim('daily').then((job) => q.run(q.scripts.complete([{ ...job, result: '' }])));
+      await q.addAndClaim('daily').then((job) => q.complete(job));
     }
     expect(await ids(q, 'completed')).toEqual(['daily']);
   });
@@ -85,7 +85,7 @@ describe('queue/list.lua', () => {
   it('I1: shows a job whose id is used again only where it is now', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     await q.redis.del(q.keys.job('a'));
     await q.add('a');
     q.broken = true; // the old id leaves the history in its time
@@ -132,7 +132,7 @@ describe('queue/list.lua', () => {
     expect(second).not.toHaveProperty('leftOut');
     const [job] = await q.claim(1);
     const stored = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...job!, error: stored, final: true, backoffMs: 0 }]));
+    await q.fail(job!, { error: stored, final: true });
     const query = { order: 'newest', mostBytes: 1_000 } as const;
     const { found } = await q.run(q.scripts.deadLetters.list(query, 100, 10, true));
     expect(found[0]!.job).toMatchObject({ lastError: 'no', leftOut: { payload: long.length } });

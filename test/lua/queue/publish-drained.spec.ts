@@ -11,11 +11,11 @@ describe('queue/publish-drained.lua', () => {
     subscriber.on('message', (_channel: string, message: string) => heard.push(message));
     const job = await q.addAndClaim('a');
     expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('busy');
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     expect(await q.run(q.scripts.publishDrained())).toBe('published');
     expect(await expectUnchanged(q, () => q.run(q.scripts.publishDrained()))).toBe('already');
     const other = await q.addAndClaim('b');
-    await q.run(q.scripts.complete([{ ...other, result: '' }]));
+    await q.complete(other);
     expect(await q.run(q.scripts.publishDrained())).toBe('published');
     await subscriber.ping();
     expect(heard.filter((message) => message.includes('drained'))).toEqual(
@@ -36,7 +36,7 @@ describe('queue/publish-drained.lua', () => {
 
   it('leaves delayed jobs out of account', async () => {
     const q = testQueue();
-    await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
+    await q.complete(await q.addAndClaim('a'));
     await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: { delayMs: 60_000 } }]));
     expect(await q.run(q.scripts.publishDrained())).toBe('published');
   });

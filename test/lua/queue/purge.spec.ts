@@ -5,9 +5,8 @@ import { queueOn, testQueue, type TestQueue } from '../../support/queue/queue-st
 async function fill(q: TestQueue): Promise<number> {
   await q.addAll('completed', 'dead', 'running', 'foreign');
   const [completed, dead] = await q.claim(3);
-  await q.run(q.scripts.complete([{ ...completed!, result: '1' }]));
-  const error = { name: 'Error', message: 'no' };
-  await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+  await q.complete(completed!, '1');
+  await q.fail(dead!, { final: true });
   await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
   await q.addAll('cancelled');
   await q.run(q.scripts.cancel('cancelled'));
@@ -53,7 +52,7 @@ describe('queue/purge.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.purge(100));
-    expect((await q.run(q.scripts.complete([{ ...job, result: '1' }]))).lost).toEqual([0]);
+    expect((await q.complete(job, '1')).lost).toEqual([0]);
     expect(await q.redis.exists(q.keys.job('a'))).toBe(0);
   });
 

@@ -12,9 +12,8 @@ describe('queue/stats.lua', () => {
     const q = testQueue();
     await q.addAll('done', 'dead', 'running', 'foreign');
     const [done, dead] = await q.claim(3);
-    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
-    const error = { name: 'Error', message: 'no' };
-    await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+    await q.complete(done!);
+    await q.fail(dead!, { final: true });
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     await q.redis.hset(q.keys.job('foreign'), 'status', 'processing');
     await q.add('urgent', { priority: 3 });

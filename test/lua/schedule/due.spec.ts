@@ -59,7 +59,7 @@ describe('schedule/due.lua', () => {
     const [job] = await q.claim(1);
     await look();
     expect(await schedules.field('s', 'runs')).toBe(`${due}=processing`);
-    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await q.complete(job!);
     await schedules.due();
     expect(await schedules.field('s', 'runs')).toBe(`${due}=processing`);
     await look();

@@ -48,7 +48,7 @@ describe('schedule/tick.lua', () => {
     expect(await q.ranked(q.keys.prioritized)).toHaveLength(1);
     const [job] = await q.claim(1);
     expect(job).toMatchObject({ payload: null, options: { timeoutMs: 500 } });
-    expect((await q.run(q.scripts.complete([{ ...job!, result: '' }]))).lost).toEqual([]);
+    expect((await q.complete(job!)).lost).toEqual([]);
     expect(await q.status(job!.id)).toBe('completed');
   });
 
@@ -124,7 +124,7 @@ describe('schedule/tick.lua', () => {
     const [job] = await q.claim(1);
     await schedules.makeDue('s', 1_000);
     expect(await schedules.tick()).toEqual(['kept']);
-    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await q.complete(job!);
     await schedules.makeDue('s', 0);
     expect(await schedules.tick()).toEqual(['enqueued']);
     expect(await schedules.field('s', 'skipped')).toBe('2');
@@ -144,7 +144,7 @@ describe('schedule/tick.lua', () => {
     const [job] = await q.claim(1);
     await schedules.tick();
     expect(await runs()).toEqual([`${kept}=kept`, `${first}=processing`, `${missed}=missed`]);
-    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await q.complete(job!);
     const second = await schedules.makeDue('s', 30_000);
     await schedules.tick();
     await q.run(q.scripts.remove(`@schedule:s:${first}`));

@@ -97,12 +97,11 @@ describe('sweep/tidy.lua', () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     for (const id of ids) {
       const job = await before.addAndClaim(id);
-      await before.run(before.scripts.complete([{ ...job, result: '1' }]));
+      await before.complete(job, '1');
       await before.addAll(`x${id}`);
       await before.run(before.scripts.cancel(`x${id}`));
       const dying = await before.addAndClaim(`f${id}`);
-      const error = { name: 'Error', message: 'no' };
-      await before.run(before.scripts.fail([{ ...dying, error, final: true, backoffMs: 0 }]));
+      await before.fail(dying, { final: true });
     }
     const caps = { completedHistory: 1, cancelledHistory: 2, failedHistory: 1, deadLetterCap: 2 };
     const q = queueOn(before.redis, caps, before.name);
@@ -122,8 +121,7 @@ describe('sweep/tidy.lua', () => {
     const report = async () => (await q.run(q.scripts.sweep.tidy(100))).dropped;
     const fails = async (...ids: string[]) => {
       for (const id of ids) {
-        const error = { name: 'Error', message: 'no' };
-        await q.run(q.scripts.fail([{ ...(await q.addAndClaim(id)), error, final: true, backoffMs: 0 }]));
+        await q.fail(await q.addAndClaim(id), { final: true });
       }
     };
     await fails('a');
@@ -160,7 +158,7 @@ describe('sweep/tidy.lua', () => {
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
     await q.run(q.scripts.sweep.tidy(100));
     expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'handler_limits', 'workers']));
-    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.complete(job, '1');
     await q.run(q.scripts.sweep.tidy(100));
     expect(await q.redis.exists(q.keys.sweep, q.keys.handlerLimits)).toBe(2); // a worker may claim at any time
     await q.run(q.scripts.workers.register('worker-1', false));
@@ -184,7 +182,7 @@ describe('sweep/tidy.lua', () => {
   it('leaves a key whose window is over to a job that holds it until it ends', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     await q.add('b', { unique: 'k', unique_for: 'unfinished' });
     await q.run(q.scripts.sweep.tidy(100));
@@ -213,8 +211,7 @@ describe('sweep/tidy.lua', () => {
     for (const q of [forever, aged]) {
       for (const id of ['old', 'new']) {
         const job = await q.addAndClaim(id);
-        const error = { name: 'Error', message: 'no' };
-        await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+        await q.fail(job, { final: true });
       }
       await q.redis.zadd(q.keys.dead, (await q.now()) - 70_000, 'old');
       await q.run(q.scripts.sweep.tidy(100));

@@ -123,10 +123,9 @@ describe('worker/register.lua', () => {
       await q.add('a');
       const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);
       if (state === 'failed') {
-        const error = { name: 'Error', message: 'no' };
-        await q.run(q.scripts.fail([{ ...job!, error, final: true, backoffMs: 0 }]));
+        await q.fail(job!, { final: true });
       } else if (state === 'completed') {
-        await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+        await q.complete(job!);
       } else if (state === 'cancelled') {
         await q.run(q.scripts.cancel('a'));
       }

@@ -38,7 +38,7 @@ describe('changes nothing the second time', () => {
     await q.run(q.scripts.batches.seal('b'));
     await expectUnchanged(q, () => q.run(call));
     const [x] = await q.claim(1);
-    await q.run(q.scripts.complete([{ ...x!, result: '' }]));
+    await q.complete(x!);
     await q.redis.del(q.keys.job(x!.id), q.keys.completed);
     await q.run(call); // the window of the id is over: a job of that id, but no member twice
     expect(await status(q)).toMatchObject({ total: 2, open: 1, completed: 1 });
@@ -86,8 +86,8 @@ describe('changes nothing the second time', () => {
     await expectUnchanged(q, () => q.run(call));
     expect(await q.field('first', 'dependents')).toBe('next');
     const [first] = await q.claim(1);
-    await q.run(q.scripts.complete([{ ...first!, result: '' }]));
-    await expectUnchanged(q, () => q.run(q.scripts.complete([{ ...first!, result: '' }])));
+    await q.complete(first!);
+    await expectUnchanged(q, () => q.complete(first!));
     await expectUnchanged(q, () => q.run(call));
     expect(await q.claim(2)).toMatchObject([{ id: 'next' }]);
   });
@@ -101,8 +101,8 @@ it('fires, seals and maintains while Redis is out of memory', async () => {
   const [x, y] = await q.claim(2);
   await redis.config('SET', 'maxmemory', '1');
   await q.run(q.scripts.batches.seal('b'));
-  await q.run(q.scripts.complete([{ ...x!, result: '' }]));
-  await q.run(q.scripts.fail([{ ...y!, error: { name: 'E', message: 'm' }, final: true, backoffMs: 0 }]));
+  await q.complete(x!);
+  await q.fail(y!, { error: { name: 'E', message: 'm' }, final: true });
   await q.run(q.scripts.remove('z'));
   await q.run(q.scripts.sweep.maintainBatches(10, true));
   expect(await status(q)).toMatchObject({ completed: 1, failed: 1, removed: 1, state: 'ended' });

@@ -18,10 +18,9 @@ export async function claimed(state: TestQueue) {
 }
 
 export async function completed(state: TestQueue) {
-  await state.run(state.scripts.complete([{ ...(await claimed(state)), result: '' }]));
+  await state.complete(await claimed(state));
 }
 
 export async function failed(state: TestQueue) {
-  const error = { name: 'Error', message: 'no' };
-  await state.run(state.scripts.fail([{ ...(await claimed(state)), error, final: true, backoffMs: 0 }]));
+  await state.fail(await claimed(state), { final: true });
 }

@@ -37,9 +37,8 @@ const adopted: Damage[] = [
 async function seed(state: TestQueue): Promise<void> {
   await state.addAll('a', 'b', 'c');
   const [done, broken, running] = await state.claim(3);
-  const error = { name: 'Error', message: 'no' };
-  await state.run(state.scripts.complete([{ ...done!, result: '1' }]));
-  await state.run(state.scripts.fail([{ ...broken!, error, final: true, backoffMs: 0 }]));
+  await state.complete(done!, '1');
+  await state.fail(broken!, { final: true });
   expect(running!.id).toBe('c');
   await state.add('d');
   await state.add('e', { priority: 3 });

@@ -6,7 +6,8 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
-import type { ClaimRequest } from '#queue/store/store-calls.js';
+import type { FailOutcome } from '#queue/store/call-outcomes.js';
+import type { ClaimRequest, Failure } from '#queue/store/store-calls.js';
 import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { ScriptRunner, type CommandCall, type ScriptCall } from '#queue/transport/script-runner.js';
 import { violations } from '../invariants/invariants.js';
@@ -86,6 +87,17 @@ export class TestQueue {
     await this.add(id, options);
     const [job] = await this.claim(1);
     return job!;
+  }
+
+  /** Completes a claimed job. Returns the script's reply. */
+  complete(job: ClaimedJob, result = '') {
+    return this.run(this.scripts.complete([{ ...job, result }]));
+  }
+
+  /** Fails a claimed job, which waits again at once unless `rest` says otherwise. Returns the script's reply. */
+  fail(job: ClaimedJob, rest: Partial<Failure> = {}): Promise<FailOutcome[]> {
+    const error = { name: 'Error', message: 'no' };
+    return this.run(this.scripts.fail([{ ...job, error, final: false, backoffMs: 0, ...rest }]));
   }
 
   /** Expires claims: their scores are in the past, in the order given. */

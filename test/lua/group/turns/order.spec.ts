@@ -19,14 +19,14 @@ describe('a group with maxRunning 1 keeps its order', () => {
   it('through a retry without a delay', async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: 0, begun: true }]));
+    await q.fail(a!, { begun: true });
     expect(await ids(q)).toEqual(['a']);
   });
 
   it('through backoff: the head that waits for its retry blocks the group', async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: HOUR, begun: true }]));
+    await q.fail(a!, { backoffMs: HOUR, begun: true });
     expect(await ids(q)).toEqual([]);
     expect(await q.run(q.scripts.groups.named(['g']))).toMatchObject([{ heldBy: 'a', pending: 2, running: 0 }]);
     await q.makeDue('a');
@@ -56,7 +56,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
   it('through a redrive: the dead letter runs before those that came after it', async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(a!, { final: true, begun: true });
     await q.run(q.scripts.deadLetters.redrive(['a']));
     expect(await ids(q)).toEqual(['a']);
   });
@@ -70,7 +70,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     for (const end of ends) {
       const q = await ordered();
       const [a] = await q.claim(5);
-      await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: HOUR, begun: true }]));
+      await q.fail(a!, { backoffMs: HOUR, begun: true });
       await end(q);
       expect(await ids(q)).toEqual(['b']);
     }
@@ -79,7 +79,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
   it("onDeadHead 'skip': continues behind a dead letter", async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
-    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.fail(a!, { final: true, begun: true });
     expect(await ids(q)).toEqual(['b']);
   });
 
@@ -94,7 +94,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     for (const [end, next] of ends) {
       const q = await ordered({ onDeadHead: 'hold' });
       const [a] = await q.claim(5);
-      await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+      await q.fail(a!, { final: true, begun: true });
       expect(await ids(q)).toEqual([]);
       await end(q);
       expect(await ids(q)).toEqual([next]);
@@ -104,13 +104,13 @@ describe('a group with maxRunning 1 keeps its order', () => {
   it('a job that runs again goes to the back, as new', async () => {
     const q = await ordered();
     const [a] = await q.claim(5);
-    await q.run(q.scripts.complete([{ ...a!, result: '' }]));
+    await q.complete(a!);
     await q.run(q.scripts.runAgain('a', 'request'));
     const line: string[] = [];
     for (let i = 0; i < 3; i++) {
       const [job] = await q.claim(1);
       line.push(job!.id);
-      await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+      await q.complete(job!);
     }
     expect(line).toEqual(['b', 'c', 'a']);
   });

@@ -21,7 +21,7 @@ async function turns(q: TestQueue, count: number): Promise<string> {
     const [job] = await q.claim(1);
     if (!job) break;
     line += job.id[0]!;
-    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.complete(job);
   }
   return line;
 }
@@ -124,7 +124,7 @@ describe('traps', () => {
     await turns(q, 40);
     await fill(q, 'n', 100);
     expect(shares(await turns(q, 20))).toEqual({ a: 10, n: 10 });
-    await q.run(q.scripts.complete([{ ...head!, result: '' }]));
+    await q.complete(head!);
   });
 
   it('idle credit: a group that was idle for long gets no more than its share', async () => {
@@ -229,13 +229,12 @@ describe('limits of a group', () => {
   it('maxRunning bounds its claims, and every end of a claim frees a slot', async () => {
     const q = await limited({ groups: { maxRunning: 2 } });
     await fill(q, 'a', 9);
-    const error = { name: 'Error', message: 'no' };
     const [one, two, ...more] = await q.claim(5);
     expect(more).toEqual([]);
-    await q.run(q.scripts.complete([{ ...one!, result: '' }]));
+    await q.complete(one!);
     const [three] = await q.claim(5);
     expect(three!.id).toBe('a2');
-    await q.run(q.scripts.fail([{ ...two!, error, final: true, backoffMs: 0 }]));
+    await q.fail(two!, { final: true });
     const [four] = await q.claim(5);
     await q.expireClaims(four!.id);
     await q.run(q.scripts.sweep.reclaim(10, 3_600_000, 0));
