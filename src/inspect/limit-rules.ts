@@ -2,6 +2,7 @@
 import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
 import { closedUntil, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { onClock } from './schedules/clock.js';
 import { count, duration, rate } from './words.js';
 
 /** A rate whose next start is sooner than this does not hold jobs back by itself, in ms. */
@@ -22,12 +23,17 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
     severity: stats.pending > 0 ? 'warning' : 'notice',
     state: 'paused',
     summary: `paused${by} for ${since}${because}${pausedUntil ? `, for another ${left(pausedUntil, at)}` : ''}: ${count(stats.pending)} waiting`,
-    cause: `the queue was paused${by} at ${stats.pausedAt.toISOString()}${why}`,
+    cause: `the queue was paused${by} at ${utc(stats.pausedAt)}${why}`,
     next: pausedUntil
-      ? `it resumes by itself at ${pausedUntil.toISOString()}; resume \`${queue}\` to end it now`
+      ? `it resumes by itself at ${utc(pausedUntil)}; resume \`${queue}\` to end it now`
       : `resume \`${queue}\` when its jobs may run again`,
     remedy: { at: 'resume' },
   };
+}
+
+/** Returns an instant as people read it: Fri 27 Nov 2026, 07:50:38 UTC. */
+function utc(at: Date): string {
+  return `${onClock(at.getTime(), 'UTC')} UTC`;
 }
 
 export function resting(signs: QueueSigns): ReturnType<Rule> {

@@ -138,7 +138,9 @@ describe('the verdict says', () => {
         severity: 'warning',
         state: 'paused',
         summary: 'paused by ada for 0 ms (the provider is down): 5 waiting',
-        cause: `the queue was paused by ada at ${AT.toISOString()}: the provider is down`,
+        cause: expect.stringMatching(
+          /^the queue was paused by ada at \w{3} \d+ \w{3} \d{4}, \d\d:\d\d(:\d\d)? UTC: the provider is down$/,
+        ),
       },
     ],
     ['that an empty queue is paused', { pausedAt: AT }, {}, { severity: 'notice', state: 'paused' }],

@@ -2,11 +2,19 @@ import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { HistoryView } from '../../views/history-view.js';
+import { onClock } from '../../../inspect/schedules/clock.js';
 import { dark } from '../state/theme.js';
 import { inWords, isolated, type ChartData } from './series.js';
 
 /** The steps of an axis of counts. */
 const COUNT_STEPS = Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((step) => step * 10 ** i)).flat();
+/** The steps of an axis of times, in ms: whole seconds, minutes and hours where they are long. */
+const DURATION_STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30].map((n) => n * 1_000),
+  ...[1, 2, 5, 10, 20, 30].map((n) => n * 60_000),
+  ...[1, 2, 4, 8, 12, 24, 48, 96, 240].map((n) => n * 3_600_000),
+];
 const HEIGHT = 180;
 /** The least distance of two steps of the axis, in px. It leaves room for four steps. */
 const STEP_PX = 22;
@@ -36,7 +44,7 @@ function dataOf({ lines }: ChartData, at: readonly number[]): UPlot.AlignedData 
   return [at.map((each) => each / 1_000), ...lines.map(({ values }) => [...values])];
 }
 
-function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLElement): UPlot.Options {
+function optionsOf({ lines, say, isCount, isDuration }: ChartData, marks: Marks, box: HTMLElement): UPlot.Options {
   const style = getComputedStyle(box);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } };
@@ -48,17 +56,18 @@ function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLEl
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(max || 1, isCount ? FEWEST : 0) * 1.1] } },
     axes: [
-      { ...axis, space: 70 },
+      { ...axis, space: 70, size: 28, values: (_plot, values) => values.map((value) => clockOf(value)) },
       {
         ...axis,
         size: 64,
         space: STEP_PX,
         ...(isCount && { incrs: COUNT_STEPS }),
+        ...(isDuration && { incrs: DURATION_STEPS }),
         values: (_plot, values) => values.map((value) => say(value)),
       },
     ],
     series: [
-      { value: (_plot, value) => (value === null ? 'latest' : new Date(value * 1_000).toLocaleTimeString()) },
+      { value: (_plot, value) => (value === null ? 'latest' : onClock(value * 1_000, undefined, Date.now())) },
       ...lines.map(({ label, color: name, dash, values }) => ({
         label,
         stroke: color(name),
@@ -71,6 +80,12 @@ function optionsOf({ lines, say, isCount }: ChartData, marks: Marks, box: HTMLEl
     ],
     hooks: { draw: [(plot) => drawMarks(plot, marks, color)] },
   };
+}
+
+/** Returns the label of a time: 07:10, or the day at midnight. */
+function clockOf(second: number): string {
+  const [day, time] = onClock(second * 1_000, undefined, Date.now()).split(', ');
+  return time === '00:00' ? day! : time!;
 }
 
 /** Returns the border of a line in the legend, like the line itself. */

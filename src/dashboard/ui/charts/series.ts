@@ -17,6 +17,8 @@ export interface ChartData {
   lines: Line[];
   /** True if the values are counts: its axis has no fractions. */
   isCount?: true;
+  /** True if the values are times in ms: its axis has whole units. */
+  isDuration?: true;
   /** Formats a value for the axis, the legend and the table. */
   say(value: number): string;
 }
@@ -41,8 +43,8 @@ export function chartsOf(history: HistoryView): ChartData[] {
       say: (value) => Math.round(value).toLocaleString('en'),
       lines: [{ label: 'waiting', color: '--pending', values: history.depth }],
     },
-    { title: 'Wait until the first attempt', say: duration, lines: quantiles(history.wait) },
-    { title: 'Run time', say: duration, lines: quantiles(history.run) },
+    { title: 'Wait until the first attempt', isDuration: true, say: duration, lines: quantiles(history.wait) },
+    { title: 'Run time', isDuration: true, say: duration, lines: quantiles(history.run) },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { onClock } from '../../../inspect/schedules/clock.js';
 import * as words from '../../../inspect/words.js';
 
 export { relative } from '../../../inspect/words.js';
@@ -47,7 +48,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** Returns the exact time, for a hover and for screen readers. */
+/** Returns the exact time on the viewer's clock, for a hover and for screen readers: Fri 27 Nov 2026, 07:50:38. */
 export function exact(at: number): string {
-  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  return onClock(at, undefined);
 }
