@@ -11,7 +11,7 @@ export function batchInWords(
   { state, stopped, open, total, followUps }: BatchRecord,
   shown?: ReadonlySet<string>,
 ): string {
-  const all = total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
+  const all = endOf(total);
   const left = `${count(open)} of ${count(total)} jobs ${open === 1 ? 'has' : 'have'} not ended`;
   switch (state) {
     case 'open':
@@ -21,7 +21,7 @@ export function batchInWords(
     case 'fired':
       return `${all}. ${followedBy(followUps, shown)}`;
     case 'ended':
-      return `${all}, and so has what was to follow.`;
+      return followUps.length === 0 ? `${all}.` : `${all}, and so has what was to follow.`;
   }
 }
 
@@ -41,6 +41,13 @@ export function followUpInWords(batch: BatchRecord, followUp: BatchFollowUp, sta
   const isUncertain = stopped && completed === total; // the record does not say who stopped it
   const follows = followUp.kind === 'finally' || (followUp.kind === 'then') === (completed === total);
   return isUncertain || follows ? 'no longer known' : 'not for this end';
+}
+
+function endOf(total: number): string {
+  if (total === 0) {
+    return 'It had no jobs';
+  }
+  return total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
 }
 
 function followedBy(followUps: BatchRecord['followUps'], shown?: ReadonlySet<string>): string {

@@ -38,6 +38,14 @@ it.each<[string, Partial<BatchRecord>, BatchFollowUp]>([
   expect(followUpInWords(batch(over), each)).toBe(words);
 });
 
+it.each<[string, Partial<BatchRecord>]>([
+  ['All 2 jobs have ended.', {}],
+  ['It had no jobs.', { total: 0, completed: 0 }],
+  ['Its one job has ended, and so has what was to follow.', { total: 1, followUps: [followUp('then')] }],
+])('says "%s" of an ended batch with %j', (words, over) => {
+  expect(batchInWords(batch({ state: 'ended', ...over }))).toBe(words);
+});
+
 it('names only the queues of follow-ups that may be shown', () => {
   const sent = batch({ followUps: [followUp('then', { isOnItsWay: true }), followUp('finally')] });
   expect(batchInWords(sent)).toContain('A follow-up is on its way to the queue mail.');

@@ -86,7 +86,7 @@ function Entry({
       <td data-label="When" title={exact(at)}>
         <Time at={at} />
       </td>
-      <td data-label="Who">
+      <td data-label="Who" class="who">
         <bdi>{by}</bdi> <span class="quiet small">{VIA[via] ?? via}</span>
       </td>
       <td data-label="Action">{action.replaceAll('-', ' ')}</td>

@@ -12,9 +12,9 @@ const TIMES: Record<JobRow['state'], string> = {
   cancelled: 'cancelled',
 };
 
-/** Shows what the columns of a list of jobs are. Each cell says it to screen readers itself. */
-export function JobListHead({ state }: { state: JobRow['state'] }) {
-  const time = TIMES[state];
+/** Shows what the columns of a list of jobs are, of several states without `state`. Each cell says it to screen readers itself. */
+export function JobListHead({ state }: { state?: JobRow['state'] }) {
+  const time = state ? TIMES[state] : 'when';
   return (
     <div class="job-head" aria-hidden="true">
       <span class="job-label">Job</span>

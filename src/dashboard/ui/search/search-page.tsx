@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Notice, NotRead } from '../parts/parts.js';
-import { JobRowLine } from '../parts/job-row-line.js';
+import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { keyOf, SearchProgress, useSearch } from '../parts/searching.js';
 import { route, setParams } from '../state/route.js';
 
@@ -63,11 +63,14 @@ function Results({ text }: { text: string }) {
         </Notice>
       )}
       {jobs.length > 0 ? (
-        <div class="job-list job-list-found" role="list" aria-label="Jobs that match" tabIndex={0}>
-          {jobs.map((job) => (
-            <JobRowLine key={keyOf(job)} job={job} hasQueue />
-          ))}
-        </div>
+        <>
+          <JobListHead />
+          <div class="job-list job-list-found" role="list" aria-label="Jobs that match" tabIndex={0}>
+            {jobs.map((job) => (
+              <JobRowLine key={keyOf(job)} job={job} hasQueue />
+            ))}
+          </div>
+        </>
       ) : (
         status !== 'searching' && <Terms />
       )}
