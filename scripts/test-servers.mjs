@@ -1,16 +1,33 @@
-// Runs specs on each server that packages of Debian offer, and writes docs/internals/figures/servers.json. Arguments
-// name other specs than the core.
+// Runs the core specs on each server that packages of Debian offer. Writes docs/internals/figures/servers.json, and the table of
+// docs/redis.md from it, after each server.
+//   --only NAME  one server, such as "Redis 8"; the figures of the others stay
+//   --workers N  the number of test files at once
+// Arguments name other specs than the core. Such a run writes nothing.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { programOf, SERVERS, versionOf } from './redis/debian-servers.mjs';
+import { fillServers } from './redis/servers-table.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const report = join(root, 'docs/internals/figures/servers.json');
+const page = join(root, 'docs/redis.md');
 
 /** The specs that run on each server: scripts, transport, workers, faults. */
 const CORE = ['test/lua', 'test/queue/transport', 'test/queue/operate', 'test/worker', 'test/faults'];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string' }, workers: { type: 'string', default: '1' } },
+});
+const nameOf = ({ product, major }) => `${product} ${major}`;
+const servers = SERVERS.filter((server) => [undefined, nameOf(server)].includes(values.only));
+if (servers.length === 0) {
+  console.error(`test-servers: expected one of ${SERVERS.map(nameOf).join(', ')}, found ${values.only}`);
+  process.exit(2);
+}
 
 function testOn(program, specs) {
   const file = join(root, '.cache/servers/result.json');
@@ -19,31 +36,51 @@ function testOn(program, specs) {
     '--disable-warning=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
   ];
-  spawnSync(process.execPath, [...args, '-w', '1', '--json', '--outputFile', file, ...specs], {
+  spawnSync(process.execPath, [...args, '-w', values.workers, '--json', '--outputFile', file, ...specs], {
     cwd: root,
     env: { ...process.env, REDIS_URL: '', REDIS_SERVER_BIN: program },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(file, 'utf8'));
+  const { numPassedTests: passed, numFailedTests: failed, testResults } = JSON.parse(readFileSync(file, 'utf8'));
+  const names = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => `${name}: ${fullName}`),
+  );
+  names.forEach((each) => console.log(`  failed: ${each}`));
   return { passed, failed };
 }
 
-const specs = process.argv.length > 2 ? process.argv.slice(2) : CORE;
-const tested = [];
-let skipped = 0;
-for (const server of SERVERS) {
-  const what = `${server.product} ${server.major}`;
+/** Writes the figures of a server in the place of those of its product and major version. */
+function write(server, figures) {
+  const { tested } = JSON.parse(readFileSync(report, 'utf8'));
+  const isOf = ({ major, product }, each) => each.product === product && each.version.startsWith(`${major}.`);
+  const all = SERVERS.flatMap((each) =>
+    each === server ? figures : (tested.find((one) => isOf(each, one)) ?? []),
+  );
+  writeFileSync(report, `${JSON.stringify({ specs: CORE, tested: all }, undefined, 2)}\n`);
+  writeFileSync(page, fillServers(readFileSync(page, 'utf8'), all));
+}
+
+const totals = { tested: 0, skipped: 0, failed: 0 };
+for (const server of servers) {
   try {
     const program = await programOf(server);
     const version = versionOf(program);
-    const result = testOn(program, specs);
-    tested.push({ product: server.product, version, date: new Date().toISOString().slice(0, 10), ...result });
-    console.log(`${what} (${version}): ${result.passed} passed, ${result.failed} failed`);
+    const { passed, failed } = testOn(program, positionals.length > 0 ? positionals : CORE);
+    const figures = {
+      product: server.product,
+      version,
+      date: new Date().toISOString().slice(0, 10),
+      passed,
+      failed,
+    };
+    if (positionals.length === 0) write(server, figures);
+    totals.tested++;
+    totals.failed += failed;
+    console.log(`${nameOf(server)} (${version}): ${passed} passed, ${failed} failed`);
   } catch (error) {
-    skipped++;
-    console.log(`${what}: skipped, it cannot be had: ${error.message}`);
+    totals.skipped++;
+    console.log(`${nameOf(server)}: skipped, it cannot be had: ${error.message}`);
   }
 }
-writeFileSync(report, `${JSON.stringify({ specs, tested }, undefined, 2)}\n`);
-console.log(`${tested.length} servers tested, ${skipped} skipped`);
-process.exitCode = tested.some(({ failed }) => failed > 0) ? 1 : 0;
+console.log(`${totals.tested} servers tested, ${totals.skipped} skipped`);
+process.exitCode = totals.failed > 0 ? 1 : 0;
