@@ -13,7 +13,9 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 it('loses no job, adds none twice or of a rollback, and keeps the order of each group', async () => {
-  const { committed, kills, stalls, ...faults } = await new KillLoop(server).run(DEATHS);
+  const { committed, kills, stalls, ...faults } = await new KillLoop({ dialect: 'postgres', url: server.url }).run(
+    DEATHS,
+  );
   expect(kills + stalls).toBeGreaterThanOrEqual(DEATHS);
   expect(committed).toBeGreaterThan(10);
   expect(faults).toEqual({ lost: 0, twice: 0, phantom: 0, disorder: 0 });

@@ -55,12 +55,15 @@ it.each([
         }
       }
     })();
-    let isMoved = false;
-    void moved.then(() => (isMoved = true), () => (isMoved = true)); // prettier-ignore
-    while (!isMoved || (await queue.stats()).failed > 0) {
-      redriven += await queue.deadLetters.redriveAll();
-    }
-    await Promise.all([added, moved]);
+    const ended = new AbortController();
+    const redrive = (async () => {
+      for (let isOver = false; !isOver;) {
+        isOver = ended.signal.aborted;
+        redriven += await queue.deadLetters.redriveAll();
+      }
+    })();
+    await Promise.all([added, moved]).finally(() => ended.abort());
+    await redrive;
     await eventually(async () => runs.size === FAILED + LATER, { timeoutMs: 120_000, what: 'all jobs run here' });
     await worker.worker.stop();
     const counts = await source.counts();

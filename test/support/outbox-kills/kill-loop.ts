@@ -2,23 +2,24 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import pg from 'pg';
 import { JobOutbox } from '#outbox/job-outbox.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { JobQueue } from 'nest-job-queue/core';
-import { fromPg } from 'nest-job-queue/outbox';
+import type { OutboxDatabase, OutboxDialect } from '#outbox/outbox-database.js';
 import { bundle } from '../bundle.mjs';
 import { makeTables } from '../databases/outbox.js';
-import type { Postgres } from '../../../scripts/databases/postgres-server.mjs';
 import { eventually, sleep } from '../faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../redis/redis.js';
+import { cut, openDatabase } from './databases.js';
 import type { KillSettings } from './process.js';
 
 const QUEUES = 3;
 const RELAYS = 3;
 const PRODUCERS = 2;
 const STALL_MS = 200;
+/** The processes that are started ahead: a start takes most of the time of a death. */
+const SPARES = 4;
 
 export interface KillOutcome {
   committed: number;
@@ -42,8 +43,10 @@ interface Seen {
 export class KillLoop {
   private readonly queues = Array.from({ length: QUEUES }, () => uniqueQueueName('kills'));
   private readonly redis = connect();
-  private readonly pool: pg.Pool;
-  private readonly children = new Set<ChildProcess>();
+  private database!: OutboxDatabase;
+  private readonly spares: ChildProcess[] = [];
+  /** The processes that run, with their sessions in the database. */
+  private readonly children = new Map<ChildProcess, number[]>();
   private readonly seen: Seen[][] = this.queues.map(() => []);
   private program = '';
   private names = 0;
@@ -52,18 +55,18 @@ export class KillLoop {
   private ends = false;
 
   constructor(
-    private readonly server: Postgres,
+    private readonly server: { dialect: OutboxDialect; url: string },
     private readonly plant?: KillSettings['plant'],
-  ) {
-    this.pool = new pg.Pool({ connectionString: server.url });
-    this.pool.on('error', () => undefined);
-  }
+  ) {}
 
   /** Runs until this many processes have died or stalled, and jobs have run. Then lets the rest be shipped, and compares. */
   async run(deaths: number, jobs = 0): Promise<KillOutcome> {
-    await makeTables(fromPg(this.pool));
+    this.database = await openDatabase(this.server, () => undefined);
+    await makeTables(this.database);
     const file = join(import.meta.dirname, 'process.ts');
-    this.program = await bundle(file, '.cache/programs/outbox-kills.mjs', (name) => name === 'pg-native');
+    this.program = await bundle(file, '.cache/programs/outbox-kills.mjs', (name) =>
+      ['pg', 'mysql2/promise'].includes(name),
+    );
     const consumers = this.queues.map((name, i) => this.consume(new JobQueue(this.redis, name, { completedHistory: 1, resultTtlMs: 1 }), i)); // prettier-ignore
     for (let i = 0; i < RELAYS; i++) this.start('relay');
     for (let i = 0; i < PRODUCERS; i++) this.start('producer');
@@ -73,11 +76,11 @@ export class KillLoop {
       what: 'the deaths and the jobs',
     });
     this.ends = true;
-    this.children.forEach((child) => child.kill('SIGKILL'));
+    [...this.children.keys(), ...this.spares].forEach((child) => child.kill('SIGKILL'));
     await this.shipRest();
     await Promise.all(consumers);
     const outcome = await this.outcome();
-    await this.pool.end();
+    await this.database.close?.();
     return outcome;
   }
 
@@ -86,18 +89,21 @@ export class KillLoop {
     const settings: KillSettings = {
       role,
       name,
-      postgres: this.server.url,
+      ...this.server,
       redis: testRedisUrl(),
       queues: this.queues,
       deadly: role === 'relay' ? 0.02 : 0.002,
       ...(this.plant && { plant: this.plant }),
     };
-    const child = spawn(process.execPath, [this.program], {
-      env: { ...process.env, KILL_SETTINGS: JSON.stringify(settings) },
-      stdio: ['ignore', 'pipe', 'inherit'],
+    while (this.spares.length <= SPARES) this.spares.push(this.spawn());
+    const child = this.spares.shift()!;
+    const sessions: number[] = [];
+    this.children.set(child, sessions);
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const [word, session] = line.split(' ');
+      if (word === 'stops') void this.stall(child, sessions);
+      if (word === 'session') sessions.push(Number(session));
     });
-    this.children.add(child);
-    createInterface({ input: child.stdout }).on('line', (line) => line === 'stops' && void this.stall(child, name));
     child.once('exit', () => {
       this.children.delete(child);
       if (!this.ends) {
@@ -105,15 +111,18 @@ export class KillLoop {
         this.start(role);
       }
     });
+    child.stdin!.end(JSON.stringify(settings));
+  }
+
+  private spawn(): ChildProcess {
+    return spawn(process.execPath, [this.program], { stdio: ['pipe', 'pipe', 'inherit'] });
   }
 
   /** Cuts the sessions of a stopped process, as a database does with a silent one. Lets it go on later. */
-  private async stall(child: ChildProcess, name: string): Promise<void> {
+  private async stall(child: ChildProcess, sessions: readonly number[]): Promise<void> {
     this.stalls++;
     await sleep(STALL_MS / 2);
-    await this.pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
-      name,
-    ]);
+    for (const session of sessions) await cut(this.database, session);
     await sleep(STALL_MS);
     child.kill('SIGCONT');
   }
@@ -140,11 +149,9 @@ export class KillLoop {
   }
 
   private async shipRest(): Promise<void> {
-    await this.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'relay-%'`,
-    );
+    for (const session of [...this.children.values()].flat()) await cut(this.database, session);
     const outbox = new JobOutbox({
-      database: fromPg(this.pool),
+      database: this.database,
       relays: false,
       clock: systemClock,
       logger: silentLogger,
@@ -156,13 +163,16 @@ export class KillLoop {
   }
 
   private async rows(): Promise<number> {
-    const { rows } = await this.pool.query('SELECT count(*) AS count FROM job_outbox');
-    return Number((rows[0] as { count: string }).count);
+    const [row] = await this.read('SELECT count(*) AS count FROM job_outbox');
+    return Number(row!.count);
+  }
+
+  private read(sql: string) {
+    return this.database.begin((transaction) => this.database.run(transaction, sql, []));
   }
 
   private async outcome(): Promise<KillOutcome> {
-    const { rows } = await this.pool.query('SELECT name FROM orders');
-    const committed = new Set((rows as { name: string }[]).map(({ name }) => name));
+    const committed = new Set((await this.read('SELECT name FROM orders')).map(({ name }) => String(name)));
     const counts = new Map<string, number>();
     let disorder = 0;
     for (const queue of this.seen) {

@@ -1,20 +1,21 @@
 // A process of the fleet that the kill loops kill, bundled. A relay dies or stalls by itself at a drawn point of its
 // turn. A producer dies between its rows and its commit.
+import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { JobOutbox } from '#outbox/job-outbox.js';
-import type { OutboxDatabase } from '#outbox/outbox-database.js';
-import { fromPg } from '#outbox/handles/from-pg.js';
+import type { OutboxDatabase, OutboxDialect } from '#outbox/outbox-database.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { openDatabase } from './databases.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { systemClock } from '#queue/runtime/clock.js';
 
-/** The settings of a process, as JSON in its environment. */
+/** The settings of a process, as JSON in its standard input. It waits for them, so that it can be started ahead. */
 export interface KillSettings {
   role: 'relay' | 'producer';
-  /** The name of its sessions in the database, and the group of a producer. */
+  /** The group of a producer. */
   name: string;
-  postgres: string;
+  dialect: OutboxDialect;
+  url: string;
   redis: string;
   queues: string[];
   /** The share of points at which it dies. */
@@ -23,16 +24,21 @@ export interface KillSettings {
 }
 
 /** The statements of a turn before which, or after which, a relay may die or stall. */
-const POINTS = [/^SELECT nextval/, /^SELECT seq, entry/, /^DELETE FROM job_outbox/, /^COMMIT/];
+const POINTS = [
+  /^SELECT nextval/,
+  /^SELECT LAST_INSERT_ID/,
+  /^SELECT seq, entry/,
+  /^DELETE FROM job_outbox /,
+  /^COMMIT/,
+];
 
-const settings = JSON.parse(process.env.KILL_SETTINGS!) as KillSettings;
-const pool = new pg.Pool({ connectionString: settings.postgres, application_name: settings.name, max: 4 });
-pool.on('error', () => undefined);
+const settings = JSON.parse(await text(process.stdin)) as KillSettings;
 const redis = new Redis(settings.redis);
-const plain = fromPg(pool);
+// The number of a session is said, so that the test can cut it while the process has stopped.
+const plain = await openDatabase(settings, (session) => void say(`session ${session}`));
 
-function say(text: string): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
+function say(line: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }
 
 /** Dies, or stops until another process cuts its session and lets it go on. */
