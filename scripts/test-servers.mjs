@@ -49,10 +49,14 @@ function testOn(program, specs) {
   return { passed, failed };
 }
 
+/** Returns whether figures are of a server of this product and major version. */
+function isOf({ major, product }, figures) {
+  return figures.product === product && figures.version.startsWith(`${major}.`);
+}
+
 /** Writes the figures of a server in the place of those of its product and major version. */
 function write(server, figures) {
   const { tested } = JSON.parse(readFileSync(report, 'utf8'));
-  const isOf = ({ major, product }, each) => each.product === product && each.version.startsWith(`${major}.`);
   const all = SERVERS.flatMap((each) =>
     each === server ? figures : (tested.find((one) => isOf(each, one)) ?? []),
   );
