@@ -20,6 +20,9 @@ import { inside } from '../../support/queue/inside.js';
 const ROUNDS = 4;
 const FAST_MS = 500;
 
+/** The delay of a job for which a worker sleeps. It looks for jobs once a second anyway. */
+const LATER_MS = 900;
+
 /** Makes a queue with an idle worker on its own connections, and the same queue over another connection. */
 async function idleWorker(options = {}) {
   const redis = namedConnection();
@@ -48,6 +51,25 @@ async function timeStarts(
     await eventually(() => worker.worker.running === 0);
   }
   return times;
+}
+
+/**
+ * Returns whether a job starts before the worker would look by itself, in one of some rounds. On a busy machine a round may
+ * take longer. Without the wake each of them does.
+ *
+ * @param prepare lets the worker sleep, and returns the action that brings the job, and resolves to its id
+ */
+async function oneIsFast(worker: TestWorker, prepare: () => Promise<() => Promise<string>>): Promise<boolean> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const act = await prepare();
+    const begun = performance.now();
+    const id = await act();
+    await worker.event('started', 1, { id });
+    if (performance.now() - begun < FAST_MS) {
+      return true;
+    }
+  }
+  return false;
 }
 
 describe('an idle worker is woken by', () => {
@@ -170,25 +192,25 @@ describe('a delayed job', () => {
 
   it('that is due earlier wakes a worker that sleeps for a later one', async () => {
     const setup = await idleWorker();
-    await setup.queue.enqueue(['later'], { delayMs: 900 });
-    await idle(setup.redis);
-    const begun = performance.now();
-    await setup.queue.enqueue(['sooner'], { delayMs: 50 });
-    const first = await setup.worker.event('started');
-    expect(first.job.payload).toEqual(['sooner']);
-    expect(performance.now() - begun).toBeLessThan(800);
-    await setup.worker.event('completed', 2);
+    const isFast = await oneIsFast(setup.worker, async () => {
+      await setup.queue.enqueue(['later'], { delayMs: LATER_MS });
+      await idle(setup.redis);
+      return async () => (await setup.queue.enqueue(['sooner'], { delayMs: 50 })).id;
+    });
+    expect(isFast).toBe(true);
   });
 
   it('that is brought forward wakes a worker that sleeps for its old time', async () => {
     const setup = await idleWorker();
-    const { id } = await setup.queue.enqueue(['later'], { delayMs: 900 });
-    await idle(setup.redis);
-    const begun = performance.now();
-    await setup.queue.reschedule(id, { delayMs: 50 });
-    await setup.worker.event('started');
-    expect(performance.now() - begun).toBeLessThan(800);
-    await setup.worker.event('completed');
+    const isFast = await oneIsFast(setup.worker, async () => {
+      const { id } = await setup.queue.enqueue(['later'], { delayMs: LATER_MS });
+      await idle(setup.redis);
+      return async () => {
+        await setup.queue.reschedule(id, { delayMs: 50 });
+        return id;
+      };
+    });
+    expect(isFast).toBe(true);
   });
 
   it('is promoted though all are busy, and started when one is free', async () => {
