@@ -90,7 +90,9 @@ export class AttackedDashboard {
       dashboard: { queues: [this.shown, this.hidden], can, user: () => 'ada' },
     });
     this.app.log.error = (message: unknown, ...rest: unknown[]) => {
-      this.errors.push(rest.find((each) => each instanceof Error) ?? rest[0]);
+      const error = [message, ...rest].find((each) => each instanceof Error) ?? message;
+      // NestJS 11 logs what a body parser refuses.
+      if (!(Number((error as { status?: number }).status) < 500)) this.errors.push(error);
       this.app.log.lines.push(`error ${[message, ...rest].map(String).join(' ')}`);
     };
     this.before = await this.keys();
