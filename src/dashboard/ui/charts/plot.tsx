@@ -8,13 +8,15 @@ import { inWords, isolated, type ChartData } from './series.js';
 
 /** The steps of an axis of counts. */
 const COUNT_STEPS = Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((step) => step * 10 ** i)).flat();
+/** The steps of an axis of rates. */
+const RATE_STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, ...COUNT_STEPS];
 /** The steps of an axis of times, in ms: whole seconds, minutes and hours where they are long. */
 const DURATION_STEPS = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
-  ...[1, 2, 5, 10, 20, 30].map((n) => n * 1_000),
-  ...[1, 2, 5, 10, 20, 30].map((n) => n * 60_000),
-  ...[1, 2, 4, 8, 12, 24, 48, 96, 240].map((n) => n * 3_600_000),
-];
+  [1, [1, 2, 5, 10, 20, 50, 100, 200, 500]],
+  [1_000, [1, 2, 5, 10, 20, 30]],
+  [60_000, [1, 2, 5, 10, 20, 30]],
+  [3_600_000, [1, 2, 4, 8, 12, 24, 48, 96, 240]],
+].flatMap(([unit, steps]) => (steps as number[]).map((step) => step * (unit as number)));
 const HEIGHT = 180;
 /** The least distance of two steps of the axis, in px. It leaves room for four steps. */
 const STEP_PX = 22;
@@ -61,9 +63,8 @@ function optionsOf({ lines, say, isCount, isDuration }: ChartData, marks: Marks,
         ...axis,
         size: 64,
         space: STEP_PX,
-        ...(isCount && { incrs: COUNT_STEPS }),
-        ...(isDuration && { incrs: DURATION_STEPS }),
-        values: (_plot, values) => values.map((value) => say(value)),
+        incrs: isCount ? COUNT_STEPS : isDuration ? DURATION_STEPS : RATE_STEPS,
+        values: (_plot, values) => values.map((value) => say(value).replace(/\.0$/, '')),
       },
     ],
     series: [
