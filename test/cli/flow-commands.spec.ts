@@ -1,9 +1,10 @@
 // Groups and batches on the real command line.
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { connect } from '../support/redis/redis.js';
 import { newQueue } from '../support/worker/workers.js';
-import { cli } from './run-cli.js';
+import { cli, cliOnScreen } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged';
 
@@ -53,6 +54,9 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   expect((await cli(ended)).stdout).toContain('No batch has ended within the last week.');
   await queue.batch({ id: 'empty' }).seal();
   expect((await cli(ended)).stdout).toMatch(/empty +(now|\d+ s ago) +0 +0 +0 +0 +(now|\d+ s ago) +ended/);
+  await queue.batch({ id: 'a-name-that-leaves-no-room-for-its-begin' }).seal();
+  const narrow = stripVTControlCharacters((await cliOnScreen(ended).over).stdout);
+  expect(narrow).toMatch(/its-begin +0 +0 +0 +0 +(now|\d+ s ago)\s/);
   const { stdout } = await cli(['batch', queue.name, 'pages', '--limit', '1']);
   expect(stdout).toContain('Jobs may still join; 1 of 2 jobs has not ended. Nothing follows before it is sealed.');
   expect(stdout).toMatch(/page-1 +\S+ +failed +red\\x1b/);

@@ -46,6 +46,10 @@ it(
     expect((await steer()).stdout).toMatch(row);
     expect(await steer('pause', 'nightly')).toMatchObject({ code: EXIT.ok, stdout: 'paused\n' });
     expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'paused' });
+    const schedule = `queue:${queue.name}:schedule:nightly`;
+    await connect().hset(schedule, 'source', 'code'); // which no process declares any more
+    expect((await steer()).stdout).toMatch(/\(UTC\) +paused, undeclared +–/);
+    await connect().hset(schedule, 'source', 'call');
     expect(await steer('resume', 'nightly')).toMatchObject({ stdout: 'resumed\n' });
     expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'active' });
     const { jobId } = JSON.parse((await steer('run', 'nightly', '--json')).stdout) as { jobId: string };

@@ -104,7 +104,10 @@ function batchTable(batches: readonly BatchRecord[], out: Output, isEnded: boole
   ]);
   const end = isEnded ? 'ended' : 'jobs ended';
   const head = ['batch', 'begun', 'done', 'failed', 'left', 'jobs', end, 'state'];
-  return out.table(head, rows, { whole: ['batch'], dropped: isEnded ? ['state'] : ['jobs ended'] });
+  return out.table(head, rows, {
+    whole: ['batch'],
+    dropped: isEnded ? ['state', 'begun'] : ['jobs ended', 'begun'],
+  });
 }
 
 function batchText(

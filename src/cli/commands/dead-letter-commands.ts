@@ -19,14 +19,14 @@ const MOST_UNASKED = 100;
 /** Adds the commands that list, redrive and discard dead letters by their errors. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
   addErrors(program, run);
-  for (const [verb, doing] of [
-    ['redrive', 'send back to work'],
-    ['discard', 'delete for good'],
+  for (const [verb, description] of [
+    ['redrive', 'makes a dead letter pending again, or with --all each one that matches'],
+    ['discard', 'deletes a dead letter for good, or with --all each one that matches'],
   ] as const) {
     const command = program
       .command(`${verb} <queue> [id]`)
-      .description(`dead letters: ${doing} one, or with --all those that match`)
-      .option('--all', 'all that match the filters')
+      .description(description)
+      .option('--all', 'all dead letters, or those that match the filters')
       .option('--name <name>', 'only jobs of this name')
       .option('--error <text>', 'only jobs with this text in their last error')
       .option('--kind <kind>', 'only jobs with this kind of error, as `errors` lists it')

@@ -125,7 +125,11 @@ function jobTable(jobs: readonly JobRecord[], out: Output, { ofSeveral = false }
     ['name', ({ name }) => name, ({ name, queue }) => name !== queue],
     ['id', ({ id }) => id],
     ['when', (job) => since(job, out)],
-    ['attempts', ({ attempts, maxAttempts }) => `${attempts}${maxAttempts === undefined ? '' : `/${maxAttempts}`}`],
+    [
+      'attempts',
+      ({ attempts, maxAttempts }) => `${attempts}${maxAttempts === undefined ? '' : `/${maxAttempts}`}`,
+      ({ attempts }) => attempts > 0,
+    ],
     ['group', ({ group }) => group ?? '', ({ group }) => group],
     ['label', (job) => jobLabel(job), (job) => jobLabel(job)],
     ['last error', ({ lastError }) => lastError ?? '', ({ lastError }) => lastError],

@@ -50,14 +50,15 @@ async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
 }
 
 function rowOf(schedule: ScheduleRecord & { nextTimes: number[] }, out: Output): Part[] {
-  const { id, timeZone = 'UTC', status, ticks, runs } = schedule;
+  const { id, timeZone = 'UTC', status, source, isDeclared, ticks, runs } = schedule;
+  const isAbandoned = status === 'paused' && source === 'code' && !isDeclared;
   const [next, ...later] = schedule.nextTimes;
   const clock = (at: number) => onClock(at, timeZone, out.nowMs);
   const signs = runs.toReversed().map((run) => out.sign(RUN_MARKS[run.status]));
   return [
     id,
     `${recurrenceInWords(schedule)} (${timeZone})`,
-    status,
+    isAbandoned ? 'paused, undeclared' : status,
     next === undefined ? '–' : `${out.ago(new Date(next))} (${clock(next)})`,
     later.map(clock).join('; '),
     joined(signs, ''),

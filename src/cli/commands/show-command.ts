@@ -9,7 +9,7 @@ import { jobText } from '../job-text.js';
 export function addShow(program: Command, run: Run): void {
   program
     .command('show <queue> <id>')
-    .description('the details of a job, its attempts, and why it does not run; with --verbose the stacks too')
+    .description('shows the details of a job, its attempts, and why it does not run; with --verbose the stacks too')
     .action(
       run(async ({ session, out, verbose }, [name, id]) => {
         const queue = await session.known(name!);

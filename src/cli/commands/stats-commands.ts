@@ -13,13 +13,13 @@ const WATCH_MS = '2000';
 export function addStatsCommands(program: Command, run: Run): void {
   program
     .command('stats [queue]')
-    .description('depths, ages, rates and counters of a queue, or of all')
+    .description('shows depths, ages, rates and counters of a queue, or of all')
     .option('--watch [ms]', `repeats at this interval in ms (default: ${WATCH_MS})`)
     .option('--count <n>', 'with --watch: ends after this many reads')
     .action(run(stats));
   program
     .command('top [queue]')
-    .description('a live view of the queues')
+    .description('shows the queues live')
     .option('--every <ms>', 'the interval of its reads', '1000')
     .option('--count <n>', 'ends after this many reads')
     .action(run(top));
