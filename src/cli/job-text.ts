@@ -5,7 +5,7 @@ import type { Reason } from '../inspect/why-not-running.js';
 import type { JobReference } from '../queue/model/batch.js';
 import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
-import { own } from '../queue/runtime/own.js';
+import { own } from '../queue/runtime/fields.js';
 import type { Output } from './output.js';
 import { age, clipped, instant, lines, padded, type Part, text, type Text } from './text.js';
 

@@ -5,6 +5,7 @@ import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { addList } from './list-command.js';
 import { addShow } from './show-command.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 /** The words for outcomes that do not say enough by themselves. */
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -30,11 +31,10 @@ function addChanges(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name, payload], options) => {
         const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
-        const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
         const content = parsed(payload!);
         const queue = await session.audited(name!);
         await session.refuseSecret(queue);
-        const [job] = await queue.enqueueMany([{ payload: content, ...(set as EnqueueOptions) }]);
+        const [job] = await queue.enqueueMany([{ payload: content, ...(withoutUndefined(given) as EnqueueOptions) }]);
         out.show({ id: job!.id }, () => job!.id);
       }),
     );

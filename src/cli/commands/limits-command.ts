@@ -7,6 +7,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { lines, padded, type Part, text, type Text } from '../text.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';
@@ -109,8 +110,4 @@ function rows(now: LimitsInForce, out: Output): Text[] {
     ['next start', nextStartAt && out.when(nextStartAt)],
   ];
   return shown.flatMap(([name, words]) => (words ? [text`${padded(name, 12)} ${words}`] : []));
-}
-
-function withoutUndefined<Of extends object>(value: { [Key in keyof Of]: Of[Key] | undefined }): Of {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Of;
 }

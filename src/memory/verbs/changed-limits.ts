@@ -1,4 +1,5 @@
 import type { LimitChanges, QueueLimits, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 type Given = Record<string, unknown>;
 
@@ -22,10 +23,6 @@ function merged(now: object, changes: Given): Given {
   const rate = rateLimit ? { rateLimit: { burst: 1, ...(now as RuntimeLimits).rateLimit, ...rateLimit } } : {};
   const kept = Object.entries({ ...now, ...withoutUndefined(changes), ...rate });
   return Object.fromEntries(kept.filter(([, value]) => value !== null && value !== undefined));
-}
-
-function withoutUndefined(changes: Given): Given {
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 function isIncomplete(rate: Partial<RateLimit> | undefined): boolean {

@@ -4,6 +4,7 @@ import { latestArrival, rateOpensAt } from '../state/gcra.js';
 import { changedLimits } from './changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 export function limitVerbs(queue: MemoryQueue): LimitVerbs {
   const limit = (limits: RuntimeLimits | undefined): undefined => {
@@ -16,7 +17,7 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
     get: () =>
       callOf<LimitsInForce>('limitsGet', () => {
         const { set, limits } = queue.flow;
-        const found = Object.fromEntries(Object.entries(limits).filter(([, each]) => each !== undefined));
+        const found = withoutUndefined(limits);
         const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
         const nextStartAt = rateOpensAt(limits.rateLimit, queue.flow.arrival);
         return {

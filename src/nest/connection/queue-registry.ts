@@ -2,11 +2,11 @@ import { JobQueue } from '../../queue/job-queue.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
-import { own } from '../../queue/runtime/own.js';
+import { own } from '../../queue/runtime/fields.js';
 import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type OwnQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
-import { given } from '../options/defined-options.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { RequestedQueues } from './requested-queues.js';
 import type { ServerConnection } from './server-connection.js';
@@ -195,6 +195,6 @@ export class QueueRegistry {
   private optionsOf(name: string): QueueOptions {
     const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = own(this.settings.queues, name) ?? {};
     const { concurrency: _own, prefetch: _ownPrefetch, ...ofHandler } = this.own.get(name) ?? {};
-    return { ...this.settings.queueDefaults, ...given(ofHandler), ...settings };
+    return { ...this.settings.queueDefaults, ...withoutUndefined(ofHandler), ...settings };
   }
 }

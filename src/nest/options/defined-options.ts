@@ -18,11 +18,6 @@ export function withoutDefaults<Fields extends Record<string, z.ZodType>>(fields
   ) as Stripped<Fields>;
 }
 
-/** Returns the options without undefined values, so that spreading them over defaults keeps the defaults. */
-export function given<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
-}
-
 /** Returns the options of these names that are set. */
 export function picked<Options extends object, Name extends keyof Options>(
   options: Options,

@@ -12,7 +12,8 @@ import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../work
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { VerdictNotice } from '../../inspect/alerts/alerts.js';
 import type { DescribeJob } from '../context/job-lines.js';
-import { given, withoutDefaults } from './defined-options.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
 import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
@@ -229,8 +230,8 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
   return {
     redis: checkRedis(redis, memoryInProduction),
     redisIsAssumed: redis === undefined && !process.env.REDIS_URL,
-    queueDefaults: given(queueDefaults),
-    queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
+    queueDefaults: withoutUndefined(queueDefaults),
+    queues: Object.fromEntries(Object.entries(queues).map(([name, of]) => [name, withoutUndefined(of)])),
     concurrency,
     worker,
     maintenance: checkMaintenance(`${FOR_ROOT}.maintenance`, maintenance),
@@ -294,7 +295,6 @@ function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
 }
 
 function checkRequireRedis(value: unknown): { timeoutMs: number } | false {
-  return value === undefined || value === false
-    ? false
-    : checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
+  if (value === undefined || value === false) return false;
+  return checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
 }

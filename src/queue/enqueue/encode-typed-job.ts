@@ -8,6 +8,7 @@ import { encodeJob, payloadSubject, type EncodeTarget } from './encode-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { validateWithSchema } from '../validation/validate-with-schema.js';
+import { withoutUndefined } from '../runtime/fields.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
 export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
@@ -80,8 +81,7 @@ export function typedOptions(
   if (other !== undefined && other !== name) {
     throw new InvalidOptionError(`${subject}.name`, `that of the definition, ${show(name)}`, show(other));
   }
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return { ...enqueueDefaults, ...given, ...own };
+  return { ...enqueueDefaults, ...withoutUndefined(options), ...own };
 }
 
 /** Reads results by the schema of a definition, of jobs of its name only. */

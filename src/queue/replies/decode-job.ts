@@ -1,6 +1,7 @@
 import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
+import { withoutUndefined } from '../runtime/fields.js';
 import { redrivenField } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';
@@ -56,45 +57,36 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     attemptLog: decodeAttemptLog(hash),
     log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: decodeKnownDate(at), message })),
   };
-  if (hash.rate_limited !== undefined) {
-    record.rateLimited = Number(hash.rate_limited);
-  }
-  if (payload.broken !== undefined) {
-    record.brokenPayload = payload.broken;
-  }
-  if (hash.result !== undefined) {
-    record.result = parseJson(hash.result).value;
-  }
-  if (hash.progress !== undefined) {
-    record.progress = parseJson(hash.progress).value;
-  }
-  if (hash.checkpoint !== undefined) {
-    record.checkpoint = parseJson(hash.checkpoint).value;
-  }
-  if (hash.steps !== undefined) {
-    record.steps = decodeSteps(hash.steps).map(({ result: _result, ...step }) => step);
-  }
-  return Object.assign(record, {
-    ...numberField('maxAttempts', hash.max_attempts),
-    ...numberField('fence', hash.fence),
-    ...dateField('dueAt', hash.due_at_ms),
-    ...dateField('claimedAt', hash.claimed_at_ms),
-    ...dateField('completedAt', hash.completed_at_ms),
-    ...dateField('failedAt', hash.failed_at_ms),
-    ...dateField('cancelledAt', hash.cancelled_at_ms),
-    ...dateField('cancelRequestedAt', hash.cancel_requested_at_ms),
-    ...dateField('expiresAt', hash.expires_at_ms),
-    ...dateField('lastErrorAt', hash.last_error_at_ms),
-    ...metadataField(hash.options),
-    ...leftOutField(hash),
+  const optional = withoutUndefined<Partial<JobRecord>>({
+    rateLimited: numberOf(hash.rate_limited),
+    brokenPayload: payload.broken,
+    result: parseJson(hash.result).value,
+    progress: parseJson(hash.progress).value,
+    checkpoint: parseJson(hash.checkpoint).value,
+    steps:
+      hash.steps === undefined ? undefined : decodeSteps(hash.steps).map(({ result: _result, ...step }) => step),
+    maxAttempts: numberOf(hash.max_attempts),
+    fence: numberOf(hash.fence),
+    dueAt: dateOf(hash.due_at_ms),
+    claimedAt: dateOf(hash.claimed_at_ms),
+    completedAt: dateOf(hash.completed_at_ms),
+    failedAt: dateOf(hash.failed_at_ms),
+    cancelledAt: dateOf(hash.cancelled_at_ms),
+    cancelRequestedAt: dateOf(hash.cancel_requested_at_ms),
+    expiresAt: dateOf(hash.expires_at_ms),
+    lastErrorAt: dateOf(hash.last_error_at_ms),
+    metadata: metadataOf(hash.options),
+    leftOut: leftOutOf(hash),
+    worker: hash.worker,
+    group: hash.group,
+    schedule: hash.schedule,
+    lastError: hash.last_error,
+    errorKind: hash.error_kind,
+  });
+  return Object.assign(record, optional, {
     ...decodeTies(queue, hash),
-    ...(hash.worker !== undefined && { worker: hash.worker }),
     ...(isUnstarted(hash) && { unstarted: true as const, ...(isIsolated(hash) && { isolated: true as const }) }),
-    ...(hash.group !== undefined && { group: hash.group }),
-    ...(hash.schedule !== undefined && { schedule: hash.schedule }),
-    ...(hash.last_error !== undefined && { lastError: hash.last_error }),
     ...redrivenField(hash.redriven_from, hash.redriven_as),
-    ...(hash.error_kind !== undefined && { errorKind: hash.error_kind }),
   });
 }
 
@@ -119,26 +111,22 @@ interface StoredLogLine {
   message: string;
 }
 
-function metadataField(options: string | undefined): Partial<JobRecord> {
-  const metadata = readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
-  return metadata ? { metadata } : {};
+function metadataOf(options: string | undefined): JobRecord['metadata'] {
+  return readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
 }
 
-/** Returns a field that lua/lib/core/short_hash left out. */
-function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord> {
+/** Returns the lengths of the fields that lua/lib/core/short_hash left out. */
+function leftOutOf(hash: Readonly<Record<string, string>>): JobRecord['leftOut'] {
   const fields = Object.entries(hash).filter(([field]) => field.startsWith('left_out:'));
-  const leftOut = Object.fromEntries(
-    fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]),
-  );
-  return fields.length > 0 ? { leftOut } : {};
+  const lengths = fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]);
+  return fields.length > 0 ? (Object.fromEntries(lengths) as JobRecord['leftOut']) : undefined;
 }
 
-function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
-  return text === undefined ? {} : { [name]: Number(text) };
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
-/** Returns a time field; the pattern writes 0 for "not now". */
-function dateField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
-  const at = text === undefined || Number(text) === 0 ? undefined : decodeDate(text);
-  return at ? { [name]: at } : {};
+/** Returns a time; the pattern writes 0 for "not now". */
+function dateOf(text: string | undefined): Date | undefined {
+  return text === undefined || Number(text) === 0 ? undefined : decodeDate(text);
 }

@@ -16,6 +16,7 @@ import type { StoredSchedule } from '../store/verbs/schedule-verbs.js';
 import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
+import { withoutUndefined } from '../runtime/fields.js';
 
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobRules {
@@ -92,7 +93,7 @@ export function encodeSchedule(
     definition,
     ...rest
   } = checkOptions(subject, optionsSchema, options);
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const given = withoutUndefined(rest);
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
   const job = encodeJob(queue, payload, merged, subject, `${SCHEDULE_PREFIX}${id}`);
   const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);

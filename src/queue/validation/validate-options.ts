@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { hidePassword, show } from '../errors/show.js';
-import { own } from '../runtime/own.js';
+import { own } from '../runtime/fields.js';
 import { suggest } from './suggest.js';
 import { startOf } from '../runtime/cut.js';
 

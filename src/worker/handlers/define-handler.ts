@@ -10,6 +10,7 @@ import { withSchemas } from './schema-handler.js';
 import { checkHandlerOptions } from './handler-options.js';
 import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 /** A handler of a definition. It gets the parsed payload, and returns a value for the result's schema. */
 export type TypedHandlerFunction<Definition extends JobDefinition> = (
@@ -54,6 +55,5 @@ export function subjectOf(binder: string, definition: JobDefinition, handle: unk
 /** Returns the options that a definition sets for the handlers of its jobs. */
 export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
   const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
-  const all = { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return withoutUndefined<HandlerOptions>({ maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs });
 }

@@ -8,6 +8,7 @@ import { holderOf } from '../enqueue.js';
 import { record } from './list.js';
 import { freeUnique } from '../attempt/ends.js';
 import { isReused } from '../attempt/has-left.js';
+import { withoutUndefined } from '../../../queue/runtime/fields.js';
 
 export function list(queue: MemoryQueue, query: DeadLetterQuery, most: number, withJobs: boolean): DeadLetterSlice {
   const { order, place } = query;
@@ -99,7 +100,7 @@ export function redriveAsNew(queue: MemoryQueue, id: string, newId: string, payl
     ...(isUnique && { unique, unique_for }),
   };
   const job: Hash = {
-    ...(Object.fromEntries(Object.entries(copied).filter(([, value]) => value !== undefined)) as Hash),
+    ...withoutUndefined(copied),
     payload: payload || letter.payload.replace(ENCODED, `{"$codec":$1,"of":${JSON.stringify(id)},"value":`),
     enqueued_at_ms: String(queue.now),
     options: JSON.stringify(optionsOfNew(id, letter, payload)),

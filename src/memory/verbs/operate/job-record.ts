@@ -7,12 +7,13 @@ import type { Hash } from '../../state/memory-queue.js';
 import { attemptsOf } from '../attempt/attempt-log.js';
 import { stepsOf } from '../attempt/step.js';
 import { isUnstarted } from '../attempt/unstarted.js';
+import { withoutUndefined } from '../../../queue/runtime/fields.js';
 
 /** Returns the record of a job of a queue. */
 export function jobRecord(queue: string, id: string, job: Hash): JobRecord {
   const options = JSON.parse(job.options ?? '{}') as ClaimedJobOptions;
   const steps = stepsOf(job).map(({ result: _result, ...step }) => step);
-  return withoutUndefined({
+  return withoutUndefined<JobRecord>({
     id,
     name: job.name ?? queue,
     queue,
@@ -57,11 +58,6 @@ export function jobRecord(queue: string, id: string, job: Hash): JobRecord {
     lastError: job.last_error,
     errorKind: job.error_kind,
   });
-}
-
-function withoutUndefined(record: { [Field in keyof JobRecord]: JobRecord[Field] | undefined }): JobRecord {
-  const kept = Object.entries(record).filter(([field, value]) => value !== undefined || field === 'payload');
-  return Object.fromEntries(kept) as object as JobRecord;
 }
 
 function numberOf(text: string | undefined): number | undefined {
