@@ -1,5 +1,5 @@
--- uses_of(asked): returns the keys that the options of an enqueue use as a table of flags, the names of the groups, and
---   the keys of the batches as a set.
+-- uses_of(asked): returns the keys that the options of an enqueue use, as a table of flags. Then the names of the groups,
+--   and the keys of the batches as a set.
 -- asked: the options of each job of the call, false for none.
 -- Needs: batch_record, job, unique.
 

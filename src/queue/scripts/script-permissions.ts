@@ -11,7 +11,7 @@ import type { ScriptCall } from '../transport/script-runner.js';
 export const SCRIPT_COMMANDS = (
   'exists get hdel hexists hget hgetall hincrby hkeys hlen hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
   'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
-  'xadd xrange zrem zremrangebyscore zscan zscore'
+  'xadd xrange zrem zremrangebyrank zremrangebyscore zscan zscore'
 ).split(' ');
 
 /** A permission that a queue needs and the user of the connection does not have. */
