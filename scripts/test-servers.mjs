@@ -1,7 +1,7 @@
 // Runs the core specs on each server that packages of Debian offer. Writes docs/internals/figures/servers.json, and the table of
 // docs/redis.md from it, after each server.
-//   --only NAME  one server, such as "Redis 8"; the figures of the others stay
-//   --workers N  the number of test files at once
+//   --only NAME  one server, such as "Redis 8". The figures of the others stay.
+//   --workers N  the number of test files at once.
 // Arguments name other specs than the core. Such a run writes nothing.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

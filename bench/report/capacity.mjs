@@ -1,4 +1,5 @@
-// The arithmetic of docs/scaling.md, from a run of the benchmark: where one queue on one master ends, and what a billion jobs a day take.
+// The arithmetic of docs/scaling.md, from a run of the benchmark. It says where one queue on one master ends, and what a
+// billion jobs a day take.
 
 /** The share of its core that Redis may use for jobs. */
 const SHARE = 0.6;

@@ -1,6 +1,7 @@
 -- take_turns(count, taken, plain): gives up to count turns, the next one in turns each time. A call may continue another.
 -- plain: the turns of the jobs without a group.
---   left: how many they may have; weight: that of each; before: for each, how many jobs of groups were taken before it
+--   left: how many they may have. weight: that of each.
+--   before: for each, how many jobs of groups were taken before it.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
 -- Needs: sequence, slots, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
 --   lib/turn/take_head.

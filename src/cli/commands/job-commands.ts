@@ -34,7 +34,9 @@ function addChanges(program: Command, run: Run): void {
         const content = parsed(payload!);
         const queue = await session.audited(name!);
         await session.refuseSecret(queue);
-        const [job] = await queue.enqueueMany([{ payload: content, ...(withoutUndefined(given) as EnqueueOptions) }]);
+        const [job] = await queue.enqueueMany([
+          { payload: content, ...(withoutUndefined(given) as EnqueueOptions) },
+        ]);
         out.show({ id: job!.id }, () => job!.id);
       }),
     );

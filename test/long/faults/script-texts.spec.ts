@@ -1,5 +1,5 @@
-// A server that knows no script gets the text of each from a process once, or from each of its two connections: after a flush of its
-// scripts, and after a failover.
+// A process sends a server the text of each script once, or once on each of its two connections. The server knows none
+// after a flush of its scripts, and after a failover.
 import { createHash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-// Failed jobs of the real BullMQ and Bull are moved as dead letters, while more jobs fail there and the mover is killed.
+// Failed jobs of the real BullMQ and Bull are moved as dead letters. Meanwhile more jobs fail there, and the mover is killed.
 // They are redriven here at once and forgotten, so a job that is moved twice runs twice.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';

@@ -1,4 +1,4 @@
-// Checks the right to maintain: one process at a time has it, and nobody is refused it once it is over.
+// Checks the right to maintain. One process at a time has it, and nobody is refused it once it is over.
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** The right lasts for two intervals of the simulated maintenance, in ms. */

@@ -83,7 +83,7 @@ describe('jobs without a group', () => {
     await q.addAll('p0');
     await q.run(q.scripts.enqueue([{ id: 'p1', name: 'other', payload: '{}' }]));
     const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
-    // The second turn of jobs without a group is free again, but b1 would be the fourth job for three slots.
+    // The second turn of jobs without a group is free again. But b1 would be the fourth job for three slots.
     expect(await claim(q, 4, { slots: 3, only })).toMatchObject({ ids: ['p0', 'a0', 'b0'], awaitsSlots: true });
     expect(await claim(q, 4, { slots: 1, only })).toMatchObject({ ids: ['b1'] });
   });
