@@ -54,7 +54,7 @@ it('shows batches with their jobs, and cancels what has not ended', async () => 
   expect((await cli(ended)).stdout).toContain('No batch has ended within the last week.');
   await queue.batch({ id: 'empty' }).seal();
   expect((await cli(ended)).stdout).toMatch(/empty +(now|\d+ s ago) +0 +0 +0 +0 +(now|\d+ s ago) +ended/);
-  await queue.batch({ id: 'a-name-that-leaves-no-room-for-its-begin' }).seal();
+  await queue.batch({ id: 'a-batch-whose-name-has-no-room-for-its-begin' }).seal();
   const narrow = stripVTControlCharacters((await cliOnScreen(ended).over).stdout);
   expect(narrow).toMatch(/its-begin +0 +0 +0 +0 +(now|\d+ s ago)\s/);
   const { stdout } = await cli(['batch', queue.name, 'pages', '--limit', '1']);
