@@ -9,8 +9,8 @@ const DIGESTS = {
   attemptClaim: '0b28d039d9ae',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '98d4d83443bb',
-  attemptFail: '764b4be04972',
+  attemptComplete: 'a9dcad3e003a',
+  attemptFail: '950e02b6cba6',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {
