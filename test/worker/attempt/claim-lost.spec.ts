@@ -172,7 +172,7 @@ describe('a cancel', () => {
     const beats = countBeats(queue);
     const beatsAtAbort = new Map<string, number>();
     const worker = await startWorker(queue, (job: Job<never>) => {
-      job.signal.addEventListener('abort', () => beatsAtAbort.set(job.id, beats.begun));
+      job.signal.addEventListener('abort', () => beatsAtAbort.set(job.id, beats.answered));
       return rejectWhenAborted(job);
     });
     await worker.event('started', 4);
@@ -328,13 +328,17 @@ function rejectWhenAborted(job: Job<never>): Promise<never> {
   return new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)));
 }
 
-/** Counts the heartbeats of the worker of this queue, each as it is sent. */
-function countBeats(queue: JobQueue): { begun: number } {
-  const beats = { begun: 0 };
+/** Counts the heartbeats of the worker of this queue, each as it is sent and as its reply comes. */
+function countBeats(queue: JobQueue): { begun: number; answered: number } {
+  const beats = { begun: 0, answered: 0 };
   const run = inside(queue).runner.run.bind(inside(queue).runner);
   inside(queue).runner.run = (call) => {
-    beats.begun += Number(call.script === 'attemptExtend');
-    return run(call);
+    const reply = run(call);
+    if (call.script === 'attemptExtend') {
+      beats.begun++;
+      void reply.then(() => beats.answered++);
+    }
+    return reply;
   };
   return beats;
 }
