@@ -1,4 +1,4 @@
-// Moves the jobs of a queue of BullMQ or Bull: take, import, acknowledge. See docs/internals/migration.md.
+// Moves the jobs of a queue of BullMQ, Bull or bee-queue: take, import, acknowledge. See docs/internals/migration.md.
 import type { JobQueue } from '../queue/job-queue.js';
 import type { Clock } from '../queue/runtime/clock.js';
 import type {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EXIT } from '#cli/exit-codes.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { SeededBee } from '../support/bullmq/seed-bee.js';
 import { SeededQueue } from '../support/bullmq/seed-bullmq.js';
 import { connect, testRedisUrl } from '../support/redis/redis.js';
 import { cli } from '../cli/run-cli.js';
@@ -43,6 +44,24 @@ describe('migrate', () => {
     expect(stdout).toMatch(/^no worker here {2}encode$/m);
     expect(stdout).toMatch(/^next {12}keep the old workers running, and run this again$/m);
     expect((await new JobQueue(redis, to).list('pending')).map(({ id }) => id)).toEqual(['1', '2']);
+  });
+
+  it('moves a queue of bee-queue, whose failed jobs it refuses', async () => {
+    const old = new SeededBee(redis);
+    await old.wait('1');
+    await old.wait('2');
+    const { code, stdout } = await cli(['migrate', 'bee', old.name, '--names', `${old.name}=encode`]);
+    expect(code).toBe(EXIT.ok);
+    expect(stdout).toContain(`Moved bq:${old.name} (bee-queue) to the queue ${old.name}`);
+    expect(stdout).toMatch(/^moved {11}2 jobs: 2 wait$/m);
+    expect(stdout).toMatch(/^next {12}stop the old workers$/m);
+    const here = await new JobQueue(redis, old.name).list('pending');
+    expect(here.map(({ id, name }) => [id, name])).toEqual([
+      ['1', 'encode'],
+      ['2', 'encode'],
+    ]);
+    const refused = await cli(['migrate', 'bee', old.name, '--failed']);
+    expect([refused.code, refused.stderr]).toEqual([EXIT.failed, expect.stringContaining('without --failed')]);
   });
 
   it('counts failed jobs with --failed, moves them, and says so', async () => {

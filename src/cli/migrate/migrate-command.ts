@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { BeeSource } from '../../migrate/bee/bee-source.js';
 import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
 import type { MoveReport } from '../../migrate/move-report.js';
 import { placesOf, type MoveRules, type PriorityRule } from '../../migrate/move-rules.js';
@@ -23,12 +24,12 @@ const QUIET_MS = 60_000;
 export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
   program
     .command('migrate')
-    .addArgument(new Argument('<library>', 'who wrote the queue').choices(['bullmq', 'bull']))
+    .addArgument(new Argument('<library>', 'who wrote the queue').choices(['bullmq', 'bull', 'bee']))
     .argument('<queue>', 'the queue there')
-    .description('moves the jobs of BullMQ or Bull while its workers run; see docs/from-bullmq.md')
+    .description('moves the jobs of BullMQ, Bull or bee-queue while its workers run; see docs/from-bullmq.md')
     .option('--to <queue>', 'the queue here; without it the same name')
     .option('--from <url>', 'the Redis of the old queue, if it is another one; with a password in BULLMQ_REDIS_URL')
-    .option('--from-prefix <text>', 'the beginning of its keys', 'bull')
+    .option('--from-prefix <text>', 'the beginning of its keys; without it bull, or bq of bee-queue')
     .option('--dry-run', 'only show what would be moved')
     .option('--follow', 'go on until the old queue is quiet')
     .option('--failed', 'move failed jobs too, as dead letters')
@@ -39,10 +40,18 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
     .option('--new-ids', 'give each job a new id')
     .option('--shift-intervals', 'move intervals whose times differ here')
     .action(
-      run(async (context, [, name], options) => {
+      run(async (context, [library, name], options) => {
+        const isBee = library === 'bee';
+        if (isBee && options['failed'] === true) {
+          throw new CliError(
+            'Failed jobs of bee-queue stay there. Retry them there, or run this without --failed.',
+          );
+        }
         const old = await oldRedis(context, options, env);
         try {
-          await migrate(context, new Source(old.client, String(options['fromPrefix']), name!), options);
+          const prefix = String(options['fromPrefix'] ?? (isBee ? 'bq' : 'bull'));
+          const source = new (isBee ? BeeSource : Source)(old.client, prefix, name!);
+          await migrate(context, source, options);
         } finally {
           old.close();
         }
@@ -67,7 +76,7 @@ async function migrate(context: Context, source: Source, options: CommandOptions
   if (!(await source.exists())) {
     const key = `${source.prefix}:${source.queue}`;
     throw new CliError(
-      `There is no queue ${JSON.stringify(key)} of BullMQ there. Pass --from or --from-prefix.`,
+      `There is no queue ${JSON.stringify(key)} there. Pass --from or --from-prefix.`,
       EXIT.notFound,
     );
   }

@@ -11,7 +11,10 @@ const WIDTH = 16;
 
 /** Returns the library that wrote a queue, with its version. */
 export function sourceName({ era, version }: SourceSettings): string {
-  return version?.replace('bullmq:', 'BullMQ ') ?? { bull: 'Bull', bullmq5: 'BullMQ', bullmq6: 'BullMQ' }[era];
+  return (
+    version?.replace('bullmq:', 'BullMQ ') ??
+    { bull: 'Bull', bullmq5: 'BullMQ', bullmq6: 'BullMQ', bee: 'bee-queue' }[era]
+  );
 }
 
 function row(head: string, part: Part): Text {

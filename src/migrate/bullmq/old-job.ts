@@ -25,6 +25,8 @@ export interface OldJob {
   place: Place;
   /** Its score, in a sorted set. */
   score: number;
+  /** When a delayed job is due, in ms. */
+  dueMs: number;
   fields: Partial<Record<(typeof FIELDS)[number], string>>;
   /** True if it has children, or results of them. */
   isParent: boolean;

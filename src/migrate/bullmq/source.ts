@@ -1,4 +1,4 @@
-import { luaScripts } from '../../queue/lua.generated.js';
+import { luaScripts, type LuaScriptName } from '../../queue/lua.generated.js';
 import { randomId } from '../../queue/runtime/random-id.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { FIELDS, placeOf, type OldJob, type TakenJob } from './old-job.js';
@@ -7,11 +7,11 @@ import { PLACES, SourceKeys, type Place } from './source-keys.js';
 /** The jobs of one step, which must not block the server. */
 export const STEP = 200;
 
-type Script = 'Take' | 'GiveBack' | 'Acknowledge' | 'TakeScheduler';
+type Script = Extract<LuaScriptName, `migrate${string}`>;
 type Redis = Pick<RedisClient, 'eval'>;
 
-/** The library that wrote a queue: Bull 4, BullMQ up to 5, or BullMQ 6. */
-export type SourceEra = 'bull' | 'bullmq5' | 'bullmq6';
+/** The library that wrote a queue: Bull 4, BullMQ up to 5, BullMQ 6, or bee-queue. */
+export type SourceEra = 'bull' | 'bullmq5' | 'bullmq6' | 'bee';
 
 /** The settings of a queue for its whole fleet. */
 export interface SourceSettings {
@@ -41,16 +41,14 @@ export class OvertakenError extends Error {
 
 /** A queue of BullMQ or Bull: what a mover reads and changes there. */
 export class Source {
-  readonly keys: SourceKeys;
   private fence = '';
 
   constructor(
     readonly redis: RedisClient,
     readonly prefix: string,
     readonly queue: string,
-  ) {
-    this.keys = new SourceKeys(prefix, queue);
-  }
+    readonly keys = new SourceKeys(prefix, queue),
+  ) {}
 
   /** Returns whether the queue exists. */
   async exists(): Promise<boolean> {
@@ -131,7 +129,7 @@ export class Source {
     return Promise.all(real.map(([id, score]) => this.job(id, place, score)));
   }
 
-  private async job(id: string, place: Place, score: number): Promise<OldJob> {
+  protected async job(id: string, place: Place, score: number): Promise<OldJob> {
     const key = this.keys.job + id;
     const [values, family] = await Promise.all([
       this.redis.hmget(key, ...FIELDS),
@@ -146,7 +144,16 @@ export class Source {
     });
     const dedup = fields.deid === undefined ? undefined : this.keys.dedup + fields.deid;
     const [owner, ttl] = dedup ? await Promise.all([this.redis.get(dedup), this.redis.pttl(dedup)]) : [null, -1];
-    return { id, place, score, fields, isParent: family > 0, hasLostKey: owner !== id, dedupTtlMs: ttl };
+    return {
+      id,
+      place,
+      score,
+      dueMs: Math.floor(score / 4_096),
+      fields,
+      isParent: family > 0,
+      hasLostKey: owner !== id,
+      dedupTtlMs: ttl,
+    };
   }
 
   /** Becomes the mover of this queue: an earlier one can take nothing more. */
@@ -176,7 +183,11 @@ export class Source {
   /** Takes jobs. Returns how many. @throws OvertakenError */
   async take(place: Place, ids: readonly string[]): Promise<number> {
     const { priority, transit, taken, mover } = this.keys;
-    return this.fenced('Take', [this.keys.of(place), priority, transit, taken, mover], [this.fence, place, ...ids]);
+    return this.fenced(
+      'migrateBullmqTake',
+      [this.keys.of(place), priority, transit, taken, mover],
+      [this.fence, place, ...ids],
+    );
   }
 
   /** Returns the first jobs in transit. */
@@ -201,7 +212,7 @@ export class Source {
   async acknowledge(jobs: readonly TakenJob[]): Promise<void> {
     if (jobs.length > 0) {
       const { job, dedup, transit, taken } = this.keys;
-      await this.run('Acknowledge', [job, dedup, transit, taken], pairs(jobs));
+      await this.run('migrateBullmqAcknowledge', [job, dedup, transit, taken], pairs(jobs));
     }
   }
 
@@ -211,7 +222,7 @@ export class Source {
       const { priority, meta, marker, transit, taken, job, bullPause } = this.keys;
       const places = PLACES.map((place) => this.keys.of(place));
       const keys = [...places, priority, meta, marker, transit, taken, job, bullPause, this.keys.of('failed')];
-      await this.run('GiveBack', keys, [era, ...pairs(jobs)]);
+      await this.run('migrateBullmqGiveBack', keys, [era, ...pairs(jobs)]);
     }
   }
 
@@ -231,7 +242,7 @@ export class Source {
   async takeScheduler({ id, nextMs }: OldScheduler, kept: string): Promise<boolean> {
     const { repeat, schedulers, mover } = this.keys;
     const keys = [repeat, `${repeat}:${id}`, schedulers, mover];
-    return (await this.fenced('TakeScheduler', keys, [this.fence, id, String(nextMs), kept])) === 1;
+    return (await this.fenced('migrateBullmqTakeScheduler', keys, [this.fence, id, String(nextMs), kept])) === 1;
   }
 
   /** Returns what was kept of each scheduler in transit, by its id. */
@@ -252,12 +263,13 @@ export class Source {
   }
 
   /** Runs a script. Its first line is left out, because a Redis before 7.0 does not know it. */
-  private async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<number> {
-    const text = luaScripts[`migrateBullmq${script}`].replace(/^#!.*\n/, '');
+  protected async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<number> {
+    const text = luaScripts[script].replace(/^#!.*\n/, '');
     return Number(await (this.redis as Redis).eval(text, keys.length, ...keys, ...args));
   }
 }
 
-function pairs(jobs: readonly TakenJob[]): string[] {
+/** Returns the id and the entry of each job, for a script. */
+export function pairs(jobs: readonly TakenJob[]): string[] {
   return jobs.flatMap(({ id, entry }) => [id, entry]);
 }

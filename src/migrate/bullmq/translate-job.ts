@@ -70,7 +70,7 @@ function translated(old: OldJob, name: string, options: OldOptions, parts: Trans
     maxAttempts,
     ...(maxAttempts > 1 && { backoff: backoff.value }),
     ...(priority > 0 && { priority }),
-    ...(old.place === 'delayed' && { runAt: Math.floor(old.score / 4_096) }),
+    ...(old.place === 'delayed' && { runAt: old.dueMs }),
     ...(old.place !== 'failed' && uniqueOf(old)),
     ...(options.resultTtlMs !== undefined && { resultTtlMs: options.resultTtlMs }),
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),

@@ -47,8 +47,9 @@ it.each([
     const kills: Record<string, number> = {};
     const settings = { redis: url, queue: name, deadly: 0.15, isBull: library === 'Bull', quietMs: 1_000 };
     const moved = (async () => {
-      for (let step: string | undefined = ''; step !== undefined || !isAdded;) {
-        step = await runMover(died < KILLS ? settings : { ...settings, deadly: 0 });
+      for (;;) {
+        const step = await runMover(died < KILLS ? settings : { ...settings, deadly: 0 });
+        if (step === undefined && isAdded) break;
         if (step !== undefined) {
           died++;
           kills[step] = (kills[step] ?? 0) + 1;

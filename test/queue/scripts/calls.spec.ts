@@ -49,6 +49,8 @@ const NO_SCRIPT: Record<string, string> = {
 /** The scripts that are no call of a queue. */
 const NO_CALL: Record<string, string> = {
   auditFrame: 'wraps the other scripts; see audited-script.ts',
+  migrateBeeAcknowledge: 'runs on a queue of bee-queue; see src/migrate',
+  migrateBeeGiveBack: 'runs on a queue of bee-queue; see src/migrate',
   migrateBullmqAcknowledge: 'runs on a queue of BullMQ; see src/migrate',
   migrateBullmqGiveBack: 'runs on a queue of BullMQ; see src/migrate',
   migrateBullmqTakeScheduler: 'runs on a queue of BullMQ; see src/migrate',

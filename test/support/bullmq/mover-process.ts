@@ -1,5 +1,6 @@
 // A mover that kills itself at drawn steps. node --import ./tools/chaos/register.mjs mover-process.ts
 import { Redis } from 'ioredis';
+import { BeeSource } from '#migrate/bee/bee-source.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { Mover } from '#migrate/mover.js';
 import type { MoveReport } from '#migrate/move-report.js';
@@ -13,6 +14,7 @@ export interface MoverSettings {
   /** The share of steps after which it dies. */
   deadly: number;
   isBull: boolean;
+  isBee?: boolean;
   quietMs: number;
 }
 
@@ -21,10 +23,11 @@ const {
   queue: name,
   deadly,
   isBull,
+  isBee = false,
   quietMs,
 } = JSON.parse(process.env.MOVER_SETTINGS!) as MoverSettings;
 const redis = new Redis(url);
-const source = new Source(redis, 'bull', name);
+const source = isBee ? new BeeSource(redis, 'bq', name) : new Source(redis, 'bull', name);
 const { era } = await source.settings();
 const report = {
   moved: {},
@@ -43,7 +46,7 @@ const mover = new Mover({
     backoffs: new Map(),
     newIds: false,
     shiftIntervals: true,
-    failed: true,
+    failed: !isBee,
   },
   clock: systemClock,
   report,

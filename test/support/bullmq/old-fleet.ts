@@ -68,3 +68,29 @@ export function bullFleet(queue: string, url: string): OldFleet {
     close: () => old.close(),
   };
 }
+
+/** Makes a fleet of bee-queue. Its jobs have no names, and its schedules no counterpart. */
+export async function beeFleet(queue: string, url: string): Promise<Omit<OldFleet, 'repeat'>> {
+  const BeeQueue = load('bee-queue');
+  const options = { redis: { url }, getEvents: false, sendEvents: false, storeJobs: false };
+  const producer = new BeeQueue(queue, { ...options, isWorker: false });
+  const worker = new BeeQueue(queue, { ...options, activateDelayedJobs: true, removeOnSuccess: true });
+  worker.on('error', () => undefined);
+  await Promise.all([producer.ready(), worker.ready()]);
+  return {
+    add: (_name, data, { id, retries, delayMs, backoffMs }) => {
+      const job = producer.createJob(data).setId(id).retries(retries);
+      if (backoffMs !== undefined) job.backoff('fixed', backoffMs);
+      if (delayMs !== undefined) job.delayUntil(Date.now() + Number(delayMs));
+      return job.save();
+    },
+    work: (concurrency, run) => {
+      // Attempts are counted down there, from three.
+      worker.process(concurrency, (job: Any) => run({ id: job.id, attempt: 3 - job.options.retries }));
+    },
+    close: async () => {
+      await worker.close(5_000);
+      await producer.close();
+    },
+  };
+}
