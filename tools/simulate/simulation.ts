@@ -33,8 +33,8 @@ const LOOK_EVERY = 50;
 const CALM_MS = 3 * 60_000;
 const MOST_CALM_STEPS = 5_000;
 
-/** The time for which schedules tick on after a run with jumps of the clock, in ms. */
-const TICK_ON_MS = 10_000;
+/** The time for which schedules tick on after a run with jumps of the clock, in ms. Longer than they may be silent. */
+const TICK_ON_MS = 18_000;
 
 /** The calls after which a unique key may have two holders. */
 const PLACES = new Set([

@@ -4,8 +4,11 @@ import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
 import type { Fault } from './known.js';
 
-/** The longest silence of a schedule after a jump, in ms. Each worker verifies due times every 5 s. */
-const SILENT_MS = 8_000;
+/**
+ * The longest silence of a schedule after a jump, in ms. A jump ahead makes each declaration old, and workers declare every
+ * 10 s. Each worker verifies due times every 5 s.
+ */
+const SILENT_MS = 16_000;
 
 /** The longest silence while workers die and freeze, in ms. A frozen worker thaws within 12 s. */
 const SILENT_AMONG_FAULTS_MS = SILENT_MS + 12_000;
