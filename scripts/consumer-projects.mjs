@@ -17,7 +17,7 @@ const RUN = [
   ['node', 'dist/main.js'],
   ['node', 'dist/workers.js'],
 ];
-/** Packages that Nest and terminus load only where they are installed: their documentation leaves them out of bundles too. */
+/** Packages that Nest, terminus and we load only where they are installed. All docs leave them out of bundles. */
 const LAZY = [
   '@mikro-orm/core',
   '@nestjs/microservices',
@@ -29,6 +29,7 @@ const LAZY = [
   '@nestjs/websockets',
   'class-transformer',
   'class-validator',
+  'prom-client',
 ];
 /** The externals of docs/threads.md. A thread begins with a file of the package, and the package needs the app's own Nest. */
 const EXTERNALS = ['nest-job-queue', 'piscina', '@nestjs/common', '@nestjs/core', '@nestjs/terminus'];
