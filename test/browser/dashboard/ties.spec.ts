@@ -97,6 +97,11 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   await says(page, '.group-table tr', /studio-a.*50\.0 %.*weight 3, at most 1 run at once/s);
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'groups');
+  await page.setViewportSize({ width: 768, height: 900 });
+  const parts = ['.group-limits', '.group-buttons'].map((part) => row.locator(part).boundingBox());
+  const [limits, buttons] = await Promise.all(parts);
+  expect(buttons!.y).toBeGreaterThanOrEqual(limits!.y + limits!.height);
+  await page.setViewportSize({ width: 1360, height: 1000 });
   await row.getByRole('button', { name: /^Limits/ }).click();
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'group-limits');
