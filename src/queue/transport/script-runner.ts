@@ -60,7 +60,6 @@ export class ReplyDecodeError extends JobQueueError {
 }
 
 type LoadedScript = Readonly<Record<'sha' | 'text', string>>;
-
 type LoadedScripts = Partial<Record<ScriptName, LoadedScript>>;
 
 const [bareScripts, bareClusterScripts]: [LoadedScripts, LoadedScripts] = [{}, {}];
@@ -133,8 +132,7 @@ export class ScriptRunner {
           const types = new Map(keys.map((key) => [key, 'zset']));
           return nameWrongKeys(this.client, error, types).then(onRefusal);
         }
-        const { name }: Error = error;
-        if (name === 'ReplyError') {
+        if (isReply(error)) {
           onRefusal?.(this.explain(error) as Error);
         }
         return undefined;
