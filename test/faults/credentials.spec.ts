@@ -11,12 +11,12 @@ import {
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
-import { compileApp, KeptLog, signal, startApp } from '../nest/app.js';
+import { compileApp, KeptLog, startApp } from '../nest/app.js';
 import { failure } from '../support/faults/failure.js';
 import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { kept } from '../support/redis/replicas.js';
-import { eventually } from '../support/faults/wait.js';
+import { eventually, gate } from '../support/faults/wait.js';
 
 /** The given password, and the password of the server: neither may be shown. */
 const [SECRET, WANTED] = ['top-secret-1', 'top-secret-2'];
@@ -126,8 +126,8 @@ describe('credentials that were right', () => {
     const name = uniqueQueueName();
     const job = await jobs.enqueue(name, null);
     await grant(WANTED);
-    const told = signal<unknown>();
-    jobs.events.subscribe({ error: told.resolve });
+    const told = gate<unknown>();
+    jobs.events.subscribe({ error: told.open });
     const errors = await Promise.all([
       failure(() => job.result({ timeoutMs: 100 })),
       failure(() => jobs.enqueue(name, null, { durability: 'replica' })),
@@ -142,11 +142,11 @@ describe('credentials that were right', () => {
   it('are in nothing that an app logs of a job, of a handle, or of a job that no replica acknowledged', async () => {
     await grant(SECRET);
     const name = uniqueQueueName();
-    const seen = signal<Job>();
+    const seen = gate<Job>();
     @JobHandler(name)
     class Handler {
       handle(job: Job) {
-        seen.resolve(job);
+        seen.open(job);
         return 'done';
       }
     }

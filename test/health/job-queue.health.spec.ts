@@ -10,11 +10,11 @@ import { verdictOf } from '#inspect/verdict.js';
 import { Worker } from '#worker/worker.js';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
-import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
+import { handlerOf, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { holdTimers } from '../support/worker/held-timers.js';
-import { eventually, sleep } from '../support/faults/wait.js';
+import { eventually, gate, sleep } from '../support/faults/wait.js';
 
 /** Returns the result of an app's health check. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
@@ -61,7 +61,7 @@ describe('up', () => {
 
   it('lists a job whose handler ignores its aborted signal, until it ends', async () => {
     const name = uniqueQueueName('email');
-    const finish = signal();
+    const finish = gate();
     const timers = holdTimers(STUCK_AFTER_MS);
     const queues = { [name]: { visibilityMs: 300 } };
     const app = await startApp({ providers: [handlerOf(name, () => finish.promise)], jobs: { queues } });
@@ -72,7 +72,7 @@ describe('up', () => {
     await timers.fire();
     await eventually(async () => (await stuck()) !== undefined);
     expect(await stuck()).toMatchObject([{ queue: name, id: job.id, name, attempt: 1 }]);
-    finish.resolve();
+    finish.open();
     await eventually(async () => (await stuck()) === undefined);
     await expect(job.result()).rejects.toThrow('timeoutMs');
   });
@@ -267,17 +267,17 @@ describe('a worker that has nothing to fetch for', () => {
 
   it('is up while all its slots are busy, however long', async () => {
     const name = uniqueQueueName();
-    const [running, gate] = [signal(), signal()];
+    const [running, finish] = [gate(), gate()];
     const app = await startApp({
       jobs: { concurrency: 1 },
-      providers: [handlerOf(name, async () => (running.resolve(), gate.promise))],
+      providers: [handlerOf(name, async () => (running.open(), finish.promise))],
     });
     const job = await app.get(JobQueueService).enqueue(name, null);
     await running.promise;
     await eventually(async () => (await check(app, limits)).status === 'up');
     await sleep(20);
     expect(await check(app, limits)).toMatchObject({ status: 'up', worker: { running: 1, sinceLastFetchMs: 0 } });
-    gate.resolve();
+    finish.open();
     await job.result();
     await eventually(async () => (await check(app, limits)).status === 'down');
   });

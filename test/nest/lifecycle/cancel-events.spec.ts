@@ -12,8 +12,8 @@ import {
 } from 'nest-job-queue';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
-import { eventually, sleep } from '../../support/faults/wait.js';
-import { signal, startApp } from '../app.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
+import { startApp } from '../app.js';
 import { inside } from '../../support/queue/inside.js';
 
 /** Starts an app that only enqueues, and returns its events about cancelled jobs. */
@@ -101,14 +101,14 @@ describe('a job that a call cancels while it waits', () => {
 it('a job that a call cancels while it runs has one event, in its process, by its next heartbeat, and not by the call', async () => {
   const name = uniqueQueueName();
   const caller = await hearing();
-  const running = signal();
+  const running = gate();
   const seen: string[] = [];
   let [sent, firstToSay] = [0, Infinity];
   @Injectable()
   class Handlers {
     @JobHandler(name, { visibilityMs: 300 })
     async handle(job: Job) {
-      running.resolve();
+      running.open();
       await new Promise((_, reject) =>
         job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)),
       );

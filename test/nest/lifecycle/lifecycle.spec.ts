@@ -12,7 +12,8 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Job, JobHandler, JobQueueModule, JobQueueService, ShutdownError } from 'nest-job-queue';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, KeptLog, signal, startApp } from '../app.js';
+import { compileApp, KeptLog, startApp } from '../app.js';
+import { gate } from '../../support/faults/wait.js';
 
 /** Waits long enough for a running worker to take a job. */
 async function someRoundTrips(): Promise<void> {
@@ -30,7 +31,7 @@ describe('workers start', () => {
       await someRoundTrips();
       order.push(label);
     };
-    const done = signal();
+    const done = gate();
 
     @Injectable()
     class Client implements OnModuleInit, OnApplicationBootstrap {
@@ -46,7 +47,7 @@ describe('workers start', () => {
       onApplicationBootstrap = hook('bootstrap of the handler');
       handle() {
         order.push('job');
-        done.resolve();
+        done.open();
       }
     }
     @Module({ providers: [Handler] })
@@ -118,8 +119,8 @@ describe('when the app closes', () => {
   it('a running job ends before anything closes that it may need, and can still enqueue', async () => {
     const name = uniqueQueueName();
     const follow = uniqueQueueName();
-    const running = signal();
-    const gate = signal();
+    const running = gate();
+    const finish = gate();
     const order: string[] = [];
 
     @Injectable()
@@ -143,8 +144,8 @@ describe('when the app closes', () => {
     class Handler {
       constructor(private readonly database: Database) {}
       async handle() {
-        running.resolve();
-        await gate.promise;
+        running.open();
+        await finish.promise;
         await this.database.jobs.enqueue(follow, 'from the job');
         order.push('job done');
       }
@@ -162,7 +163,7 @@ describe('when the app closes', () => {
     await running.promise;
     const closing = app.close();
     await someRoundTrips();
-    gate.resolve();
+    finish.open();
     await closing;
     expect(order).toEqual([
       'job done',
@@ -178,13 +179,13 @@ describe('when the app closes', () => {
 
   it('a job that is not done at the deadline is aborted and released, its attempt uncounted', async () => {
     const name = uniqueQueueName();
-    const running = signal();
-    const reason = signal<unknown>();
+    const running = gate();
+    const reason = gate<unknown>();
     @JobHandler(name)
     class Stubborn {
       handle(job: Job) {
-        job.signal.addEventListener('abort', () => reason.resolve(job.signal.reason));
-        running.resolve();
+        job.signal.addEventListener('abort', () => reason.open(job.signal.reason));
+        running.open();
         return new Promise(() => undefined);
       }
     }
@@ -233,15 +234,15 @@ it('an enqueue after the close is refused at once', async () => {
 describe('jobs.drain()', () => {
   it('stops the worker and lets what runs end, twice as once; enqueueing continues', async () => {
     const name = uniqueQueueName();
-    const running = signal();
-    const gate = signal();
+    const running = gate();
+    const finish = gate();
     let runs = 0;
     @JobHandler(name)
     class Handler {
       async handle() {
         runs++;
-        running.resolve();
-        await gate.promise;
+        running.open();
+        await finish.promise;
         return 'done';
       }
     }
@@ -251,7 +252,7 @@ describe('jobs.drain()', () => {
     await running.promise;
     const draining = [jobs.drain(), jobs.drain()];
     const late = await jobs.enqueue(name, null);
-    gate.resolve();
+    finish.open();
     await Promise.all(draining);
     expect(await job.result()).toBe('done');
     expect(await late.get()).toMatchObject({ status: 'pending' });

@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import { JobHandler, JobQueueService, MAINTENANCE_CRON_JOB } from 'nest-job-queue';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { signal, startApp, type TestApp } from '../app.js';
+import { startApp, type TestApp } from '../app.js';
+import { gate } from '../../support/faults/wait.js';
 
 /** Makes a job whose worker has died: claimed, with a claim that expired long ago. */
 async function lostJob(name: string): Promise<string> {
@@ -82,12 +83,12 @@ describe('the reclaim', () => {
 
   it("leaves the app's own schedules as they are: one timer drives an interval", async () => {
     const timers = jest.spyOn(globalThis, 'setInterval');
-    const fired = signal();
+    const fired = gate();
     @Injectable()
     class Own {
       @Interval(53)
       tick() {
-        fired.resolve();
+        fired.open();
       }
     }
     const app = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Own] });

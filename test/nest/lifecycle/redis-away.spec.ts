@@ -5,7 +5,8 @@ import { RedisConnection } from '#nest/connection/redis-connection.js';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, handlerOf, KeptLog, signal, startApp } from '../app.js';
+import { compileApp, handlerOf, KeptLog, startApp } from '../app.js';
+import { gate } from '../../support/faults/wait.js';
 
 const printed: string[] = [];
 beforeEach(() => {
@@ -58,9 +59,9 @@ describe('without Redis at boot', () => {
   it('workers and sweeps come by themselves when it is there', async () => {
     const { url, port } = await redisUrlWithoutServer();
     const name = uniqueQueueName();
-    const serves = signal();
+    const serves = gate();
     const log = new KeptLog();
-    log.log = (message) => String(message).includes(`serves ${name} ×10`) && serves.resolve();
+    log.log = (message) => String(message).includes(`serves ${name} ×10`) && serves.open();
     const app = await startApp({ jobs: { redis: url }, providers: [handlerOf(name)], log });
     const server = await startOwnRedis({ port });
     await serves.promise;

@@ -3,8 +3,8 @@ import { InvalidOptionError, JobQueueService, type FleetJobEvent, type JobEventF
 import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { eventually } from '../../support/faults/wait.js';
-import { handlerOf, KeptLog, signal, startApp } from '../app.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { handlerOf, KeptLog, startApp } from '../app.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { inside } from '../../support/queue/inside.js';
 
@@ -173,7 +173,7 @@ describe('service.events', () => {
 
   it('tells of a lost claim, a stuck handler and a released job in another process', async () => {
     const { jobs } = await producer();
-    const [name, finish] = [uniqueQueueName(), signal()];
+    const [name, finish] = [uniqueQueueName(), gate()];
     const timers = holdTimers(STUCK_AFTER_MS);
     const queues = { [name]: { visibilityMs: 900 } };
     const worker = await startApp({
@@ -194,7 +194,7 @@ describe('service.events', () => {
     await eventually(() => seen.includes('stuck stuck') && seen.includes('lost lost'));
     const closing = worker.get(JobQueueService).drain();
     await eventually(() => seen.includes('released released'), { timeoutMs: 15_000 });
-    finish.resolve();
+    finish.open();
     await closing;
     expect(seen.filter((event) => event === 'stuck stuck' || event === 'lost lost')).toHaveLength(2);
   });

@@ -19,14 +19,20 @@ afterEach(async () => {
   await stopping;
 });
 
-it('is checked as a whole before the end of the time that a purge leaves it', async () => {
+/** Starts a worker of one queue, whose announcements are counted. */
+async function startSpied() {
   const store = new MemoryStore(clock);
   const queue = new JobQueue(store, 'mail');
-  const renew = jest.spyOn(store.queues, 'renew');
+  const [renew, register] = [jest.spyOn(store.queues, 'renew'), jest.spyOn(store.queues, 'register')];
   worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
   const starting = worker.start();
   await clock.advance(10);
   await starting;
+  return { queue, renew, register };
+}
+
+it('is checked as a whole before the end of the time that a purge leaves it', async () => {
+  const { queue, renew } = await startSpied();
   await clock.advance(STAYS_MS);
   const renewals = renew.mock.calls.filter(([queues]) => queues.length > 0);
   const checks = renewals.filter(([, renewal]) => renewal.checks);
@@ -38,30 +44,16 @@ it('is checked as a whole before the end of the time that a purge leaves it', as
 });
 
 it('adds its queues to the register again after Redis has lost its data', async () => {
-  const store = new MemoryStore(clock);
-  const queue = new JobQueue(store, 'mail');
-  const register = jest.spyOn(store.queues, 'register');
-  worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
-  const starting = worker.start();
-  await clock.advance(10);
-  await starting;
+  const { renew, register } = await startSpied();
   await clock.advance(STAYS_MS);
   expect(register).toHaveBeenCalledTimes(1);
-  jest
-    .spyOn(store.queues, 'renew')
-    .mockImplementation((queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: false }))));
+  renew.mockImplementation((queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: false }))));
   await clock.advance(30_000);
   expect(register.mock.calls.length).toBeGreaterThan(1);
 });
 
 it('adds a queue to the register again if a claim finds that Redis has lost its limits', async () => {
-  const store = new MemoryStore(clock);
-  const queue = new JobQueue(store, 'mail');
-  const register = jest.spyOn(store.queues, 'register');
-  worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });
-  const starting = worker.start();
-  await clock.advance(10);
-  await starting;
+  const { register } = await startSpied();
   await clock.advance(10);
   expect(register).toHaveBeenCalledTimes(1);
   const { runners, reports } = worker as unknown as { runners: QueueRunner[]; reports: WorkerReports };
