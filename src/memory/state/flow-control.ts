@@ -102,8 +102,9 @@ export class FlowControl {
     const taken: string[] = [];
     const isMeant = (id: string) => !isMine || isMine(id);
     const line = ids.filter((id) => this.queue.job(id)?.group !== undefined || isMeant(id));
+    const plain = new Set(line.filter((id) => this.queue.job(id)?.group === undefined));
     while (taken.length < count && this.hasRoom(taken.length)) {
-      const order = withPlainHead(this.queue, line, taken, isMine !== undefined);
+      const order = withPlainHead(this.queue, line, { plain, taken, isNamed: isMine !== undefined });
       const [first, ...others] = this.openHeads(order, taken).filter(({ id }) => isMeant(id));
       const next =
         first && others.reduce((best, head) => (this.isBefore(head.name, best.name) ? head : best), first);

@@ -33,22 +33,26 @@ export function headByTurn({ urgent, others, rank }: PlainLine, turn: number, is
 interface TurnQueue {
   readonly prioritized: ScoredSet;
   readonly sequence: number;
-  job(id: string): Record<string, string> | undefined;
+}
+
+/** A claim that is under way. */
+interface TurnClaim {
+  /** The jobs without a group, also those that it has taken. */
+  readonly plain: ReadonlySet<string>;
+  readonly taken: readonly string[];
+  readonly isNamed: boolean;
 }
 
 /** Returns the order for a claim, which starts with the next job without a group. */
 export function withPlainHead(
-  queue: TurnQueue,
+  { prioritized, sequence }: TurnQueue,
   line: readonly string[],
-  taken: readonly string[],
-  isNamed: boolean,
+  { plain, taken, isNamed }: TurnClaim,
 ): readonly string[] {
-  const { prioritized, sequence } = queue;
-  const isPlain = (id: string) => queue.job(id)?.group === undefined;
-  const plain = line.filter(isPlain);
-  const urgent = plain.filter((id) => prioritized.has(id));
-  const others = plain.filter((id) => !prioritized.has(id));
-  const turn = sequence + taken.filter(isPlain).length + 1;
+  const waiting = line.filter((id) => plain.has(id));
+  const urgent = waiting.filter((id) => prioritized.has(id));
+  const others = waiting.filter((id) => !prioritized.has(id));
+  const turn = sequence + taken.filter((id) => plain.has(id)).length + 1;
   const head = headByTurn({ urgent, others, rank: (id) => prioritized.score(id)! }, turn, isNamed);
   return head === undefined ? line : [head, ...line];
 }
