@@ -252,16 +252,17 @@ export class FlowControl {
     if (name === undefined) {
       return false;
     }
-    const { maxRunning = Infinity } = this.limitsOf(name);
-    const running = this.runningOf(name) + taken.filter((id) => this.queue.job(id)?.group === name).length;
+    const { maxRunning } = this.limitsOf(name);
     const { pause } = this.group(name);
     return (
-      (pause && pause.untilMs === undefined) || running >= maxRunning || this.holds.holderOf(name) !== undefined
+      (pause && pause.untilMs === undefined) ||
+      (maxRunning !== undefined && this.runningOf(name, taken) >= maxRunning) ||
+      this.holds.holderOf(name) !== undefined
     );
   }
 
-  private runningOf(name: string): number {
-    return this.queue.claims.members().filter((id) => this.queue.job(id)?.group === name).length;
+  private runningOf(name: string, taken: readonly string[] = []): number {
+    return [...this.queue.claims.members(), ...taken].filter((id) => this.queue.job(id)?.group === name).length;
   }
 
   /** Returns how many jobs wait in groups if none of these may start one, else 0. Looks at each job once. */
