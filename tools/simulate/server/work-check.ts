@@ -6,9 +6,16 @@ const MOST_LOOKS = 2_000;
 
 /**
  * The looks at each waiting job that a call of the memory store may take beside. A claim searches all of them for a free group
- * or a known name, for each job that it takes. The statistics count the jobs of groups.
+ * or a known name, for each job that it takes, also ahead of free slots. A job that goes back searches for its place in its
+ * group. The statistics count the jobs of groups.
  */
-const LOOKS_PER_WAITING: Record<string, number> = { attemptClaim: 60, queueStats: 1 };
+const LOOKS_PER_WAITING: Record<string, number> = {
+  attemptClaim: 160,
+  attemptRelease: 100,
+  sweepReclaim: 100,
+  sweepReclaimWorker: 100,
+  queueStats: 1,
+};
 
 /** The most jobs that one claim moves: a slice of due jobs becomes ready, and some are taken. */
 const MOST_MOVED = 120;
