@@ -208,6 +208,7 @@ export class Worker {
     const runner = openRunner(served, options, {
       shared: this.slots.shared,
       announce: (each) => this.reports?.announce(each),
+      expectsJobs: (each) => this.loop?.expectJobs(each),
       changed: () => this.onChange(),
       holdsSettlements: (each) => this.loop?.expectSettlements(each),
       settle: () => this.loop?.settle(),

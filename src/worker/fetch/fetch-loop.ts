@@ -110,7 +110,7 @@ export class FetchLoop {
     ) {
       this.settle();
     }
-    this.fetch(this.groups);
+    this.fetch();
     this.settle();
     if (this.waitingForIdle.length > 0 && !this.isInFlight) {
       this.waitingForIdle.splice(0).forEach((resolve) => resolve());
@@ -120,6 +120,11 @@ export class FetchLoop {
   /** Notes that a runner has settlements to send. */
   expectSettlements(runner: QueueRunner): void {
     this.toSettle.add(runner);
+  }
+
+  /** Notes that a claim of a runner may find something. */
+  expectJobs(runner: QueueRunner): void {
+    this.slotDeal.join(runner);
   }
 
   /** Settles ended jobs of runners without a settlement in flight. */
@@ -134,14 +139,15 @@ export class FetchLoop {
     }
   }
 
-  private fetch(groups: readonly ConnectionGroup[]): void {
-    const ready = groups.filter(({ inFlight }) => !inFlight.claims);
-    if (ready.length === 0) {
+  private fetch(only?: ConnectionGroup): void {
+    const runners = this.slotDeal.inTurn.filter((runner) => {
+      const group = this.groupOf.get(runner)!;
+      return !group.inFlight.claims && (only === undefined || group === only);
+    });
+    if (runners.length === 0) {
       return;
     }
     const now = this.options.clock.monotonic();
-    const isReady = new Set(ready);
-    const runners = this.slotDeal.inTurn.filter((runner) => isReady.has(this.groupOf.get(runner)!));
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.slotDeal.deal(runners, this.options.room(now));
     for (const [group, own] of groupBy(shares, ({ runner }) => this.groupOf.get(runner)!)) {
@@ -155,8 +161,8 @@ export class FetchLoop {
 
   /** Claims half of a limited runner's slots at a time. So Redis claims one half while Node runs the other. */
   private fetchForLimited(group: ConnectionGroup): void {
-    if (group.runners.some(({ outlook }) => outlook.isLimited)) {
-      this.fetch([group]);
+    if (this.slotDeal.inTurn.some((runner) => runner.outlook.isLimited && this.groupOf.get(runner) === group)) {
+      this.fetch(group);
     }
   }
 

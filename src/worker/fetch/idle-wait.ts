@@ -102,7 +102,7 @@ export class IdleWait implements BackgroundRole {
 
   /** Makes sure that a runner that became idle or gained a slot is waited for. */
   check(): void {
-    if (!this.hearsTooLittle && (!this.waitsForTooFew || this.options.capacity() <= 0)) {
+    if (!this.hearsTooLittle && (this.options.capacity() <= 0 || !this.waitsForTooFew)) {
       return;
     }
     if (this.waiting) {

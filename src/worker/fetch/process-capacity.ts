@@ -13,7 +13,7 @@ export class ProcessCapacity {
   readonly shared: SharedSlots | undefined;
 
   constructor(
-    private readonly limit: number | undefined,
+    limit: number | undefined,
     private readonly runners: () => readonly QueueRunner[],
     private readonly isolation: CrashIsolation,
     clock: Clock,
@@ -36,15 +36,10 @@ export class ProcessCapacity {
 
   /** Returns whether there is nothing to claim for. */
   get isFull(): boolean {
-    const runners = this.runners();
-    const claimed = runners.reduce(
-      (sum, { capacity, attempts }) => sum + (capacity.perSlot > 1 ? capacity.used : attempts.size),
-      0,
-    );
     return (
       this.isolation.isActive ||
-      claimed >= (this.limit ?? Infinity) ||
-      runners.every((runner) => runner.capacity.isFull)
+      this.shared?.isFull === true ||
+      this.runners().every((runner) => runner.capacity.isFull)
     );
   }
 }

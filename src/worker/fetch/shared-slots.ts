@@ -4,10 +4,11 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import type { SharedTurns } from '../runner/queue-runner-host.js';
 import type { ClaimRoom } from './slot-deal.js';
 
-/** The slots that nobody else may claim for, and that nobody else may begin in; see RunnerSlots. */
+/** The slots that nobody else may claim for, those that nobody else may begin in, and those of jobs here; see RunnerSlots. */
 interface SlotCounts {
   used: number;
   taken: number;
+  claimed: number;
 }
 
 /**
@@ -17,7 +18,7 @@ interface SlotCounts {
  */
 export class SharedSlots implements SharedTurns {
   readonly limit: PrefetchLimit;
-  private readonly counts: SlotCounts = { used: 0, taken: 0 };
+  private readonly counts: SlotCounts = { used: 0, taken: 0, claimed: 0 };
   /** The part of each runner in the counts. */
   private readonly partOf = new WeakMap<QueueRunner, SlotCounts>();
   /** The runners with waiting jobs. */
@@ -44,6 +45,11 @@ export class SharedSlots implements SharedTurns {
     return this.sum('taken') < this.concurrency;
   }
 
+  /** True if the jobs here use all slots. */
+  get isFull(): boolean {
+    return this.sum('claimed') >= this.concurrency;
+  }
+
   isNext(runner: object): boolean {
     return this.next === runner;
   }
@@ -57,11 +63,12 @@ export class SharedSlots implements SharedTurns {
     if (bulk) {
       this.ofBulk.add(runner);
     } else {
-      const { used, taken } = capacity;
-      const before = this.partOf.get(runner) ?? { used: 0, taken: 0 };
+      const { used, taken, claimed } = capacity;
+      const before = this.partOf.get(runner) ?? { used: 0, taken: 0, claimed: 0 };
       this.counts.used += used - before.used;
       this.counts.taken += taken - before.taken;
-      this.partOf.set(runner, Object.assign(before, { used, taken }));
+      this.counts.claimed += claimed - before.claimed;
+      this.partOf.set(runner, Object.assign(before, { used, taken, claimed }));
     }
     if (prefetcher.isEmpty) {
       this.waiting.delete(runner);

@@ -24,8 +24,11 @@ export interface Share {
  * find their jobs.
  */
 export class SlotDeal {
-  /** The runners. The first are those whose turn it is to get slots of the process. */
-  private line: readonly QueueRunner[];
+  /**
+   * The runners that may have jobs. The first are those whose turn it is to get slots of the process. A process may have
+   * thousands of others, which leave the line at the next trip.
+   */
+  private readonly line: Set<QueueRunner>;
   /** True if no looks find the jobs of idle queues while others use all slots. */
   private readonly pollsIdle: boolean;
 
@@ -34,13 +37,23 @@ export class SlotDeal {
     runners: readonly QueueRunner[],
     private readonly mostPerCall: number,
   ) {
-    this.line = runners;
+    this.line = new Set(runners);
     this.pollsIdle = runners.length <= MOST_CLAIMED_AT_ONCE;
   }
 
-  /** Returns the runners, in turn. */
+  /** Returns the runners that may have jobs, in turn. With a few runners returns all. */
   get inTurn(): readonly QueueRunner[] {
-    return this.line;
+    for (const runner of this.pollsIdle ? [] : this.line) {
+      if (!runner.outlook.mayHaveJobs) {
+        this.line.delete(runner);
+      }
+    }
+    return [...this.line];
+  }
+
+  /** Puts a runner into the line, at its end unless it is there. */
+  join(runner: QueueRunner): void {
+    this.line.add(runner);
   }
 
   deal(runners: readonly QueueRunner[], room: ClaimRoom): Share[] {
@@ -78,8 +91,9 @@ export class SlotDeal {
   }
 
   private moveBack(runners: readonly QueueRunner[]): void {
-    if (runners.length > 0) {
-      this.line = [...this.line.filter((runner) => !runners.includes(runner)), ...runners];
+    for (const runner of runners) {
+      this.line.delete(runner);
+      this.line.add(runner);
     }
   }
 }

@@ -15,6 +15,9 @@ export class ClaimOutlook {
   private repliesSoFar = 0;
   private unheard = false;
 
+  /** @param expected called when a claim may find something again */
+  constructor(private readonly expected: () => void) {}
+
   /** True if a claim may find something: true until a claim returned too few jobs. */
   get mayHaveJobs(): boolean {
     return this.expectsJobs;
@@ -53,12 +56,13 @@ export class ClaimOutlook {
   /** Records a wake. A claim in flight may have missed its job, because the wake travels over another connection. */
   wake(): void {
     this.woken = true;
-    this.expectsJobs = true;
+    this.expectJobs();
   }
 
   /** Records that jobs may have come since the last claim. */
   expectJobs(): void {
     this.expectsJobs = true;
+    this.expected();
   }
 
   /** Records whether the store has the announcement of this queue. */
@@ -82,14 +86,19 @@ export class ClaimOutlook {
     if (found < asked && !reply.isFull) {
       this.unheard = reply.isUnheard === true;
     }
-    this.expectsJobs = this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots);
+    this.expectsJobs = false;
+    if (this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
+      this.expectJobs();
+    }
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */
   settles(count: number): void {
     if (count > 0 && this.limited) {
       this.freedSlots = true;
-      this.expectsJobs ||= this.awaitsSlots;
+      if (this.awaitsSlots) {
+        this.expectJobs();
+      }
     }
   }
 }

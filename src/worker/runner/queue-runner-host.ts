@@ -24,6 +24,8 @@ export interface QueueRunnerHost<Runner = unknown> {
   announce(runner: Runner): void;
   /** Undefined without a limit of the process. */
   readonly shared?: SharedTurns | undefined;
+  /** Called when a claim of the runner may find something. */
+  expectsJobs(runner: Runner): void;
   /** Called when there is something to send or to fetch. */
   changed(): void;
   /** Absent without a listener, so that no event is created. */

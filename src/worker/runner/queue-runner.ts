@@ -43,7 +43,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   readonly attempts = new AttemptList<Attempt>();
   /** The claims in flight. */
   readonly claims: ClaimLedger;
-  readonly outlook = new ClaimOutlook();
+  readonly outlook = new ClaimOutlook(() => this.host.expectsJobs(this));
   /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
   readonly prefetcher: Prefetcher;
   /** The number of jobs that the runner may claim and start. */

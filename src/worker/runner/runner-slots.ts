@@ -90,6 +90,11 @@ export class RunnerSlots {
       : Math.max(state.running, Math.min(this.concurrency, attempts.size + claims.slots));
   }
 
+  /** The slots that its claimed jobs use, or wait for. */
+  get claimed(): number {
+    return this.perSlot > 1 ? this.used : this.owner.attempts.size;
+  }
+
   /** The slots that nobody else may use: those of running jobs, and of jobs in flight that start at once. */
   get taken(): number {
     const { bulk, state, claims } = this.owner;

@@ -37,6 +37,7 @@ async function workerOfOne({
   };
   const host = {
     changed: () => {},
+    expectsJobs: (runner: QueueRunner) => loop.expectJobs(runner),
     holdsSettlements: (runner: QueueRunner) => loop.expectSettlements(runner),
     settle: () => loop.settle(),
     emit: undefined,
@@ -255,4 +256,20 @@ it('asks only queues with ended jobs for them, since a process may have thousand
     [1, 0],
     [2, 0],
   ]);
+});
+
+it('looks at no queue that had no job at its last claim, until it may have one again', async () => {
+  const { runners, log, answerClaims, start } = await workerOfOne({ queues: 6 });
+  start();
+  runners.forEach((_, i) => answerClaims(i, i === 0 ? [claimed('a')] : []));
+  await tickEnds();
+  const looks = runners.map(({ prefetcher }) => jest.spyOn(prefetcher, 'measure'));
+  const looked = () => looks.map((measure) => measure.mock.calls.length > 0);
+  start();
+  expect(looked().slice(1)).toEqual([false, false, false, false, false]);
+  const before = log.length;
+  runners[3]!.outlook.expectJobs();
+  start();
+  expect(looked().slice(1)).toEqual([false, false, true, false, false]);
+  expect(log.slice(before)).toEqual(['claim']);
 });

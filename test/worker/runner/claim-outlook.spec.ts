@@ -5,7 +5,7 @@ import type { ClaimReply } from '#queue/store/store-calls.js';
 const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as Partial<ClaimReply> as ClaimReply;
 
 it('expects no job after a claim that found too few, until jobs may have come', () => {
-  const outlook = new ClaimOutlook();
+  const outlook = new ClaimOutlook(() => {});
   outlook.claims();
   outlook.learn(NOTHING, 1);
   expect(outlook.mayHaveJobs).toBe(false);
@@ -14,7 +14,7 @@ it('expects no job after a claim that found too few, until jobs may have come', 
 });
 
 it('claims again after a wake that overtook the reply of a claim', () => {
-  const outlook = new ClaimOutlook();
+  const outlook = new ClaimOutlook(() => {});
   outlook.claims();
   outlook.wake();
   outlook.learn(NOTHING, 1);
