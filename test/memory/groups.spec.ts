@@ -1,14 +1,11 @@
 // Groups and bounds: a queue in memory does what a queue on Redis does. Each case runs on both.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
-import { JobQueue } from '#queue/job-queue.js';
+import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
-
-const queues: JobQueue[] = [];
-
-afterEach(() => queues.splice(0).forEach((queue) => queue.close()));
+import { openedQueue } from '../support/queue/core-queue.js';
 
 const stores = { Redis: () => connect(), memory: () => new MemoryStore() };
 
@@ -23,11 +20,7 @@ async function add(queue: JobQueue, ...names: string[]): Promise<void> {
 const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id);
 
 describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
-  function newQueue(options: QueueOptions = {}): JobQueue {
-    const queue = new JobQueue(make(), uniqueQueueName('groups'), options);
-    queues.push(queue);
-    return queue;
-  }
+  const newQueue = (options: QueueOptions = {}) => openedQueue(make(), uniqueQueueName('groups'), options);
 
   it('take turns, however many jobs one of them has', async () => {
     const queue = newQueue();

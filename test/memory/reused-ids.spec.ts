@@ -1,16 +1,13 @@
 // An id whose hash was deleted, and that was enqueued again, has two places. Its job runs once, when it is due. Each case
 // runs on both stores; see test/lua/job/reused-ids.spec.ts for all pairs of places.
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { JobQueue } from '#queue/job-queue.js';
+import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
-
-const queues: JobQueue[] = [];
-
-afterEach(() => queues.splice(0).forEach((queue) => queue.close()));
+import { openedQueue } from '../support/queue/core-queue.js';
 
 interface Place {
   queue: JobQueue;
@@ -20,12 +17,12 @@ interface Place {
 const stores: Record<string, () => Place> = {
   redis: () => {
     const redis = connect();
-    const queue = new JobQueue(redis, uniqueQueueName('reused'));
+    const queue = openedQueue(redis, uniqueQueueName('reused'));
     return { queue, forget: async (id) => redis.del(...(await keysLike(redis, `*${queue.name}*:job:${id}`))) };
   },
   memory: () => {
     const server = new MemoryServer(() => Date.now());
-    const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName('reused'));
+    const queue = openedQueue(new MemoryStore(systemClock, { server }), uniqueQueueName('reused'));
     return { queue, forget: async (id) => server.queue(queue.name, queue.options).drop(id) };
   },
 };
@@ -36,13 +33,7 @@ async function runAll(queue: JobQueue): Promise<unknown[]> {
   return jobs.map((job) => job.payload);
 }
 
-describe.each(Object.entries(stores))('on %s', (_, make) => {
-  const open = () => {
-    const place = make();
-    queues.push(place.queue);
-    return place;
-  };
-
+describe.each(Object.entries(stores))('on %s', (_, open) => {
   it.each([{}, { priority: 2 }])('a waiting job is not run before the time of the second: %j', async (first) => {
     const { queue, forget } = open();
     await queue.enqueue(1, { id: 'X', ...first });

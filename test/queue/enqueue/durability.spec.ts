@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
@@ -9,23 +9,16 @@ import { startReplicatedRedis, type ReplicatedRedis } from '../../support/redis/
 import { eventually } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { trailOf } from '../../support/invariants/audit-gaps.js';
+import { openedQueue } from '../../support/queue/core-queue.js';
 
 let pair: ReplicatedRedis;
-const open: JobQueue[] = [];
 
 beforeAll(async () => {
   pair = await startReplicatedRedis();
 });
 
-afterEach(() => {
-  open.splice(0).forEach((queue) => queue.close());
-});
-
-function queueOn(client: ReplicatedRedis['redis'], options: QueueOptions): JobQueue {
-  const queue = new JobQueue(client, uniqueQueueName(), options);
-  open.push(queue);
-  return queue;
-}
+const queueOn = (client: ReplicatedRedis['redis'], options: QueueOptions) =>
+  openedQueue(client, uniqueQueueName(), options);
 
 const durable = (options: QueueOptions = {}) =>
   queueOn(pair.redis, { durability: 'replica', durabilityTimeoutMs: 10_000, ...options });

@@ -1,22 +1,12 @@
 // A payload of more than 32 MiB, from a process that allows it, for a worker of the default limit.
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { JobQueue } from '#queue/job-queue.js';
+import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { openedQueue } from '../../support/queue/core-queue.js';
 
 const MIB = 1024 * 1024;
 const giant = 'x'.repeat(33 * MIB);
-const queues: JobQueue[] = [];
-
-afterEach(() => {
-  queues.splice(0).forEach((queue) => queue.close());
-});
-
-function opened(...asked: ConstructorParameters<typeof JobQueue>): JobQueue {
-  const queue = new JobQueue(...asked);
-  queues.push(queue);
-  return queue;
-}
 
 const stores = { redis: () => connect(), memory: () => new MemoryStore() };
 
@@ -24,8 +14,8 @@ it.each(Object.entries(stores))(
   '%s: a consumer with the default limit gets it, also after a purge',
   async (_, make) => {
     const [store, name] = [make(), uniqueQueueName()];
-    const producer = opened(store, name, { maxPayloadBytes: 40 * MIB });
-    const consumer = opened(store, name);
+    const producer = openedQueue(store, name, { maxPayloadBytes: 40 * MIB });
+    const consumer = openedQueue(store, name);
     await producer.enqueue('small');
     await producer.purge({ confirm: name });
     const { id } = await producer.enqueue(giant);
@@ -57,7 +47,7 @@ describe('the limit is announced before a giant payload alone, by', () => {
     ['the follow-up of a batch', (queue, payload) => queue.batch({ then: { name: 'end', payload } }).seal()],
   ])('%s', async (_, send) => {
     const store = new CountingStore();
-    const queue = opened(store, uniqueQueueName(), { maxPayloadBytes: 40 * MIB });
+    const queue = openedQueue(store, uniqueQueueName(), { maxPayloadBytes: 40 * MIB });
     await send(queue, 'small');
     expect(store.announced).toBe(0);
     await send(queue, giant);

@@ -1,7 +1,6 @@
 // The history through its public call, against what really happened.
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
@@ -9,23 +8,18 @@ import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { openedQueue } from '../../support/queue/core-queue.js';
 
 const MINUTE = 60_000;
 const clock = { nowMs: 0 };
-const opened: JobQueue[] = [];
 
 beforeEach(() => {
   clock.nowMs = Math.floor(Date.now() / MINUTE) * MINUTE;
 });
 
-afterEach(() => {
-  opened.splice(0).forEach((queue) => queue.close());
-});
-
 /** Returns the same queue with a clock of the test, which ends the minutes. */
 function maintained(name = uniqueQueueName(), options: QueueOptions = {}) {
-  const queue = new JobQueue(connectClocked(clock), name, options);
-  opened.push(queue);
+  const queue = openedQueue(connectClocked(clock), name, options);
   let replicas = 0;
   /** Sweeps as one more replica; each process does so every few seconds. */
   const sweep = (version = '') => {

@@ -14,18 +14,22 @@ afterEach(() => {
   open.clear();
 });
 
+/** Makes a queue that is closed after the test. */
+export function openedQueue(...asked: ConstructorParameters<typeof JobQueue>): JobQueue {
+  const queue = new JobQueue(...asked);
+  open.add(queue);
+  return queue;
+}
+
 /** Makes a queue with an unused name on `client`, else on the shared one. Reads its state from the shared server. */
 export function coreQueue(options: QueueOptions = {}, client?: Redis): { queue: JobQueue; state: TestQueue } {
   shared ??= connect();
   const name = uniqueQueueName();
-  const queue = new JobQueue(client ?? shared, name, options);
-  open.add(queue);
+  const queue = openedQueue(client ?? shared, name, options);
   return { queue, state: queueOn(shared, options, name) };
 }
 
 /** Makes another JobQueue on the same keys, as another process would have. */
 export function sameQueue(queue: JobQueue, options: QueueOptions = {}, client: Redis = connect()): JobQueue {
-  const same = new JobQueue(client, queue.name, options);
-  open.add(same);
-  return same;
+  return openedQueue(client, queue.name, options);
 }

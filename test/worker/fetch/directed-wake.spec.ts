@@ -1,6 +1,6 @@
 // Workers of many queues in a Cluster share a few connections, and a job wakes one of them. The looks that would find a job
 // within a second are held back while starts are timed.
-import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
@@ -17,6 +17,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { startWorker, type TestWorker } from '../../support/worker/workers.js';
+import { openedQueue } from '../../support/queue/core-queue.js';
 
 const MANY = 12;
 
@@ -24,13 +25,10 @@ const MANY = 12;
 const FAST_MS = 2_500;
 
 let cluster: OwnCluster;
-const open: JobQueue[] = [];
 
 beforeAll(async () => {
   cluster = await startCluster({ replicas: true, nodeTimeoutMs: 10_000 });
 }, 60_000);
-
-afterEach(() => open.splice(0).forEach((queue) => queue.close()));
 
 describe('a worker of many queues', () => {
   it('has at most three connections to each master, is woken in each queue, and leaves no waiter', async () => {
@@ -254,15 +252,9 @@ function newNames(count: number): string[] {
   return Array.from({ length: count }, () => uniqueQueueName());
 }
 
-function queueOf(name: string, of: Cluster, options: JobQueueOptions = {}): JobQueue {
-  const queue = new JobQueue(of, name, options);
-  open.push(queue);
-  return queue;
-}
-
 /** Makes the queues of another process. */
 function producers(names: readonly string[]): JobQueue[] {
-  return names.map((name) => queueOf(name, client()));
+  return names.map((name) => openedQueue(client(), name));
 }
 
 type Handle = (job: Job<never>) => unknown;
@@ -277,7 +269,7 @@ async function startOn(
   }: Pick<JobQueueOptions, 'maxRunning'> & { concurrency?: number; of?: Cluster } = {},
 ): Promise<TestWorker> {
   const served = names.map((name) => ({
-    queue: queueOf(name, of, maxRunning === undefined ? {} : { maxRunning }),
+    queue: openedQueue(of, name, maxRunning === undefined ? {} : { maxRunning }),
     handlers: { [name]: handle },
   }));
   return startWorker(served, undefined, concurrency === undefined ? {} : { concurrency });
