@@ -6,7 +6,7 @@ const MOST_LOOKS = 2_000;
 
 /**
  * The looks at each waiting job that a call of the memory store may take beside. A claim searches all of them for a free group
- * or a known name, for each job that it takes, also ahead of free slots. A job that goes back searches for its place in its
+ * or a known name. It does so for each job that it takes, also ahead of free slots. A job that goes back searches for its place in its
  * group. The statistics count the jobs of groups.
  */
 const LOOKS_PER_WAITING: Record<string, number> = {
