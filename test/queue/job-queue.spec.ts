@@ -110,6 +110,16 @@ describe('JobQueue', () => {
     expect((await queue.claim({ timeoutMs: 15_000 }))!.payload).toEqual(['later']);
   });
 
+  it('gives jobs of one claim the fences that their hashes have, each larger than the one before', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
+    const jobs = await queue.claimMany(3);
+    const kept = await Promise.all(jobs.map(async ({ id }) => (await queue.get(id))!.fence));
+    expect(jobs.map(({ fence }) => fence)).toEqual(kept);
+    expect(kept[1]! - kept[0]!).toBe(1);
+    expect(kept[2]! - kept[1]!).toBe(1);
+  });
+
   it('answers null when nothing came in the time given', async () => {
     const { queue } = coreQueue();
     const before = Date.now();
