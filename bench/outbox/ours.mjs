@@ -9,7 +9,8 @@ export const name = 'nest-job-queue (Nest)';
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 export const settings = {
   add: 'jobs.enqueue with { transaction }, enqueueMany for many',
-  relay: 'in both processes, pollMs and hints at their defaults; outbox.wake() only where a row says so',
+  relay:
+    'in both processes, pollMs and hints at their defaults; outbox.wake() after the commit of a burst, and where a row says so',
   worker: '@JobHandler with concurrency 100; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 export const waiting = 'SELECT count(*)::int AS count FROM job_outbox';

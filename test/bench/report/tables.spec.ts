@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { fillOutbox, type OutboxReport } from '../../../bench/outbox/tables.mjs';
 import { fillPages, type PagesReport } from '../../../bench/pages/tables.mjs';
+import { fillQueues, type QueuesReport } from '../../../bench/queues/tables.mjs';
 import { fillCapacity } from '../../../bench/report/capacity.mjs';
 import {
   fillGrowth,
@@ -30,9 +32,20 @@ it('docs/performance.md has the table of docs/internals/figures/benchmark-nest.j
   expect(ratio).toBeLessThan(1.03);
 });
 
+it('docs/performance.md has the table of docs/internals/figures/outbox.json', () => {
+  expect(page).toContain('<!-- outbox -->');
+  expect(fillOutbox(page, read('internals/figures/outbox.json') as OutboxReport)).toBe(page);
+});
+
 it('docs/performance.md has the growth of docs/images', () => {
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`) as Growth);
   expect(fillGrowth(page, growths)).toBe(page);
+});
+
+it('docs/scaling.md has the tables of docs/internals/figures/queues.json', () => {
+  const scaling = readFileSync(join(docs, 'scaling.md'), 'utf8');
+  expect(scaling).toContain('<!-- queues -->');
+  expect(fillQueues(scaling, read('internals/figures/queues.json') as QueuesReport)).toBe(scaling);
 });
 
 it('docs/scaling.md has the arithmetic of docs/internals/figures/benchmark.json', () => {
