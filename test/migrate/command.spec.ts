@@ -64,6 +64,15 @@ describe('migrate', () => {
     expect([refused.code, refused.stderr]).toEqual([EXIT.failed, expect.stringContaining('without --failed')]);
   });
 
+  it('says of failed jobs of bee-queue that they can be retried there', async () => {
+    const old = new SeededBee(redis);
+    await old.wait('1');
+    await old.redis.sadd(old.key('failed'), 'f');
+    const { stdout } = await cli(['migrate', 'bee', old.name]);
+    expect(stdout).toMatch(/^next {12}retry failed jobs there if they must run, and run this again; then stop/m);
+    expect(stdout).not.toContain('--failed');
+  });
+
   it('counts failed jobs with --failed, moves them, and says so', async () => {
     const old = await seeded();
     await old.failed('7', 1_700_000_000_000);

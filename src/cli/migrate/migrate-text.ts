@@ -8,12 +8,13 @@ import { count, duration } from '../../inspect/words.js';
 import { instant, joined, lines, padded, type Part, text, type Text } from '../text.js';
 
 const WIDTH = 16;
+/** The library whose failed jobs stay there. */
+const BEE = 'bee-queue';
 
 /** Returns the library that wrote a queue, with its version. */
 export function sourceName({ era, version }: SourceSettings): string {
   return (
-    version?.replace('bullmq:', 'BullMQ ') ??
-    { bull: 'Bull', bullmq5: 'BullMQ', bullmq6: 'BullMQ', bee: 'bee-queue' }[era]
+    version?.replace('bullmq:', 'BullMQ ') ?? { bull: 'Bull', bullmq5: 'BullMQ', bullmq6: 'BullMQ', bee: BEE }[era]
   );
 }
 
@@ -100,13 +101,15 @@ export function reportText(
 
 const WAITING = ['wait', 'paused', 'prioritized', 'delayed', 'active', 'waiting-children', 'transit'];
 
-function nextStep({ left, remaining }: MoveReport): string {
+function nextStep({ left, remaining, source }: MoveReport): string {
   const waiting = WAITING.reduce((sum, state) => sum + (remaining[state] ?? 0), 0);
   if (waiting > 0 || left.length > 0) {
     return 'keep the old workers running, and run this again';
   }
-  const failed = remaining['failed'] ?? 0;
-  return failed > 0
-    ? 'stop the old workers, and decide about the failed jobs there (--failed moves them)'
-    : 'stop the old workers';
+  if ((remaining['failed'] ?? 0) === 0) {
+    return 'stop the old workers';
+  }
+  return source === BEE
+    ? 'retry failed jobs there if they must run, and run this again; then stop the old workers'
+    : 'stop the old workers, and decide about the failed jobs there (--failed moves them)';
 }
