@@ -82,6 +82,26 @@ it.each([
   expect(report).toMatchObject({ moved: { wait: 1 }, dropped: {} });
 });
 
+it.each<[MoveStep, unknown, string[]]>([
+  ['take', 'new', []],
+  ['import', 'old', ['a']],
+])(
+  'a mover of bee-queue that dies after %s keeps a job that is deleted and added again',
+  async (step, here, there) => {
+    const { old, queue, mover } = scene();
+    await old.wait('a', {}, 'old');
+    const dying = mover((done) => {
+      if (done === step) throw new Error('killed');
+    });
+    await expect(dying.run()).rejects.toThrow('killed');
+    await old.redis.hdel(old.key('jobs'), 'a');
+    await old.wait('a', {}, 'new');
+    await mover().run();
+    expect((await queue.get('a'))?.payload).toBe(here);
+    expect([await old.ids(), await old.line(), await old.source.entries()]).toEqual([there, there, []]);
+  },
+);
+
 it('a plan names the jobs of bee-queue that stay, and counts the others', async () => {
   const { old, plan } = scene();
   await old.wait('a');

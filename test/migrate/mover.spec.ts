@@ -298,6 +298,24 @@ describe('what a job becomes', () => {
     expect(await old.line()).toEqual(['b', 'c']);
   });
 
+  it.each<[MoveStep, unknown, string[]]>([
+    ['take', 'new', []],
+    ['import', 'old', ['a', 'marker', 'wait']],
+  ])('that dies after %s keeps a job that is deleted and added again meanwhile', async (step, here, there) => {
+    const { old, queue, mover } = scene();
+    await old.wait('a', { data: 'old' });
+    const dying = mover((done) => {
+      if (done === step) throw new Killed();
+    });
+    await expect(dying.run()).rejects.toThrow(Killed);
+    await old.redis.del(old.key('a'));
+    await old.wait('a', { data: 'new', fields: { timestamp: 2 } });
+    await mover().run();
+    expect((await queue.get('a'))?.payload).toBe(here);
+    expect(await old.keysLeft()).toEqual(there);
+    expect(await old.source.entries()).toEqual([]);
+  });
+
   it('forgets a job that was deleted while it was in transit', async () => {
     const { old, queue, mover, report } = scene();
     await old.wait('a');

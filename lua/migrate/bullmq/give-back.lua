@@ -15,7 +15,8 @@
 -- KEYS[12] failed      sorted set
 -- ARGV[1] era          bull, bullmq5 or bullmq6: where the jobs of a paused queue wait, and whether there are markers
 -- ARGV[2..] for each job: its id and its entry, in the order in which they would run
--- Returns the number of jobs that it gave back. A job that was deleted meanwhile is only forgotten.
+-- Returns the number of jobs that it gave back. A job that was deleted meanwhile is only forgotten, also if a newer one has
+--   its id.
 -- Repeated: does nothing, because the jobs are no longer in transit.
 local wait, paused, prioritized, delayed, priority, meta, marker, transit, taken, job, bull_pause, failed = unpack(KEYS)
 local era = ARGV[1]
@@ -26,10 +27,11 @@ local places, count = { prioritized = prioritized, delayed = delayed, failed = f
 for i = #ARGV - 1, 2, -2 do
   local id, entry = ARGV[i], ARGV[i + 1]
   if redis.call('HGET', taken, id) == entry then
-    local name, score, among = string.match(entry, '^%S+ (%S+) (%S+) (%S+)$')
+    local name, score, among, digest = string.match(entry, '^%S+ (%S+) (%S+) (%S+) (%S+)$')
+    local created = redis.call('HGET', job .. id, 'timestamp')
     redis.call('HDEL', taken, id)
     redis.call('ZREM', transit, id)
-    if redis.call('EXISTS', job .. id) == 1 then
+    if redis.call('EXISTS', job .. id) == 1 and digest == (created and redis.sha1hex(created) or '-') then
       count = count + 1
       if places[name] then
         redis.call('ZADD', places[name], score, id)

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
-import type { OldJob, TakenJob } from '../bullmq/old-job.js';
+import { digestOf, type OldJob, type TakenJob } from '../bullmq/old-job.js';
 import { pairs, Source, type SourceSettings } from '../bullmq/source.js';
 import { SourceKeys, type Place } from '../bullmq/source-keys.js';
 
@@ -37,6 +37,10 @@ export class BeeSource extends Source {
     return { wait, active, delayed, failed, completed, transit };
   }
 
+  protected override get digested(): { key: string; field: string } {
+    return { key: this.keys.of('jobs'), field: '' };
+  }
+
   /** Deletes jobs that are in their new queue. */
   override async acknowledge(jobs: readonly TakenJob[]): Promise<void> {
     if (jobs.length > 0) {
@@ -59,9 +63,10 @@ export class BeeSource extends Source {
   }
 
   protected override async job(id: string, place: Place, score: number): Promise<OldJob> {
-    const json = await this.redis.hget(this.keys.of('jobs'), id);
-    const fields = json === null ? {} : fieldsOf(json, this.queue);
-    return { id, place, score, fields, dueMs: score, isParent: false, hasLostKey: true, dedupTtlMs: -1 };
+    const json = await this.redis.hgetBuffer(this.keys.of('jobs'), id);
+    const fields = json === null ? {} : fieldsOf(json.toString(), this.queue);
+    const digest = digestOf(json);
+    return { id, place, score, fields, digest, dueMs: score, isParent: false, hasLostKey: true, dedupTtlMs: -1 };
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Place } from './source-keys.js';
 
 /** The fields of a job's hash that are read. */
@@ -17,6 +18,7 @@ export const FIELDS = [
   'stacktrace',
   'processedOn',
   'finishedOn',
+  'timestamp',
 ] as const;
 
 /** A job of BullMQ or Bull. */
@@ -28,6 +30,8 @@ export interface OldJob {
   /** When a delayed job is due, in ms. */
   dueMs: number;
   fields: Partial<Record<(typeof FIELDS)[number], string>>;
+  /** A digest that another job with the same id does not have. */
+  digest: string;
   /** True if it has children, or results of them. */
   isParent: boolean;
   /** True if another job holds its key of deduplication, or none. */
@@ -47,8 +51,13 @@ export function keyOf(entry: string): string {
   return entry.slice(0, entry.indexOf(' '));
 }
 
-/** Returns the place and the score of an entry. */
-export function placeOf(entry: string): { place: Place; score: number } {
-  const [, place, score] = entry.split(' ') as [string, Place, string];
-  return { place, score: Number(score) };
+/** Returns the place, the score and the digest of an entry. */
+export function placeOf(entry: string): { place: Place; score: number; digest: string } {
+  const [, place, score, , digest] = entry.split(' ') as [string, Place, string, string, string];
+  return { place, score: Number(score), digest };
+}
+
+/** Returns the digest of a job, as `take` writes it into the entry. */
+export function digestOf(text: string | Buffer | null | undefined): string {
+  return text === null || text === undefined ? '-' : createHash('sha1').update(text).digest('hex');
 }

@@ -1,7 +1,7 @@
 import { luaScripts, type LuaScriptName } from '../../queue/lua.generated.js';
 import { randomId } from '../../queue/runtime/random-id.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
-import { FIELDS, placeOf, type OldJob, type TakenJob } from './old-job.js';
+import { digestOf, FIELDS, placeOf, type OldJob, type TakenJob } from './old-job.js';
 import { PLACES, SourceKeys, type Place } from './source-keys.js';
 
 /** The jobs of one step, which must not block the server. */
@@ -150,6 +150,7 @@ export class Source {
       score,
       dueMs: Math.floor(score / 4_096),
       fields,
+      digest: digestOf(fields.timestamp),
       isParent: family > 0,
       hasLostKey: owner !== id,
       dedupTtlMs: ttl,
@@ -180,25 +181,31 @@ export class Source {
     this.fence = String(await this.redis.hincrby(this.keys.mover, 'fence', above + 1 - Number(this.fence)));
   }
 
+  /** The text that `take` digests: a field of each job's hash. Of bee-queue it is the job in the hash of all. */
+  protected get digested(): { key: string; field: string } {
+    return { key: this.keys.job, field: 'timestamp' };
+  }
+
   /** Takes jobs. Returns how many. @throws OvertakenError */
   async take(place: Place, ids: readonly string[]): Promise<number> {
     const { priority, transit, taken, mover } = this.keys;
     return this.fenced(
       'migrateBullmqTake',
-      [this.keys.of(place), priority, transit, taken, mover],
-      [this.fence, place, ...ids],
+      [this.keys.of(place), priority, transit, taken, mover, this.digested.key],
+      [this.fence, place, this.digested.field, ...ids],
     );
   }
 
-  /** Returns the first jobs in transit. */
+  /** Returns the first jobs in transit. A deleted job has no fields, also if a newer one has its id. */
   async inTransit(): Promise<TakenJob[]> {
     const ids = await this.redis.zrange(this.keys.transit, '0', String(STEP - 1));
     const entries = ids.length > 0 ? await this.redis.hmget(this.keys.taken, ...ids) : [];
     return Promise.all(
       ids.map(async (id, i) => {
         const entry = entries[i]!;
-        const { place, score } = placeOf(entry);
-        return { ...(await this.job(id, place, score)), entry };
+        const { place, score, digest } = placeOf(entry);
+        const job = await this.job(id, place, score);
+        return { ...job, ...(job.digest !== digest && { fields: {} }), entry };
       }),
     );
   }

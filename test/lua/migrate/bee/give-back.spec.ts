@@ -35,4 +35,17 @@ describe('migrate/bee/give-back.lua', () => {
     await old.source.giveBack(taken);
     expect([await old.line(), await old.source.entries()]).toEqual([[], []]);
   });
+
+  it('only forgets a job that was deleted, if a newer one has its id', async () => {
+    const old = new SeededBee(connect());
+    await old.source.begin();
+    await old.wait('a');
+    await old.source.take('wait', ['a']);
+    const jobs = await old.source.inTransit();
+    await old.redis.hdel(old.key('jobs'), 'a');
+    await old.wait('a', {}, 'new');
+    expect(await old.source.inTransit()).toMatchObject([{ id: 'a', fields: {} }]);
+    await old.source.giveBack(jobs);
+    expect([await old.ids(), await old.line(), await old.source.entries()]).toEqual([['a'], ['a'], []]);
+  });
 });

@@ -71,4 +71,21 @@ describe('migrate/bullmq/give-back.lua', () => {
     expect(await old.line()).toEqual(['a']);
     expect(await old.source.inTransit()).toEqual([]);
   });
+
+  it('only forgets a job that was deleted, if a newer one has its id', async () => {
+    const old = new SeededQueue(connect());
+    await old.source.begin();
+    await old.wait('a');
+    await old.source.take('wait', ['a']);
+    const jobs = await old.source.inTransit();
+    await old.redis.del(old.key('a'));
+    await old.wait('a', { fields: { timestamp: 2 } });
+    expect(await old.source.inTransit()).toMatchObject([{ id: 'a', fields: {} }]);
+    await old.source.giveBack(jobs, 'bullmq6');
+    expect([await old.redis.exists(old.key('a')), await old.line(), await old.source.entries()]).toEqual([
+      1,
+      ['a'],
+      [],
+    ]);
+  });
 });
