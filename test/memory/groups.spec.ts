@@ -17,6 +17,16 @@ async function add(queue: JobQueue, ...names: string[]): Promise<void> {
   }
 }
 
+/** Enqueues jobs with payloads of so many bytes. Those with a colon have a group. */
+async function enqueueSized(queue: JobQueue, sizes: Record<string, number>): Promise<void> {
+  for (const [id, bytes] of Object.entries(sizes)) {
+    const [group, n] = id.split(':');
+    await queue.enqueueMany([{ payload: 'x'.repeat(bytes - 2), id, ...(n && { group }) }]);
+  }
+}
+
+const CLAIM = { worker: 'w', stream: '0', token: 't', count: 9 } as const;
+
 const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id);
 
 describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
@@ -53,6 +63,13 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     );
     expect(idsOf(jobs)).toEqual(['p1', 'a:1', 'b:1', 'p2', 'p3', 'a:2', 'b:2']);
     expect(jobs.map(({ prefetched }) => prefetched)).toEqual([false, false, ...Array<boolean>(5).fill(true)]);
+  });
+
+  it('fill a claim up to its bytes, and leave a small job without a group its turn', async () => {
+    const queue = newQueue();
+    await enqueueSized(queue, { 'a:1': 100, 'a:2': 100, p1: 10 });
+    const { jobs, isFull } = await queue.exec((calls) => calls.claim({ ...CLAIM, mostBytes: 150 }));
+    expect([idsOf(jobs), isFull]).toEqual([['p1', 'a:1'], true]);
   });
 
   it('with limits that get no slot of a busy worker wake another worker', async () => {

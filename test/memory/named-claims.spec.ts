@@ -106,6 +106,7 @@ onEachStore('the bytes of a claim', () => {
     ['without limits', {}, {}, undefined],
     ['with a rate', { rateLimit: { limit: 9, periodMs: MINUTE, burst: 9 } }, {}, undefined],
     ['of certain names', {}, {}, ['mail']],
+    ['of certain names, with a rate', { rateLimit: { limit: 9, periodMs: MINUTE, burst: 9 } }, {}, ['mail']],
     ['of a group', {}, { group: 'g' }, undefined],
     ['with a priority', {}, { priority: 1 }, undefined],
   ])('bound its jobs, but for the first: %s', async (_, limits, options, names) => {

@@ -87,8 +87,9 @@ local function charge(taken, bytes)
   bytes = bytes or 0
   for from, id in ipairs(taken) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
-    full = full or bytes > most_bytes and not (is_first and from == 1)
-    if full or interval and not pay(cost_of(id)) then
+    local is_beyond = bytes > most_bytes and not (is_first and from == 1)
+    if is_beyond or interval and not pay(cost_of(id)) then
+      full = full or is_beyond
 --@include lib/place/put_back
       return
     end
