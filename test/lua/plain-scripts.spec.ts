@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '8722f842d3f2',
-  attemptClaim: '3e5028cc2c7e',
+  attemptClaim: '2bd81db88272',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: 'a9dcad3e003a',

@@ -72,6 +72,24 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect([idsOf(jobs), isFull]).toEqual([['p1', 'a:1'], true]);
   });
 
+  it('end a claim at the first job in turn that exceeds its bytes, with a group or without', async () => {
+    const queue = newQueue();
+    await enqueueSized(queue, { 'a:1': 100, 'a:2': 100, p1: 100, p2: 100, p3: 10 });
+    const claim = async (token: string) =>
+      idsOf((await queue.exec((calls) => calls.claim({ ...CLAIM, token, mostBytes: 250 }))).jobs);
+    expect(await claim('one')).toEqual(['p1', 'a:1']);
+    expect(await claim('two')).toEqual(['p2', 'a:2', 'p3']);
+  });
+
+  it('wait for a large job without a group whose turn is first', async () => {
+    const queue = newQueue();
+    await enqueueSized(queue, { 'a:1': 10, p1: 100, p2: 10 });
+    const claim = async (token: string) =>
+      idsOf((await queue.exec((calls) => calls.claim({ ...CLAIM, token, mostBytes: 50 }))).jobs);
+    expect(await claim('one')).toEqual(['p1']);
+    expect(await claim('two')).toEqual(['a:1', 'p2']);
+  });
+
   it('with limits that get no slot of a busy worker wake another worker', async () => {
     const queue = newQueue();
     await queue.groups.set('a', { maxRunning: 1 });

@@ -26,7 +26,7 @@ local function take_grouped(count, taken_before)
   open_groups(100)
   place_groups(true)
   local turns = { left = place_plain(), weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1,
-    before = {} }
+    before = {}, bytes = 0 }
   local taken, plain = taken_before or { bytes = 0, groups = {} }, {}
   latest_finish = taken.latest_finish or 0
   take_turns(count, taken, turns)
@@ -37,7 +37,7 @@ local function take_grouped(count, taken_before)
       turns.left, turns.before = #plain, { unpack(turns.before, 1, #plain) }
       take_turns(count, taken, turns)
     end
-    charge(plain, #taken > 0 and taken.bytes or nil)
+    charge(plain, #taken > 0 and taken.bytes - turns.bytes or nil)
     place_plain()
   end
   write_scores()

@@ -74,7 +74,7 @@ local function take_head(name, start, taken, may_start)
   end
   local holds_slot = found[7] == name -- a job without a hash, or of another group, holds none: its end names no such group
   local bytes = taken.bytes + #(found[2] or '')
-  if bytes > most_bytes and #taken > 0 then
+  if bytes > most_bytes and (#taken > 0 or taken.bytes > 0) then
     redis.call('ZADD', waiting, rank, id)
     full = true
     return 'full'

@@ -2,15 +2,27 @@
 -- plain: the turns of the jobs without a group.
 --   left: how many they may have. weight: that of each.
 --   before: for each, how many jobs of groups were taken before it.
+--   bytes: of their payloads, which are among taken.bytes. The jobs are taken later.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: sequence, slots, lib/group/padding, lib/group/scores, lib/group/state, lib/group/turns, lib/turn/line,
---   lib/turn/take_head.
+-- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
+--   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/line, lib/turn/take_head.
 local function place_behind(passed)
   if passed ~= 100 then
     return passed
   end
   local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
   return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
+end
+
+-- Returns the payload bytes of the job without a group after `others`. Few claims take another job first. Returns 0 for a job
+-- that the claimer leaves.
+local function plain_bytes(others)
+  local urgent = redis.call('ZCARD', prioritized)
+  local place = urgent - others - 1
+  local id = others < urgent and redis.call('ZRANGE', prioritized, others, others)[1]
+    or redis.call('LRANGE', pending, place, place)[1]
+  local is_left = not id or can_take and not can_take(id)
+  return not is_left and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
 end
 
 local function take_turns(count, taken, plain)
@@ -45,10 +57,15 @@ local function take_turns(count, taken, plain)
     elseif #before == plain.left then
       passed = passed + 1
     else
-      before[#before + 1] = #taken
-      local finish = end_turn(start, plain.weight, 1)
-      set_score(sets.turns, '', score_text(finish))
-      turn_again(line, turn, finish)
+      local bytes = most_bytes < math.huge and plain_bytes(#before) or 0
+      if taken.bytes + bytes > most_bytes and #taken + #before > 0 then
+        full, ended = true, true
+      else
+        before[#before + 1], taken.bytes, plain.bytes = #taken, taken.bytes + bytes, plain.bytes + bytes
+        local finish = end_turn(start, plain.weight, 1)
+        set_score(sets.turns, '', score_text(finish))
+        turn_again(line, turn, finish)
+      end
     end
   end
 end
