@@ -2,6 +2,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryServer } from '#memory/memory-server.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import { claim as claimJobs } from '#memory/verbs/attempt/claim.js';
+import { complete } from '#memory/verbs/attempt/settle.js';
 import { stats } from '#memory/verbs/operate/stats.js';
 import { History } from './history/history.js';
 import { ScheduleRules } from './history/schedule-rules.js';
@@ -61,6 +63,32 @@ describe('a repeated claim', () => {
     run(other);
     run(first, 'b');
     expect([...watched.violations]).toEqual(['I3: a repeated claim of worker-0 took 1 more jobs']);
+  });
+});
+
+describe('a repeated completion', () => {
+  const claims = [{ id: 'short', token: 'token', fence: 1, result: '', resultTtlMs: 1 }];
+  const completion: SentCall = { script: 'attemptComplete', process: 'worker-0' };
+
+  beforeEach(() => {
+    queue.jobs.set('short', { payload: '0' });
+    queue.toBack('short', queue.jobs.get('short')!);
+    const request = { count: 1, slots: 1, maxAttempts: 3, token: 'token', worker: 'worker-0', stream: '' };
+    watched.run(claim(), () => claimJobs(queue, request));
+    watched.run(completion, () => complete(queue, claims));
+    now++;
+  });
+
+  it('may be the first call that looks at a job which has expired since', () => {
+    watched.run(completion, () => complete(queue, claims));
+    expect(queue.jobs.size).toBe(0);
+    expect([...watched.violations]).toEqual([]);
+  });
+
+  it('must not delete another job', () => {
+    queue.jobs.set('other', { status: 'completed' });
+    watched.run(completion, () => queue.drop('other'));
+    expect([...watched.violations]).toEqual(['I3: a repeated attemptComplete changed the queue']);
   });
 });
 

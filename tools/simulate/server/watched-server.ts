@@ -142,7 +142,8 @@ export class WatchedServer implements Server {
   private state(): string {
     return JSON.stringify(
       this.queues().map((queue) => [
-        [...queue.jobs],
+        // Redis deletes an expired hash by itself, and the store in memory at the next look at it.
+        [...queue.jobs].filter(([id]) => (queue.forgottenAt.get(id) ?? Infinity) > queue.now),
         queue.pending,
         [queue.prioritized, queue.scheduled, queue.claims, queue.dead, queue.scheduleDue].map((set) =>
           set.members().map((member) => [member, set.score(member)]),
