@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryServer } from '#memory/memory-server.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { claim as claimJobs } from '#memory/verbs/attempt/claim.js';
-import { complete } from '#memory/verbs/attempt/settle.js';
+import { complete, release } from '#memory/verbs/attempt/settle.js';
 import { stats } from '#memory/verbs/operate/stats.js';
 import { History } from './history/history.js';
 import { ScheduleRules } from './history/schedule-rules.js';
@@ -169,6 +169,74 @@ describe('the statistics of a queue', () => {
   it('are found to look at each of them twice', () => {
     read(2);
     expect([...watched.violations].join()).toMatch(/^I4: one call of queueStats looked at jobs \d+ times$/);
+  });
+});
+
+describe('the work of a call', () => {
+  const ENDED = 3_000;
+  const GROUPS = ['x', 'y', 'z'];
+  const WAITING = 300;
+  const only = { limits: [{ name: 'mixed', maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
+  const request = { count: 11, slots: 8, maxAttempts: 3, token: 'token', worker: 'worker-0', stream: '', only };
+  const taken = () => claimJobs(queue, request);
+  const I4 = /^I4: one call of \w+ looked at jobs \d+ times$/;
+
+  const wait = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      const job = { payload: '0', group: GROUPS[i % GROUPS.length]! };
+      queue.jobs.set(`waiting-${i}`, job);
+      queue.toBack(`waiting-${i}`, job);
+    }
+  };
+
+  it.each(
+    ['attemptClaim', 'attemptRelease', 'sweepReclaim', 'sweepReclaimWorker', 'queueStats'].flatMap((script) => [
+      { script, way: 'one by one' },
+      { script, way: 'as a whole' },
+    ]),
+  )('may not grow with the jobs that have ended: $script, $way', ({ script, way }) => {
+    wait(50);
+    for (let i = 0; i < ENDED; i++) {
+      queue.jobs.set(`ended-${i}`, { status: 'completed' });
+    }
+    const ids = [...queue.jobs.keys()];
+    watched.run({ script, process: 'worker-0' }, () =>
+      way === 'as a whole' ? [...queue.jobs] : ids.map((id) => queue.jobs.get(id)),
+    );
+    expect([...watched.violations].join()).toMatch(I4);
+  });
+
+  it('of a claim may search the line for each job that it takes', () => {
+    wait(WAITING);
+    const { jobs } = watched.run(claim(), taken);
+    expect(jobs.length).toBe(request.count);
+    expect([...watched.violations]).toEqual([]);
+  });
+
+  it('of a claim may not search the line twice for each job that it takes', () => {
+    wait(WAITING);
+    watched.run(claim(), () => {
+      const reply = taken();
+      reply.jobs.forEach(() => queue.pending.forEach((id) => queue.jobs.get(id)));
+      return reply;
+    });
+    expect([...watched.violations].join()).toMatch(I4);
+  });
+
+  it('of a release may search the line for the place of each job', () => {
+    wait(WAITING);
+    const { jobs } = watched.run(claim(), taken);
+    queue.pending.forEach((id) => (queue.jobs.get(id)!.group = 'other'));
+    const releases = jobs.map(({ id, token, fence }) => ({
+      id,
+      token,
+      fence,
+      reason: 'interruption' as const,
+      delayMs: 0,
+    }));
+    watched.run({ script: 'attemptRelease', process: 'worker-0' }, () => release(queue, releases));
+    expect(queue.claims.size).toBe(0);
+    expect([...watched.violations]).toEqual([]);
   });
 });
 

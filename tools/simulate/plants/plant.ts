@@ -24,17 +24,22 @@ export interface Moved {
   payloadBefore: string | undefined;
 }
 
+/** Returns all jobs, past the count of looks: a plant is no work of the store. */
+function entriesOf(jobs: MemoryQueue['jobs']): [string, Hash][] {
+  return [...Map.prototype.entries.call(jobs)] as [string, Hash][];
+}
+
 function jobsOf(queues: readonly MemoryQueue[]): Jobs {
   return new Map(
     queues.flatMap(({ jobs }) =>
-      [...jobs].map(([id, job]) => [id, { state: `${job.status} ${job.claim_token}`, payload: job.payload }]),
+      entriesOf(jobs).map(([id, job]) => [id, { state: `${job.status} ${job.claim_token}`, payload: job.payload }]),
     ),
   );
 }
 
 function moved(queues: readonly MemoryQueue[], before: Jobs): Moved[] {
   return queues.flatMap((queue) =>
-    [...queue.jobs].flatMap(([id, job]) => {
+    entriesOf(queue.jobs).flatMap(([id, job]) => {
       const { state: was = '', payload: payloadBefore } = before.get(id) ?? {};
       const isSame = was === `${job.status} ${job.claim_token}` && payloadBefore === job.payload;
       return isSame ? [] : [{ queue, id, job, was, payloadBefore }];

@@ -1,59 +1,96 @@
 // Checks I4: the work of a call is bounded, whatever the number of jobs.
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
-/** A call looks at each job of a slice several times: 330 looks in 30,000 steps. */
+/** A call looks at each job of a slice several times. */
 const MOST_LOOKS = 2_000;
 
 /**
- * The looks at each waiting job that a call of the memory store may take beside. A claim searches all of them for a free group
- * or a known name. It does so for each job that it takes, also ahead of free slots. A job that goes back searches for its place in its
- * group. The statistics count the jobs of groups.
+ * The times that a claim looks at each waiting job, beside one for each job that it takes: two for the names, one for the groups, one
+ * after the last job, one for the next start and two for its reply. One is in reserve.
  */
-const LOOKS_PER_WAITING: Record<string, number> = {
-  attemptClaim: 160,
-  attemptRelease: 100,
-  sweepReclaim: 100,
-  sweepReclaimWorker: 100,
-  queueStats: 1,
-};
+const SEARCHES_OF_CLAIM = 8;
 
 /** The most jobs that one claim moves: a slice of due jobs becomes ready, and some are taken. */
 const MOST_MOVED = 120;
+
+/** The ways to walk through all jobs of a queue. */
+const WALKS = ['forEach', 'keys', 'values', 'entries', Symbol.iterator] as const;
+
+/** The sizes of the places of a queue before a call. */
+interface Sizes {
+  readonly line: number;
+  readonly claimed: number;
+  readonly scheduled: number;
+}
+
+const NEW: Sizes = { line: 0, claimed: 0, scheduled: 0 };
 
 export class WorkCheck {
   private looks = 0;
   private readonly watched = new Set<MemoryQueue['jobs']>();
 
   /** Counts the jobs that calls look at, from the first call on that sees the queue. */
-  before(queue: MemoryQueue): { line: number; claimed: number; scheduled: number } {
-    const { jobs, pending, prioritized, scheduled, claims } = queue;
+  before(queue: MemoryQueue): Sizes {
+    const { jobs, claims, scheduled } = queue;
     if (!this.watched.has(jobs)) {
       this.watched.add(jobs);
-      const get = jobs.get.bind(jobs);
-      jobs.get = (id) => {
-        this.looks++;
-        return get(id);
-      };
+      this.watch(jobs);
     }
     this.looks = 0;
-    return { line: pending.length + prioritized.size, claimed: claims.size, scheduled: scheduled.size };
+    return { line: lineOf(queue), claimed: claims.size, scheduled: scheduled.size };
   }
 
-  after(
-    script: string,
-    queues: readonly MemoryQueue[],
-    before: readonly ReturnType<WorkCheck['before']>[],
-  ): string[] {
-    const isClaim = script === 'attemptClaim';
-    const line = before.reduce((sum, queue) => sum + queue.line + queue.scheduled, 0);
-    const most = MOST_LOOKS + (LOOKS_PER_WAITING[script] ?? 0) * line;
+  after(script: string, queues: readonly MemoryQueue[], before: readonly Sizes[]): string[] {
+    const { looks } = this;
+    const searches = queues.map((queue, i) => looksOfSearches(script, queue, before[i] ?? NEW));
     const moved = queues.reduce((sum, { claims, scheduled }, i) => {
-      const was = before[i] ?? { claimed: 0, scheduled: 0 };
+      const was = before[i] ?? NEW;
       return sum + Math.max(0, claims.size - was.claimed) + Math.max(0, was.scheduled - scheduled.size);
     }, 0);
     return [
-      ...(this.looks > most ? [`I4: one call of ${script} looked at jobs ${this.looks} times`] : []),
-      ...(isClaim && moved > MOST_MOVED ? [`I4: one claim moved ${moved} jobs`] : []),
+      ...(looks > MOST_LOOKS + Math.max(0, ...searches)
+        ? [`I4: one call of ${script} looked at jobs ${looks} times`]
+        : []),
+      ...(script === 'attemptClaim' && moved > MOST_MOVED ? [`I4: one claim moved ${moved} jobs`] : []),
     ];
   }
+
+  private watch(jobs: MemoryQueue['jobs']): void {
+    const get = jobs.get.bind(jobs);
+    jobs.get = (id) => {
+      this.looks++;
+      return get(id);
+    };
+    for (const name of WALKS) {
+      const walk = (jobs[name] as (...args: unknown[]) => unknown).bind(jobs);
+      const counted = (...args: unknown[]) => {
+        this.looks += jobs.size;
+        return walk(...args);
+      };
+      Object.assign(jobs, { [name]: counted });
+    }
+  }
+}
+
+function lineOf({ pending, prioritized }: MemoryQueue): number {
+  return pending.length + prioritized.size;
+}
+
+/** Returns the most looks that a call may spend on searches of one queue. Only the store in memory searches its lines. */
+function looksOfSearches(script: string, queue: MemoryQueue, was: Sizes): number {
+  const due = Math.max(0, was.scheduled - queue.scheduled.size);
+  const returned = Math.max(0, was.claimed - queue.claims.size);
+  const line = was.line + due + returned;
+  // A job that goes back to its group searches the line for its place.
+  const places = (due + returned) * line;
+  if (script === 'attemptClaim') {
+    const taken = Math.max(0, line - lineOf(queue));
+    return places + (taken + SEARCHES_OF_CLAIM) * (line + runningLooks(queue, was.claimed + taken));
+  }
+  return script === 'queueStats' ? line + runningLooks(queue, was.claimed) : places;
+}
+
+/** Returns how many looks it takes to count the running jobs of each group with a slot limit. */
+function runningLooks({ flow }: MemoryQueue, running: number): number {
+  return running * [...flow.groups.keys()].filter((name) => flow.limitsOf(name).maxRunning !== undefined).length;
 }
