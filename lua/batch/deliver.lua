@@ -9,15 +9,16 @@
 --   number: 0 for an end that no report has, which lua/batch/ends found; it counts if the member is open
 --   state: completed, failed, cancelled, removed, or open after a redrive
 --   result: JSON, or the reason of a failure
--- Returns how many changed something; then 1 if the outbox here has something for another queue, else 0. Repeated: 0, and
---   the same while the outbox has something.
+-- Returns how many changed something; then 1 if a batch of these has fired and the outbox here has something, else 0. The
+--   caller then sends its follow-ups. Other entries of the outbox are left to this queue. Repeated: 0, and the same while
+--   the outbox has something.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/join
 --@include lib/batch/dependents
-local changed = 0
+local changed, is_posted = 0, false
 local early_ms = 600000 -- longer than an enqueue may take
 
 -- Ends the wait of a job here. An end that comes before the enqueue of that job is kept for it.
@@ -38,7 +39,9 @@ local function take(batch, member, number, state, detail)
     return
   elseif fired then
     -- Only follow-ups are open. A dead one may be redriven, so it has not ended.
-    if state ~= 'failed' and state ~= 'open' and redis.call('ZSCORE', key .. '/open', member) then
+    if not redis.call('ZSCORE', key .. '/open', member) then
+      is_posted = true -- a repeat, whose first call may have fired the batch
+    elseif state ~= 'failed' and state ~= 'open' then
       changed = changed + 1
       note_end(batch, member, state, detail)
     end
@@ -46,7 +49,7 @@ local function take(batch, member, number, state, detail)
   elseif number == 0 then
     if redis.call('ZSCORE', key .. '/open', member) then
       changed = changed + 1
-      note_end(batch, member, state, detail)
+      is_posted = note_end(batch, member, state, detail) or is_posted
     end
     return
   elseif tonumber(redis.call('HGET', key .. '/seen', member) or 0) >= number then
@@ -64,7 +67,7 @@ local function take(batch, member, number, state, detail)
   if state == 'open' then
     open_again(batch, member)
   else
-    note_end(batch, member, state, detail)
+    is_posted = note_end(batch, member, state, detail) or is_posted
   end
 end
 
@@ -76,4 +79,4 @@ for i = 1, #ARGV, 5 do
     take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
   end
 end
-return { changed, redis.call('HLEN', batch_outbox) > 0 and 1 or 0 }
+return { changed, is_posted and redis.call('HLEN', batch_outbox) > 0 and 1 or 0 }

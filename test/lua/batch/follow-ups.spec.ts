@@ -79,6 +79,22 @@ it('is not looked for in its queue before it is there', async () => {
   ]);
 });
 
+it('is named by the delivery that fires its batch, also by a repeated one, and by no other', async () => {
+  const { q, batches, entries } = await fired();
+  const followUps = [
+    { kind: 'finally', name: 'f', payload: '1', options: {}, elsewhere: elsewhere('other') },
+  ] as const;
+  await q.run(batches.create({ id: 'c', failFast: false, resultTtlMs: 60_000, followUps: [...followUps] }));
+  await q.run(batches.join('c', [refTo('page', '1'), refTo('page', '2')]));
+  await q.run(batches.seal('c'));
+  const end = (id: string) =>
+    q.run(batches.deliver('page', [{ queue: q.name, batch: 'c', id, number: id, state: 'completed', detail: '' }]));
+  expect(entries).toHaveLength(2); // which wait all the time
+  expect(await end('1')).toEqual({ changed: 1, hasEnds: false });
+  expect(await end('2')).toEqual({ changed: 1, hasEnds: true });
+  expect(await end('2')).toEqual({ changed: 0, hasEnds: true });
+});
+
 it('ends its batch by the reports of its queue, of which a failure is none', async () => {
   const { q, batches, entries } = await fired();
   const { fence } = await q.run(batches.followUps(entries));

@@ -224,6 +224,20 @@ onEachStore('a follow-up in another queue', () => {
     },
   );
 
+  it('is not sent by who delivers an end to another batch of its queue', async () => {
+    const [home, member, mail] = [newQueue(), newQueue(), newQueue()];
+    intercept(home, { batchOutbox: dead });
+    await home.batch({ finally: { name: 'mail', queue: mail.name } }).seal(); // its follow-up waits
+    restore(home);
+    const batch = home.batch();
+    const { id } = await batch.add(member.name, 1, { queue: member });
+    await batch.add(member.name, 2, { queue: member });
+    await batch.seal();
+    const end = { queue: home.name, batch: batch.id, id, number: '0', state: 'completed', detail: '' };
+    const delivered = await home.exec((calls) => calls.batches.deliver(member.name, [end]));
+    expect(delivered).toEqual({ changed: 1, hasEnds: false });
+  });
+
   it('fires at once after the cancel of the last member in another queue', async () => {
     const [home, member] = [newQueue(), newQueue()];
     const batch = home.batch({ onFailure: { name: 'then', queue: home.name } });

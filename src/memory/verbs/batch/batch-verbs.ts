@@ -202,7 +202,8 @@ function deliver(queue: MemoryQueue, from: string, ends: readonly MemberEnd[]): 
     noteEnd(queue, batch, ref, state as EndStatus, detail);
     return true;
   });
-  return { changed: taken.length, hasEnds: queue.outbox.entries.size > 0 };
+  const hasFired = ends.some(({ batch }) => queue.followUps.get(batch)?.firedAt !== undefined);
+  return { changed: taken.length, hasEnds: hasFired && queue.outbox.entries.size > 0 };
 }
 
 /** Returns whether a member is a follow-up that waits for its queue. */

@@ -72,7 +72,7 @@ export interface BatchAdder {
 export interface Delivered {
   /** How many changed something. */
   changed: number;
-  /** True if the outbox there has something for another queue, such as a follow-up. */
+  /** True if a batch has fired, and its follow-up may wait in the outbox there. */
   hasEnds: boolean;
 }
 
