@@ -8,7 +8,7 @@ import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
-import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { newClockedQueue, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
 const error = new Error('no ink');
@@ -122,6 +122,15 @@ onEachStore('a batch', () => {
     const ended = [await later.status(), await batch.status()];
     expect(await queue.listBatches({ ended: true })).toEqual(ended);
     expect(await queue.listBatches({ ended: true, limit: 1 })).toEqual([ended[0]]);
+  });
+
+  it('is not listed if nobody seals it for a week', async () => {
+    const { queue, clock } = newClockedQueue();
+    await queue.batch({ id: 'open' }).add(queue.name, 1);
+    clock.nowMs += 7 * 86_400_000 + 1;
+    await maintainBatches(queue, { all: true });
+    expect(await queue.listBatches()).toEqual([]);
+    expect((await queue.stats()).batches).toBeUndefined();
   });
 
   it('fires onFailure where a member failed, and waits again for one that was redriven before', async () => {

@@ -165,7 +165,11 @@ function cancelMember(queue: MemoryQueue, id: string): void {
 export function maintainBatches(queue: MemoryQueue) {
   findLostEnds(queue);
   const failed = endUnmet(queue);
-  for (const batch of queue.followUps.values()) {
+  for (const [id, batch] of queue.followUps) {
+    if (batch.isForgotten(queue.now)) {
+      queue.followUps.delete(id);
+      continue;
+    }
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {
       stop(queue, batch);
     }
