@@ -181,6 +181,19 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.post('/api/batch/cancel', { queue: home, id: 'never-was' })).status).toBe(404);
   });
 
+  it('shows a follow-up in another queue without what the workers of that queue hide', async () => {
+    const [home, mail] = [uniqueQueueName('book'), uniqueQueueName('mail')];
+    const app = await start({ dashboard: { queues: [home, mail] } });
+    await connect().hset(`queue:${mail}:sweep`, 'content', JSON.stringify({ redact: ['token'] }));
+    const payload = { token: 'tok-4711', to: 'ada' };
+    await app
+      .queue(home)
+      .batch({ id: 'empty', finally: { name: 'mail', queue: mail, payload } })
+      .seal();
+    const { body } = await app.get(`/api/batch?queue=${home}&id=empty`);
+    expect(body).toMatchObject({ followUps: [{ queue: mail, job: { label: 'token: [redacted], to: ada' } }] });
+  });
+
   it('leads from a follow-up to its batch, and from a batch to its follow-up', async () => {
     const name = uniqueQueueName('book');
     const app = await start({ dashboard: { queues: [name] } });

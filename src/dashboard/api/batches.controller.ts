@@ -139,9 +139,12 @@ export class BatchesController extends Routes {
     );
   }
 
-  /** Returns a job. Undefined for one that is gone, or whose queue cannot be read. */
+  /** Returns a job, and learns what its queue hides. Undefined for one that is gone, or whose queue cannot be read. */
   private async find({ queue, id }: JobReference): Promise<JobRecord | undefined> {
-    const { found } = await this.queues.gather([queue], async (home) => [await home.get(id)]);
+    const { found } = await this.queues.gather([queue], async (home) => {
+      const [job] = await Promise.all([home.get(id), this.redactor.learn(queue)]);
+      return [job];
+    });
     return found[0] ?? undefined;
   }
 }
