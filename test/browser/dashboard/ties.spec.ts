@@ -66,6 +66,15 @@ it('a batch that ended says how, and leads to its follow-up, which leads back', 
   await pictureOf(page, 'batch-gone');
 });
 
+it('the last batches that ended are listed, with the command that lists the earlier ones', async () => {
+  const queue = world.jobs.queue('email');
+  for (let i = 0; i < 21; i++) await queue.batch({ id: `mailing-${i}` }).seal();
+  await open('/queue/email?view=batches');
+  await says(page, '.list-head', 'The last 20 batches that ended');
+  await says(page, '.list-head', 'npx nest-job-queue batches email --ended --limit 1000');
+  expect(await page.locator('.batches tbody tr').count()).toBe(20);
+});
+
 it('a batch is cancelled, with the number of its open jobs typed', async () => {
   await open('/batch/book/next-book');
   await page.getByRole('button', { name: 'Cancel the batch' }).click();

@@ -1,5 +1,6 @@
 import type { BatchesView, BatchView } from '../../views/batch-views.js';
 import type { QueueView } from '../../views/views.js';
+import { asCommand } from '../../../inspect/display/as-command.js';
 import { count, plural } from '../parts/format.js';
 import { Name, Notice, StateMark, Time } from '../parts/parts.js';
 import { BatchBar } from '../batch/batch-bar.js';
@@ -36,13 +37,25 @@ export function Batches({ queue }: { queue: QueueView }) {
         end="Jobs ended"
       />
       <List
-        title={`${ended.length === 0 ? 'No batch' : plural(ended.length, 'batch', 'batches')} ended`}
-        note={ended.length === MOST_ENDED ? 'Earlier ones: nest-job-queue batches --ended' : 'A week is kept.'}
+        title={endedTitle(ended.length)}
+        note={ended.length === MOST_ENDED ? `Earlier ones: ${allEnded(queue.name)}` : 'A week is kept.'}
         batches={ended}
         end="Ended"
       />
     </>
   );
+}
+
+function endedTitle(shown: number): string {
+  if (shown === MOST_ENDED) {
+    return `The last ${shown} batches that ended`;
+  }
+  return `${shown === 0 ? 'No batch' : plural(shown, 'batch', 'batches')} ended`;
+}
+
+/** Returns the command that lists all ended batches that Redis keeps. */
+function allEnded(queue: string): string {
+  return asCommand('batches', queue, '--ended', '--limit', '1000');
 }
 
 interface ListProps {
