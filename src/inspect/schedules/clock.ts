@@ -1,5 +1,5 @@
 /** Shifts after which a clock that is set back shows the same time again, in ms. */
-const SHIFTS = [-3_600_000, -1_800_000, 1_800_000, 3_600_000];
+const SHIFTS = [1_800_000, 3_600_000, 7_200_000].flatMap((shift) => [-shift, shift]);
 
 const MOST_KNOWN = 100;
 const known = new Map<string | undefined, ZoneFormat>();

@@ -39,6 +39,7 @@ it.each([
   ],
   ['Europe/Berlin', Date.UTC(2026, 2, 29, 0, 30), ['01:30', '03:00', '03:30']],
   ['Australia/Lord_Howe', Date.UTC(2026, 3, 4, 14, 30), ['01:30 GMT+11', '01:30 GMT+10:30', '02:00']],
+  ['Antarctica/Troll', Date.UTC(2026, 9, 25, 0), ['02:00 GMT+2', '02:30 GMT+2', '01:00 GMT+0', '01:30 GMT+0']],
   ['UTC', Date.UTC(2026, 9, 25, 0), ['00:00', '00:30']],
 ])('says in %s which of two equal times one is', (zone, first, clocks) => {
   const shown = clocks.map((_, i) => onClock(first + i * 1_800_000, zone, AT).replace(/^.*, /, ''));
