@@ -17,7 +17,12 @@ function sharedBy(concurrency: number, states: Record<string, Busy>) {
   const asked: string[] = [];
   const runners = Object.entries(states).map(([name, { running = 0, inFlight = 0, first, hasOwnSlot = true }]) => ({
     name,
-    capacity: { used: running + inFlight + (first ? 1 : 0), taken: running + inFlight, hasOwnSlot },
+    capacity: {
+      used: running + inFlight + (first ? 1 : 0),
+      taken: running + inFlight,
+      claimed: running + (first ? 1 : 0),
+      hasOwnSlot,
+    },
     prefetcher: { isEmpty: !first, first: first && { askedAtMs: first[0], place: first[1] } },
     turn: { askHere: () => void asked.push(name) },
   }));
@@ -59,7 +64,7 @@ it('free slots may be claimed for, and with them what starts soon; without one n
 
 const idle = (bulk?: object) => ({
   bulk,
-  capacity: { used: 0, taken: 0, hasOwnSlot: true },
+  capacity: { used: 0, taken: 0, claimed: 0, hasOwnSlot: true },
   prefetcher: { isEmpty: true },
 });
 
@@ -68,12 +73,17 @@ it('the slots of a runner are counted again after each change; those of bulk han
   const count = (each: object) => slots.count(each as QueueRunner);
   const [plain, bulk] = [idle(), idle({})];
   [plain, bulk].forEach(count);
-  plain.capacity = { used: 1, taken: 1, hasOwnSlot: true };
+  plain.capacity = { used: 1, taken: 1, claimed: 1, hasOwnSlot: true };
   [plain, plain].forEach(count);
-  expect([slots.room.slots, slots.hasSlot]).toEqual([1, true]);
-  bulk.capacity = { used: 1, taken: 1, hasOwnSlot: true };
-  expect([slots.room.slots, slots.hasSlot]).toEqual([0, false]);
-  plain.capacity = { used: 0, taken: 0, hasOwnSlot: true };
+  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([1, true, false]);
+  bulk.capacity = { used: 1, taken: 1, claimed: 1, hasOwnSlot: true };
+  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([0, false, true]);
+  plain.capacity = { used: 0, taken: 0, claimed: 0, hasOwnSlot: true };
   count(plain);
-  expect([slots.room.slots, slots.hasSlot]).toEqual([1, true]);
+  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([1, true, false]);
+});
+
+it('is full once jobs use all slots, and not by claims in flight', () => {
+  expect(sharedBy(2, { a: { running: 1, inFlight: 1 } }).slots.isFull).toBe(false);
+  expect(sharedBy(2, { a: { running: 1 }, b: { first: [1, 0] } }).slots.isFull).toBe(true);
 });
