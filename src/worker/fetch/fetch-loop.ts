@@ -124,7 +124,10 @@ export class FetchLoop {
 
   /** Notes that a claim of a runner may find something. */
   expectJobs(runner: QueueRunner): void {
-    this.slotDeal.join(runner);
+    // A runner of a start that failed is of no loop.
+    if (this.groupOf.has(runner)) {
+      this.slotDeal.join(runner);
+    }
   }
 
   /** Settles ended jobs of runners without a settlement in flight. */
@@ -140,6 +143,9 @@ export class FetchLoop {
   }
 
   private fetch(only?: ConnectionGroup): void {
+    if (this.groups.every(({ inFlight }) => inFlight.claims)) {
+      return;
+    }
     const runners = this.slotDeal.inTurn.filter((runner) => {
       const group = this.groupOf.get(runner)!;
       return !group.inFlight.claims && (only === undefined || group === only);

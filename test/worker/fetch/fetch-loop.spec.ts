@@ -258,6 +258,13 @@ it('asks only queues with ended jobs for them, since a process may have thousand
   ]);
 });
 
+it('leaves out a runner of a start that failed, whose announcement comes later', async () => {
+  const [{ runner: failed }, { log, start, loop }] = [await workerOfOne(), await workerOfOne()];
+  loop.expectJobs(failed);
+  start();
+  expect(log).toEqual(['claim']);
+});
+
 it('looks at no queue that had no job at its last claim, until it may have one again', async () => {
   const { runners, log, answerClaims, start } = await workerOfOne({ queues: 6 });
   start();
