@@ -36,7 +36,10 @@ function claim(): SentCall {
 }
 
 function run(call: SentCall, ...ids: string[]): void {
-  watched.run(call, () => ids.forEach((id) => queue.claims.set(id, now + 1)));
+  watched.run(call, () => {
+    ids.forEach((id) => queue.claims.set(id, now + 1));
+    return { jobs: [], refused: [] };
+  });
 }
 
 function read(times: number) {
@@ -64,6 +67,25 @@ describe('a repeated claim', () => {
     run(first, 'b');
     expect([...watched.violations]).toEqual(['I3: a repeated claim of worker-0 took 1 more jobs']);
   });
+});
+
+it.each(['attemptFail', 'attemptRelease'])('the repeat of %s must get the first reply', (script) => {
+  const call = { script, process: 'worker-0' };
+  watched.run(call, () => ['retry']);
+  watched.run(call, () => ['retry']);
+  expect([...watched.violations]).toEqual([]);
+  watched.run(call, () => ['lost']);
+  expect([...watched.violations]).toEqual([`I3: a repeated ${script} got another reply`]);
+});
+
+it('the repeat of a claim must get the first jobs', () => {
+  const call = claim();
+  watched.run(call, () => {
+    queue.claims.set('a', now + 1);
+    return { jobs: [{ id: 'a', fence: 1 }], refused: [] };
+  });
+  watched.run(call, () => ({ jobs: [], refused: [] }));
+  expect([...watched.violations]).toEqual(['I3: a repeated attemptClaim got another reply']);
 });
 
 describe('a repeated completion', () => {
@@ -200,9 +222,10 @@ describe('the work of a call', () => {
       queue.jobs.set(`ended-${i}`, { status: 'completed' });
     }
     const ids = [...queue.jobs.keys()];
-    watched.run({ script, process: 'worker-0' }, () =>
-      way === 'as a whole' ? [...queue.jobs] : ids.map((id) => queue.jobs.get(id)),
-    );
+    watched.run({ script, process: 'worker-0' }, () => {
+      void (way === 'as a whole' ? [...queue.jobs] : ids.map((id) => queue.jobs.get(id)));
+      return { jobs: [], refused: [] };
+    });
     expect([...watched.violations].join()).toMatch(I4);
   });
 

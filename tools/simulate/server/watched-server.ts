@@ -1,5 +1,6 @@
 // The server of a simulation: checks the invariants before and after each call.
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { ClaimReply } from '#queue/store/store-calls.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { heldTooMany } from './held-check.js';
@@ -47,6 +48,8 @@ export class WatchedServer implements Server {
   private digest = 0;
   /** The call that ran last, unless its repeat may change something. */
   private last: SentCall | undefined;
+  /** What the reply of that call says of its jobs. */
+  private lastTold = '';
   /** The number of jobs that each call took when it ran first. */
   private taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
@@ -84,9 +87,14 @@ export class WatchedServer implements Server {
       this.rights.after(process, reply === true).forEach((fault) => this.violations.add(fault));
     }
     this.looks(script, process);
+    const told = toldBy(script, reply);
     if (stateBefore !== undefined && this.last === call) {
       this.expectSame(script, stateBefore);
+      if (told !== this.lastTold) {
+        this.violations.add(`I3: a repeated ${script} got another reply`);
+      }
     }
+    this.lastTold = told;
     // A claim that brought nothing is not remembered: its repeat may bring what became due since.
     this.last = script === 'attemptClaim' && taken === 0 ? undefined : call;
     this.taken.set(call, this.taken.get(call) ?? taken);
@@ -153,4 +161,13 @@ export class WatchedServer implements Server {
       ]),
     );
   }
+}
+
+/** Returns what a reply says of the jobs of a call. A completion may find its job expired, and a claim counts the time. */
+function toldBy(script: string, reply: unknown): string {
+  if (script === 'attemptClaim') {
+    const { jobs, refused } = reply as ClaimReply;
+    return JSON.stringify([...jobs, ...refused].map(({ id, fence }) => [id, fence]));
+  }
+  return script === 'attemptFail' || script === 'attemptRelease' ? JSON.stringify(reply) : '';
 }
