@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Cancels one job. A pending or scheduled job is cancelled at once. A processing job is flagged, and its worker nudged
+-- Cancels one job. A pending or scheduled job is cancelled at once. A processing job is flagged, and its worker nudged.
 -- Removing one id from pending is O(length of pending).
 -- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys

@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '8722f842d3f2',
-  attemptClaim: '2bd81db88272',
+  jobEnqueue: '215e8caaef76',
+  attemptClaim: '49897d423f62',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'a9dcad3e003a',
-  attemptFail: '950e02b6cba6',
+  attemptComplete: 'b06dc79ee8b6',
+  attemptFail: '24ecaec8f42c',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

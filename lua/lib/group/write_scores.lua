@@ -22,8 +22,7 @@ local function write_changes(set)
     if score then
       added[a + 1], added[a + 2], a = set.is_hash and name or score, set.is_hash and score or name, a + 2
     else
-      r = r + 1
-      removed[r] = name
+      removed[r + 1], r = name, r + 1
     end
   end
   if a >= 16 then

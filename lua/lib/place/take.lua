@@ -14,10 +14,7 @@ end
 local function take_by_turn(turn, waiting)
   local share = turn * 0.6180339887498949 % 1
   if share < 0.1 then
-    local id = redis.call('RPOP', pending)
-    if id then
-      return id
-    end
+    return redis.call('RPOP', pending) or redis.call('ZPOPMIN', prioritized)[1]
   elseif share < 0.2 then
     return take_from_any(share * 10 - 1, waiting)
   end

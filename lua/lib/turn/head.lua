@@ -3,7 +3,6 @@
 -- known_jobs: fields of the taken jobs, by id, for lib/settle/claim_ids. They are name, payload, attempts,
 --   enqueued_at_ms, options, status and group.
 --   may_run: no field says that it must not. only_grouped: a first attempt whose only option is its group.
--- next_in_line(waiting, may_stay): takes or reads the first id of a line.
 -- Reads the fields of a job that a claim needs. Returns them, and the cost. The space is the mark of lib/enqueue/options
 -- for a job whose only option is its group. Processes before it wrote none.
 -- Needs: job, lib/core/read.
@@ -17,11 +16,4 @@ local function look_at_job(name, id)
     'crashes'))
   found.may_run = not (found[3] or expires_at or cancelled or unmet or crashes)
   return found, math.min(1e6, math.max(1, tonumber(cost or nil) or 1)) -- as lib/limits/cost_of does
-end
-
--- Takes the first job out of a line. If limits or a name may leave it there, it is only read. The third result is an
--- error if another client has spoilt the line.
-local function next_in_line(waiting, may_stay)
-  local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
-  return head[1], head[2], head.err
 end

@@ -52,7 +52,9 @@ local function take_head(name, start, taken, may_start)
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
   if not is_blocked and running then
-    id, rank, broken = next_in_line(waiting, may_stay)
+    -- If limits or a name may leave the job in its line, it is only read.
+    local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
+    id, rank, broken = head[1], head[2], head.err -- another client may have spoilt the line
   end
   if id then
     found, cost = look_at_job(name, id)

@@ -59,9 +59,7 @@ local function take_single_slot(count)
     n = n + 1
     taken[n], taken.groups[n] = id, name
     ended[2 * n - 1], ended[2 * n], depths[2 * n - 1], depths[2 * n] = name, finish, fewer[depth], name
-    if depth == '1' then
-      emptied[#emptied + 1] = name
-    end
+    emptied[#emptied + 1] = depth == '1' and name or nil
   end
   taken.is_done = n == count or 2 * n == #found and n < count
   if n > 0 then

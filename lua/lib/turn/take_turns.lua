@@ -4,25 +4,15 @@
 --   before: for each, how many jobs of groups were taken before it.
 --   bytes: of their payloads, which are among taken.bytes. The jobs are taken later.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
---   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/line, lib/turn/take_head.
-local function place_behind(passed)
-  if passed ~= 100 then
-    return passed
-  end
-  local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
-  return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
-end
-
 -- Returns the payload bytes of the job without a group after `others`. Few claims take another job first. Returns 0 for a job
 -- that the claimer leaves.
+-- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
+--   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/line, lib/turn/take_head.
 local function plain_bytes(others)
   local urgent = redis.call('ZCARD', prioritized)
-  local place = urgent - others - 1
   local id = others < urgent and redis.call('ZRANGE', prioritized, others, others)[1]
-    or redis.call('LRANGE', pending, place, place)[1]
-  local is_left = not id or can_take and not can_take(id)
-  return not is_left and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
+    or redis.call('LRANGE', pending, urgent - others - 1, urgent - others - 1)[1]
+  return id and (not can_take or can_take(id)) and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
 end
 
 local function take_turns(count, taken, plain)
@@ -42,13 +32,15 @@ local function take_turns(count, taken, plain)
       break
     end
     local start = math.max(turn.start, current_virtual_time())
+    local bytes = turn.name == '' and #before < plain.left and most_bytes < math.huge and plain_bytes(#before) or 0
     if turn.name ~= '' then
       local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + #before < slots)
       if outcome == 'passed' then
         passed = passed + 1
-        local place = place_behind(passed)
-        if place ~= passed then
-          passed, line = place, read_line(place, left)
+        if passed == 100 then
+          local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
+          passed = 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
+          line = read_line(passed, left)
         end
       elseif next_start or outcome == 'again' then
         turn_again(line, turn, next_start or start)
@@ -56,16 +48,13 @@ local function take_turns(count, taken, plain)
       ended = outcome == 'full' or outcome == 'unpaid' or outcome == 'unslotted'
     elseif #before == plain.left then
       passed = passed + 1
+    elseif taken.bytes + bytes > most_bytes and #taken + #before > 0 then
+      full, ended = true, true
     else
-      local bytes = most_bytes < math.huge and plain_bytes(#before) or 0
-      if taken.bytes + bytes > most_bytes and #taken + #before > 0 then
-        full, ended = true, true
-      else
-        before[#before + 1], taken.bytes, plain.bytes = #taken, taken.bytes + bytes, plain.bytes + bytes
-        local finish = end_turn(start, plain.weight, 1)
-        set_score(sets.turns, '', score_text(finish))
-        turn_again(line, turn, finish)
-      end
+      before[#before + 1], taken.bytes, plain.bytes = #taken, taken.bytes + bytes, plain.bytes + bytes
+      local finish = end_turn(start, plain.weight, 1)
+      set_score(sets.turns, '', score_text(finish))
+      turn_again(line, turn, finish)
     end
   end
 end
