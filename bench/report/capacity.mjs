@@ -40,7 +40,7 @@ export function fillCapacity(text, { figures }) {
   const rows = ROWS.map(([name, cellOf]) => [name, ...columns.map(cellOf)]);
   const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
   const mosts = columns.map(({ most }) => most);
-  const end = `So one queue on one master ends at ${hundreds(Math.min(...mosts))} to ${hundreds(Math.max(...mosts))} jobs a second.`;
+  const end = `So at 60 % of its core one queue on one master does ${hundreds(Math.min(...mosts))} to ${hundreds(Math.max(...mosts))} jobs a second.`;
   return text.replace(
     /<!-- capacity -->\n[^]*?<!-- \/capacity -->/,
     () => `<!-- capacity -->\n\n${table}\n\n${end}\n\n<!-- /capacity -->`,

@@ -49,7 +49,9 @@ export class RightCheck {
     const isHeld = holder !== undefined && holder.untilMs > nowMs;
     if (isGranted) {
       this.holders.set(set, { process, untilMs: nowMs + RIGHT_MS });
-      [...this.refusedAt.keys()].filter((key) => key.startsWith(set)).forEach((key) => this.refusedAt.delete(key));
+      [...this.refusedAt.keys()]
+        .filter((key) => key.startsWith(`${set} `))
+        .forEach((key) => this.refusedAt.delete(key));
       return isHeld && holder.process !== process
         ? [`right: ${process} maintains ${set} beside ${holder.process}`]
         : [];

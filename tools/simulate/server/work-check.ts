@@ -5,8 +5,8 @@ import type { MemoryQueue } from '#memory/state/memory-queue.js';
 const MOST_LOOKS = 2_000;
 
 /**
- * The times that a claim looks at each waiting job, beside one for each job that it takes: two for the names, one for the groups, one
- * after the last job, one for the next start and two for its reply. One is in reserve.
+ * The times that a claim looks at each waiting job, beside one for each job that it takes. Two are for the names, and two for its reply.
+ * The groups, the end of the line and the next start have one each. One is in reserve.
  */
 const SEARCHES_OF_CLAIM = 8;
 
