@@ -26,11 +26,7 @@ const FAULTS: Record<string, Fault[]> = {
   ],
   'replies/decode-job.ts': [
     ['the errors of a job are its crashes', 'Number(hash.errors ?? 0)', 'Number(hash.crashes ?? 0)'],
-    [
-      'a job is due when it was enqueued',
-      "dateField('dueAt', hash.due_at_ms)",
-      "dateField('dueAt', hash.enqueued_at_ms)",
-    ],
+    ['a job is due when it was enqueued', 'dateOf(hash.due_at_ms)', 'dateOf(hash.enqueued_at_ms)'],
   ],
   'scripts/encode-job-options.ts': [
     [

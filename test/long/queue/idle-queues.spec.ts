@@ -18,7 +18,7 @@ const FLEET = 10;
 /** The most that Redis receives and does a second, for these idle queues. */
 const BOUNDS = [
   { count: 1_000, sent: 8, inside: 250, kilobytes: 160 },
-  { count: 5_000, sent: 10, inside: 1_000, kilobytes: 420 },
+  { count: 5_000, sent: 10, inside: 1_000, kilobytes: 600 },
 ];
 
 /**
