@@ -85,7 +85,7 @@ export class ScheduleRules {
     if (stored?.paused_at_ms !== undefined) {
       this.fault(`tick: ${id} was made while the schedule was paused`);
     }
-    if (dueMs > now + (this.jumpedAtMs > 0 ? REPEATED_AHEAD_MS : 0)) {
+    if (dueMs > now + this.repeatedAheadMs) {
       this.fault(`tick: ${id} was made ${dueMs - now} ms before it was due`);
     }
     this.isOnTime(schedule, dueMs, now);
@@ -127,11 +127,16 @@ export class ScheduleRules {
     if (!declared) {
       return; // an operator changes it
     }
-    if (ticks.latestMs !== undefined && dueMs > ticks.latestMs) {
+    if (ticks.latestMs !== undefined && dueMs > ticks.latestMs + this.repeatedAheadMs) {
       this.fault(`tick: of ${schedule} that of ${ticks.latestMs} was not made, but that of ${dueMs}`);
     }
     ticks.latestMs = latestNextTick(nowMs, declared.everyMs);
     ticks.silentSinceMs = undefined;
+  }
+
+  /** How far the time in an id may be ahead, in ms. */
+  private get repeatedAheadMs(): number {
+    return this.jumpedAtMs > 0 ? REPEATED_AHEAD_MS : 0;
   }
 
   private of(schedule: string): MadeTicks {
