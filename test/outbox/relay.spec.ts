@@ -301,7 +301,8 @@ describe('the relay', () => {
     t.outbox.wake();
     await eventually(async () => (await t.rows()) === 0, { what: 'all rows are shipped' });
     await t.outbox.stop();
-    expect(reads).toEqual(['1000', '1']);
+    // A look may come before the commit, and find nothing. The one that ships asks for the first row alone.
+    expect(reads.slice(reads.indexOf('1') - 1).slice(0, 2)).toEqual(['1000', '1']);
     expect(await t.pending()).toEqual([0, 1, 2, 3]);
   });
 
