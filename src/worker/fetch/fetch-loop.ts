@@ -146,7 +146,7 @@ export class FetchLoop {
     if (this.groups.every(({ inFlight }) => inFlight.claims)) {
       return;
     }
-    const runners = this.slotDeal.inTurn.filter((runner) => {
+    const runners = this.slotDeal.inTurn().filter((runner) => {
       const group = this.groupOf.get(runner)!;
       return !group.inFlight.claims && (only === undefined || group === only);
     });
@@ -167,7 +167,7 @@ export class FetchLoop {
 
   /** Claims half of a limited runner's slots at a time. So Redis claims one half while Node runs the other. */
   private fetchForLimited(group: ConnectionGroup): void {
-    if (this.slotDeal.inTurn.some((runner) => runner.outlook.isLimited && this.groupOf.get(runner) === group)) {
+    if (this.slotDeal.inTurn().some((runner) => runner.outlook.isLimited && this.groupOf.get(runner) === group)) {
       this.fetch(group);
     }
   }

@@ -41,8 +41,8 @@ export class SlotDeal {
     this.pollsIdle = runners.length <= MOST_CLAIMED_AT_ONCE;
   }
 
-  /** Returns the runners that may have jobs, in turn. With a few runners returns all. */
-  get inTurn(): readonly QueueRunner[] {
+  /** Drops idle runners from the line. Returns the others, in turn. With a few runners it returns all. */
+  inTurn(): readonly QueueRunner[] {
     for (const runner of this.pollsIdle ? [] : this.line) {
       if (!runner.outlook.mayHaveJobs) {
         this.line.delete(runner);
