@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Lists unfinished batches of this queue, or those that ended within the last week.
+-- Lists batches of this queue: the unfinished ones, or the ones that ended within the last week.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
 -- ARGV[2] '1' for ended ones, the last first; '0' for unfinished ones

@@ -17,7 +17,7 @@ async function add(queue: JobQueue, ...names: string[]): Promise<void> {
   }
 }
 
-/** Enqueues jobs with payloads of so many bytes. Those with a colon have a group. */
+/** Enqueues a job for each entry: its id, and the bytes of its payload. An id with a colon names a group. */
 async function enqueueSized(queue: JobQueue, sizes: Record<string, number>): Promise<void> {
   for (const [id, bytes] of Object.entries(sizes)) {
     const [group, n] = id.split(':');

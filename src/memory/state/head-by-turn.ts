@@ -37,7 +37,7 @@ interface TurnQueue {
 
 /** A claim that is under way. */
 interface TurnClaim {
-  /** The jobs without a group, also those that it has taken. */
+  /** All jobs without a group. The taken ones are among them. */
   readonly plain: ReadonlySet<string>;
   readonly taken: readonly string[];
   readonly isNamed: boolean;

@@ -79,7 +79,7 @@ const jobSchema = z.looseObject({
   }),
 });
 
-/** Returns a job as a hash of BullMQ would have it. It has the name of its queue. Its retries are those that are left. */
+/** Returns a job as a hash of BullMQ would have it. It has the name of its queue. It counts only the retries that are left. */
 function fieldsOf(json: string, queue: string): OldJob['fields'] {
   const parsed = jobSchema.safeParse(parseJson(json).value);
   if (!parsed.success) {

@@ -1,4 +1,4 @@
-/** Cuts items into as few slices of at most so many as it takes. The slices are about as long as one another. */
+/** Cuts items into slices of about equal length, as few as possible. No slice has more than `most` items. */
 export function slicesOf<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);
   const length = Math.ceil(items.length / count);

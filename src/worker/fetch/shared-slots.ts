@@ -4,9 +4,7 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import type { SharedTurns } from '../runner/queue-runner-host.js';
 import type { ClaimRoom } from './slot-deal.js';
 
-/**
- * The slots that nobody else may claim for, those that nobody else may begin in, and those of jobs here. See RunnerSlots.
- */
+/** Three counts of slots: used by jobs here, reserved for starts, and reserved for claims. See RunnerSlots. */
 interface SlotCounts {
   used: number;
   taken: number;

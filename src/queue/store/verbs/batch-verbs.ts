@@ -100,7 +100,7 @@ export interface BatchVerbs {
   seal(id: string): StoreCall<'sealed' | 'posted' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
-  /** Returns some unfinished batches, or those that ended last. */
+  /** Returns unfinished batches. With `ended` it returns the latest ended ones. */
   list(limit: number, ended?: boolean): StoreCall<BatchRecord[]>;
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
