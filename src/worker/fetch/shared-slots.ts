@@ -4,10 +4,13 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import type { SharedTurns } from '../runner/queue-runner-host.js';
 import type { ClaimRoom } from './slot-deal.js';
 
-/** Three counts of slots: used by jobs here, reserved for starts, and reserved for claims. See RunnerSlots. */
+/** Counts of slots; see RunnerSlots. */
 interface SlotCounts {
+  /** No other queue may claim for them. */
   used: number;
+  /** No other queue may begin a job in them. */
   taken: number;
+  /** Jobs that are here use them, or wait for them. */
   claimed: number;
 }
 
