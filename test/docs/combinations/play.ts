@@ -1,4 +1,5 @@
 import {
+  HandlerTimeoutError,
   NonRetryableError,
   RateLimitedError,
   RetryLaterError,
@@ -33,6 +34,8 @@ export class Play {
   private readonly action = gate<() => unknown>();
   private readonly blocked = gate();
   private readonly slot = gate();
+  /** Opens when a handler whose time has run out may end. By then a peer waits. */
+  private readonly overtime = gate();
   private job: Job | undefined;
 
   async handle(job: Job): Promise<unknown> {
@@ -40,8 +43,12 @@ export class Play {
     this.job = job;
     (blocker ? this.blocked : this.started).open();
     const action = blocker ? this.slot.promise.then(() => () => undefined) : this.action.promise;
-    const aborted = new Promise<() => unknown>((resolve) => {
-      job.signal.addEventListener('abort', () => resolve(() => Promise.reject(job.signal.reason as Error)));
+    const abort = new Promise<Error>((resolve) => {
+      job.signal.addEventListener('abort', () => resolve(job.signal.reason as Error));
+    });
+    const aborted = abort.then(async (reason) => {
+      await (reason instanceof HandlerTimeoutError && this.overtime.promise);
+      return () => Promise.reject(reason);
     });
     return (await Promise.race([action, aborted]))();
   }
@@ -85,11 +92,15 @@ export class Play {
         });
         await this.until('lost');
       },
-      timeOut: () => this.until('retry', 'failed'),
+      timeOut: () => {
+        this.overtime.open();
+        return this.until('retry', 'failed');
+      },
       meetLimit: (retryAfterMs) => act(thrower(new RateLimitedError({ retryAfterMs })), 'released'),
       snooze: (delayMs) => act(thrower(new RetryLaterError(delayMs)), 'released'),
       end: () => {
         this.slot.open();
+        this.overtime.open();
         this.action.open(() => 1);
       },
     };
