@@ -54,6 +54,7 @@ export class RetryingTransport implements StoreTransport {
     let pause = FIRST_PAUSE_MS;
     while (outcomes.some(mayPass) && !this.closed) {
       await this.restAfter(outcomes.find(mayPass)!.error, pause);
+      if (this.closed) break; // a claim would take jobs that no worker runs
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
       open = open.map((call, i) => callAgain(call, outcomes[i]!));
       outcomes = await this.repeat(open, outcomes);

@@ -72,3 +72,17 @@ it('gives a call whose reply cannot be decoded an error with the name of its scr
   expect(outcome).toMatchObject({ error: { message: expect.stringContaining('queueStats') } });
   expect([other, asked]).toEqual([{ ok: true, reply: '2' }, 2]);
 });
+
+it('sends nothing again once it is closed, because a claim would take jobs that no worker runs', async () => {
+  const busy = Object.assign(new Error('BUSY'), { name: 'ReplyError' });
+  let asked = 0;
+  const { transport, warnings } = transportOf('ready', async () => {
+    asked++;
+    throw busy;
+  });
+  const trip = transport.carry([call]);
+  await eventually(() => warnings.length === 1);
+  transport.close();
+  expect(await trip).toEqual([{ ok: false, error: busy }]);
+  expect(asked).toBe(1);
+});
