@@ -1,5 +1,6 @@
 #!lua flags=no-writes,allow-oom
--- Lists batches of this queue: the unfinished ones, or the ones that ended within the last week.
+-- Lists batches of this queue: the unfinished ones, the oldest first, or the ones that ended within the last week. Of more
+-- than 10,000 unfinished ones it looks only at those that the sweep checks next.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
 -- ARGV[2] '1' for ended ones, the last first; '0' for unfinished ones
@@ -7,13 +8,26 @@
 --   again.
 --@include lib/core/keys
 --@include lib/batch/read_batch
-local most, ended = tonumber(ARGV[1]) - 1, ARGV[2] == '1'
-local ids = ended and redis.call('ZRANGE', batches .. '_ended', 0, most, 'REV') or redis.call('ZRANGE', batches, 0, most)
-local reply = {}
-for _, id in ipairs(ids) do
-  local found = read_batch(id)
+--@include lib/core/is_less
+local most, ended, most_looked_at = tonumber(ARGV[1]), ARGV[2] == '1', 10000
+
+-- Their order in the set is that of their next checks.
+local function unfinished()
+  local ids, created = redis.call('ZRANGE', batches, 0, most_looked_at - 1), {}
+  for _, id in ipairs(ids) do
+    created[id] = tonumber(redis.call('HGET', batch_record .. id, 'created_at_ms') or nil) or math.huge
+  end
+  table.sort(ids, function(one, other)
+    return created[one] < created[other] or created[one] == created[other] and is_less(one, other)
+  end)
+  return ids
+end
+
+local ids, reply = ended and redis.call('ZRANGE', batches .. '_ended', 0, most - 1, 'REV') or unfinished(), {}
+for i = 1, math.min(most, #ids) do
+  local found = read_batch(ids[i])
   if found and (found[6] or not ended) then
-    reply[#reply + 1] = { id, unpack(found, 1, 17) }
+    reply[#reply + 1] = { ids[i], unpack(found, 1, 17) }
   end
 end
 return reply

@@ -77,8 +77,8 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Lists unfinished batches of this queue, the oldest first. With `ended` lists the batches that ended within the last
-   * week, the last first. Redis keeps 1,000 of these.
+   * Lists unfinished batches of this queue, the oldest first. Of more than 10,000 it looks only at some. With `ended` lists
+   * the batches that ended within the last week, the last first. Redis keeps 1,000 of these.
    *
    * @param options.limit at most 1,000. Default 50
    * @throws InvalidOptionError

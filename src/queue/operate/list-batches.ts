@@ -12,6 +12,5 @@ export async function listBatches(
   const { limit = 50, ended = false } = options;
   checkFlag('ended', ended);
   checkCount('limit', limit, 1, LARGEST_PAGE);
-  const found = await queue.exec((calls) => calls.batches.list(limit, ended));
-  return ended ? found : found.toSorted((a, b) => Number(a.createdAt) - Number(b.createdAt));
+  return queue.exec((calls) => calls.batches.list(limit, ended));
 }

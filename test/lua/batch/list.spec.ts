@@ -12,6 +12,21 @@ it('lists batches that have not ended, at most as many as it was asked for', asy
   expect(await q.run(batches.list(1))).toHaveLength(1);
 });
 
+it('lists the oldest of the batches that have not ended first, whenever the sweep checks them next', async () => {
+  const q = await seededBatch();
+  const { batches } = q.scripts;
+  for (const id of ['c', 'd', 'gone']) await q.run(batches.create({ ...DEFINITION, id, followUps: [] }));
+  const now = await q.now();
+  await q.redis.hset(q.keys.batchRecord('b'), 'created_at_ms', now - 1);
+  await q.redis.hset(q.keys.batchRecord('c'), 'created_at_ms', now - 3);
+  await q.redis.hset(q.keys.batchRecord('d'), 'created_at_ms', now - 3);
+  await q.redis.del(q.keys.batchRecord('gone'));
+  await q.redis.zadd(q.keys.batches, 0, 'b', 1, 'gone', now, 'd', now + 60_000, 'c');
+  const listed = async (limit: number) => (await q.run(batches.list(limit))).map(({ id }) => id);
+  expect(await listed(10)).toEqual(['c', 'd', 'b']);
+  expect(await listed(1)).toEqual(['c']);
+});
+
 it('lists batches that have ended, the last first, as long as their records are there', async () => {
   const q = await seededBatch('x');
   const { batches } = q.scripts;

@@ -34,8 +34,7 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     list: (limit, ended = false) =>
       callOf('batchList', () => {
         const known = [...queue.followUps.values()];
-        const open = known.filter(({ endedAt }) => endedAt === undefined);
-        const listed = ended ? endedOf(known.filter((batch) => !batch.isForgotten(queue.now))) : open;
+        const listed = ended ? endedOf(known.filter((batch) => !batch.isForgotten(queue.now))) : openOf(known);
         return listed.slice(0, limit).map((batch) => batch.record(queue.name, queue.outbox));
       }),
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
@@ -51,6 +50,12 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
         ids.filter((id) => queue.job(id)?.batch !== undefined).forEach((id) => cancelMember(queue, id));
       }),
   };
+}
+
+/** Returns the batches that have not ended, the oldest first. */
+function openOf(batches: readonly FollowUpBatch[]): FollowUpBatch[] {
+  const open = batches.filter(({ endedAt }) => endedAt === undefined);
+  return open.toSorted((a, b) => a.createdAt - b.createdAt || (a.definition.id < b.definition.id ? -1 : 1));
 }
 
 /** Returns the batches that have ended, the last first. */
