@@ -221,6 +221,32 @@ describe('a `can` that decides by id', () => {
     expect(JSON.stringify(shown)).not.toMatch(/card-|protected/);
   });
 
+  it('shows as many batches, groups and actions as fit, however many before them are hidden', async () => {
+    const name = uniqueQueueName();
+    const { queue: open, get } = await startDashboard({
+      jobs: OFF,
+      dashboard: { queues: [name], can: isNotHidden },
+    });
+    const queue = open(name);
+    const end = (id: string) => queue.batch({ id }).seal();
+    for (const id of idsOf('seen', 3)) await end(id);
+    for (const id of idsOf('hidden', 105)) await end(id);
+    await queue.enqueueMany(
+      [...idsOf('hidden', 120), ...idsOf('hidden', 120), ...idsOf('seen', 2)].map((group) => ({
+        payload: 1,
+        group,
+      })),
+    );
+    const operator = queue.as({ via: 'cli', by: 'ada' });
+    await operator.cancel('seen');
+    for (const id of idsOf('hidden', 201)) await operator.cancel(id);
+    const listed = async (path: string) =>
+      (await get(`/api/${path}?queue=${name}`)).body as Record<string, object[]>;
+    expect((await listed('batches')).ended).toHaveLength(3);
+    expect((await listed('groups')).groups).toHaveLength(2);
+    expect((await listed('log')).entries).toMatchObject([{ subject: 'job seen' }]);
+  });
+
   it('is asked once for all jobs if it does not read the id', async () => {
     let asked = 0;
     const app = await withProtected(() => ++asked > 0);
@@ -230,6 +256,14 @@ describe('a `can` that decides by id', () => {
     expect(asked).toBe(1);
   });
 });
+
+function isNotHidden(_action: string, _request: object, { id, group }: DashboardSubject): boolean {
+  return !`${id} ${group}`.includes('hidden');
+}
+
+function idsOf(word: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${word}-${i}`);
+}
 
 function throwing(): never {
   throw new Error('no session');

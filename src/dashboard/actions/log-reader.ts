@@ -3,6 +3,7 @@ import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
+import { firstVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
 import type { ActionLogEntry, LogView } from '../views/log-view.js';
@@ -23,9 +24,14 @@ export class LogReader {
 
   async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<ReadLog> {
     const names = queue === undefined ? await this.visibleQueues(request) : [queue];
-    const { found, unreadable } = await this.queues.gather(names, (each) => this.ofQueue(each, filter));
-    const shown = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
-    return { entries: await this.permitted(request, shown), isCut: shown.length === SHOWN, unreadable };
+    const { found, unreadable } = await this.queues.gather(names, (each) =>
+      firstVisible(SHOWN, {
+        read: (limit) => this.ofQueue(each, { ...filter, limit }),
+        visible: (entries) => this.permitted(request, entries),
+      }),
+    );
+    const entries = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
+    return { entries, isCut: entries.length === SHOWN, unreadable };
   }
 
   private async visibleQueues(request: DashboardRequest): Promise<string[]> {
@@ -33,8 +39,11 @@ export class LogReader {
     return this.permissions.visibleQueues(request, this.queues.names());
   }
 
-  private async ofQueue({ name, actionLog }: JobQueue, filter: ActionFilter): Promise<ActionLogEntry[]> {
-    const entries = await actionLog.latest({ limit: SHOWN, ...filter });
+  private async ofQueue(
+    { name, actionLog }: JobQueue,
+    filter: ActionFilter & { limit: number },
+  ): Promise<ActionLogEntry[]> {
+    const entries = await actionLog.latest(filter);
     return entries.map(({ entryId: _id, at, target = null, ...rest }) => ({
       ...rest,
       at: at.getTime(),

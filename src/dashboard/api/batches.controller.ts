@@ -9,6 +9,7 @@ import type { JobRecord } from '../../queue/model/job.js';
 import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
+import { firstVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { ShownQueues } from '../shown-queues.js';
@@ -52,12 +53,17 @@ export class BatchesController extends Routes {
 
   @Reads('api/batches', listSchema)
   async list(_query: z.output<typeof listSchema>, { queue, request }: QueueCall): Promise<BatchesView> {
-    const read = () =>
-      Promise.all([queue.listBatches({ limit: SHOWN }), queue.listBatches({ ended: true, limit: SHOWN_ENDED })]);
-    const [open, ended] = await this.reads.get(`batches ${queue.name}`, read);
-    const views = async (records: readonly BatchRecord[]) =>
-      this.viewsOf(request, await this.permissions.visible(request, records));
-    return { batches: await views(open), ended: await views(ended) };
+    const list = async (ended: boolean, most: number) =>
+      this.viewsOf(
+        request,
+        await firstVisible(most, {
+          read: (limit) =>
+            this.reads.get(`batches ${queue.name} ${ended} ${limit}`, () => queue.listBatches({ ended, limit })),
+          visible: (records) => this.permissions.visible(request, records),
+        }),
+      );
+    const [batches, ended] = await Promise.all([list(false, SHOWN), list(true, SHOWN_ENDED)]);
+    return { batches, ended };
   }
 
   @Reads('api/batch', batchSchema, ({ queue, id }) => [{ action: 'view', queue, id }])

@@ -8,6 +8,8 @@ import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { firstVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
 import { SharedReads } from '../live/shared-reads.js';
 import type { GroupView } from '../views/group-views.js';
@@ -49,11 +51,11 @@ export class GroupsController extends Routes {
     _query: z.output<typeof groupsSchema>,
     { queue, request }: QueueCall,
   ): Promise<{ groups: GroupView[] }> {
-    const groups = await this.reads.get(`groups ${queue.name}`, () => groupsOf(queue));
-    const seen = await Promise.all(
-      groups.map(({ name: group }) => this.permissions.allows('view', request, { queue: queue.name, group })),
-    );
-    return { groups: groups.filter((_, i) => seen[i]) };
+    const groups = await firstVisible(SHOWN, {
+      read: (limit) => this.reads.get(`groups ${queue.name} ${limit}`, () => groupsOf(queue, limit)),
+      visible: (found) => this.visible(found, queue.name, request),
+    });
+    return { groups };
   }
 
   @Changes('api/groups/act', actSchema, {
@@ -87,10 +89,21 @@ export class GroupsController extends Routes {
     await (limits ? queue.groups.set(group, limits) : queue.groups.clear(group));
     return { done: 1 };
   }
+
+  private async visible(
+    groups: readonly GroupView[],
+    queue: string,
+    request: DashboardRequest,
+  ): Promise<GroupView[]> {
+    const seen = await Promise.all(
+      groups.map(({ name: group }) => this.permissions.allows('view', request, { queue, group })),
+    );
+    return groups.filter((_, i) => seen[i]);
+  }
 }
 
-async function groupsOf(queue: JobQueue): Promise<GroupView[]> {
-  const groups = await queue.groups.list({ limit: SHOWN });
+async function groupsOf(queue: JobQueue, limit: number): Promise<GroupView[]> {
+  const groups = await queue.groups.list({ limit });
   const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
   const actions = isLimited ? await queue.actionLog.latest({ limit: ACTIONS_READ }) : [];
   return groups.map((group) => viewOf(group, actions));
