@@ -11,7 +11,7 @@
 --@include lib/core/is_less
 local most, ended, most_looked_at = tonumber(ARGV[1]), ARGV[2] == '1', 10000
 
--- Their order in the set is that of their next checks.
+-- Returns the ids by age, because their order in the set is that of the next checks.
 local function unfinished()
   local ids, created = redis.call('ZRANGE', batches, 0, most_looked_at - 1), {}
   for _, id in ipairs(ids) do
