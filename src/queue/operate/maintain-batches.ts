@@ -112,22 +112,12 @@ async function askOthers(
  */
 async function deliver(queue: OutboxQueue, others: OpenedQueues, limit: CallLimit): Promise<number> {
   const entries = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
-  let failure: unknown;
-  let left = 0;
-  for (const [name, each] of groupBy(entries, (entry) => entry.queue)) {
+  return forEachQueue(entries, async (name, each) => {
     const followUps = each.filter(isFollowUp);
     const ends = each.filter((entry) => !isFollowUp(entry));
-    try {
-      left += ends.length > 0 ? await deliverTo(name, ends, { queue, others, limit }) : 0;
-      left += followUps.length > 0 ? await sendFollowUps(queue, others, name, followUps) : 0;
-    } catch (error) {
-      failure ??= error; // the others are delivered first
-    }
-  }
-  if (failure !== undefined) {
-    throw failure;
-  }
-  return left;
+    const delivered = ends.length > 0 ? await deliverTo(name, ends, { queue, others, limit }) : 0;
+    return delivered + (followUps.length > 0 ? await sendFollowUps(queue, others, name, followUps) : 0);
+  });
 }
 
 /** Delivers ends to one queue. If a batch fires there, sends its follow-ups of further queues. Returns how many ends. */
@@ -139,7 +129,34 @@ async function deliverTo(
   const { hasEnds } = await others.run(name, (calls) => calls.batches.deliver(queue.name, ends));
   await queue.exec((calls) => calls.batches.acknowledge(ends), limit);
   if (hasEnds) {
-    await deliver({ name, exec: (build) => others.run(name, build) }, others, limit);
+    // Ends in its outbox are left to that queue. Otherwise queues would deliver for each other without a bound.
+    const home: OutboxQueue = { name, exec: (build) => others.run(name, build) };
+    const entries = await home.exec((calls) => calls.batches.outbox(SLICE));
+    await forEachQueue(entries.filter(isFollowUp), (target, each) => sendFollowUps(home, others, target, each));
   }
   return ends.length;
+}
+
+/**
+ * Sends the entries of an outbox to each of their queues. Returns how many have left it.
+ *
+ * @throws the first error, after all queues were asked
+ */
+async function forEachQueue(
+  entries: readonly MemberEnd[],
+  send: (name: string, entries: readonly MemberEnd[]) => Promise<number>,
+): Promise<number> {
+  let failure: unknown;
+  let left = 0;
+  for (const [name, each] of groupBy(entries, (entry) => entry.queue)) {
+    try {
+      left += await send(name, each);
+    } catch (error) {
+      failure ??= error; // the others are asked first
+    }
+  }
+  if (failure !== undefined) {
+    throw failure;
+  }
+  return left;
 }

@@ -224,6 +224,25 @@ onEachStore('a follow-up in another queue', () => {
     },
   );
 
+  it('is all that who delivers an end sends for its queue, whose own ends wait for itself', async () => {
+    const [near, far, mail] = [newQueue(), newQueue(), newQueue()];
+    const finish = { name: 'mail', queue: mail.name };
+    const batch = far.batch({ finally: finish });
+    const { id } = await batch.add(near.name, 1, { queue: near });
+    const other = near.batch({ finally: finish });
+    await other.add(far.name, 2, { queue: far });
+    for (const each of [batch, other]) await each.seal();
+    await far.complete((await far.claim())!); // its end waits in the outbox of its queue
+    let delivered = 0;
+    intercept(near, { batchDeliver: (run) => (delivered++, run()) });
+    expect(await near.cancel(id)).toBe('cancelled');
+    expect(delivered).toBe(1);
+    expect(await mail.get(idOf(far, batch.id))).toMatchObject({ status: 'pending' });
+    restore(near);
+    await maintainBatches(far);
+    expect(await mail.get(idOf(near, other.id))).toMatchObject({ status: 'pending' });
+  });
+
   it('is not sent by who delivers an end to another batch of its queue', async () => {
     const [home, member, mail] = [newQueue(), newQueue(), newQueue()];
     intercept(home, { batchOutbox: dead });
