@@ -6,7 +6,8 @@
 -- ARGV[1] id
 -- ARGV[2] the required status of the job, or '' for any
 -- Returns removed | posted (removed, and the outbox got something for another queue) | processing (refused: cancel it
---   first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
+--   first) | missing | missing-posted (the same, and the outbox has something) | changed (its status is not ARGV[2]).
+-- Repeated: missing, or missing-posted. No trace of the job is left by which the first reply could be known.
 --@include lib/core/keys
 --@include lib/core/count
 --@include lib/core/clock
@@ -20,7 +21,7 @@ local key = job .. id
 local status, unique_key, window, batch, dependents, group = unpack(read(key, 'status', 'unique', 'window', 'batch',
   'dependents', 'group'))
 if not status then
-  return 'missing'
+  return redis.call('HLEN', batch_outbox) > 0 and 'missing-posted' or 'missing' -- by this call, whose reply may be lost
 end
 if ARGV[2] ~= '' and status ~= ARGV[2] then
   return 'changed'

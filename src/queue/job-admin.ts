@@ -85,7 +85,8 @@ export abstract class JobAdmin {
   }
 
   /**
-   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. A call whose reply was
+   * lost is sent again, and then finds its job `missing`.
    *
    * @param options.ifStatus deletes no job in another status (`changed`)
    */
@@ -94,7 +95,9 @@ export abstract class JobAdmin {
     const ifStatus = statusOf('remove', options);
     return this.asAction('remove', id, ['removed'], async () => {
       const reply = await this.exec((calls) => calls.remove(id, ifStatus));
-      return deliverPosted<RemoveOutcome>(this, reply, 'removed');
+      return reply === 'missing-posted'
+        ? deliverPosted<RemoveOutcome>(this, 'posted', 'missing')
+        : deliverPosted<RemoveOutcome>(this, reply, 'removed');
     });
   }
 

@@ -182,21 +182,22 @@ onEachStore('a follow-up in another queue', () => {
     }
   });
 
-  it.each(['cancel', 'seal'] as const)(
-    'is sent by a %s whose first reply was lost, without maintenance',
-    async (verb) => {
-      const [home, mail] = [newQueue(), newQueue()];
-      const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
-      const member = verb === 'cancel' ? await batch.add(home.name, 1) : undefined;
-      if (!member) intercept(home, { batchSeal: sentTwice });
-      await batch.seal();
-      if (member) {
-        intercept(home, { jobCancel: sentTwice });
-        expect(await home.cancel(member.id)).toBe('cancelled');
-      }
-      expect(await mail.get(idOf(home, batch.id))).toMatchObject({ status: 'pending' });
-    },
-  );
+  it.each([
+    ['cancel', 'cancelled'],
+    ['remove', 'missing'],
+    ['seal', undefined],
+  ] as const)('is sent by a %s whose first reply was lost, without maintenance', async (verb, outcome) => {
+    const [home, mail] = [newQueue(), newQueue()];
+    const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
+    const member = verb === 'seal' ? undefined : await batch.add(home.name, 1);
+    if (!member) intercept(home, { batchSeal: sentTwice });
+    await batch.seal();
+    if (member && verb !== 'seal') {
+      intercept(home, { jobCancel: sentTwice, jobRemove: sentTwice });
+      expect(await home[verb](member.id)).toBe(outcome);
+    }
+    expect(await mail.get(idOf(home, batch.id))).toMatchObject({ status: 'pending' });
+  });
 
   it('is told to a worker whose complete has lost its first reply, until it is sent', async () => {
     const [home, mail] = [newQueue(), newQueue()];

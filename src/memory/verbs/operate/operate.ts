@@ -52,7 +52,7 @@ export function cancel(
 export function remove(queue: MemoryQueue, id: string, ifStatus?: JobStatus): RemoveReply {
   const job = queue.job(id);
   if (!job) {
-    return 'missing';
+    return queue.outbox.entries.size > 0 ? 'missing-posted' : 'missing';
   }
   if (ifStatus !== undefined && job.status !== ifStatus) {
     return 'changed';

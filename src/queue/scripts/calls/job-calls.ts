@@ -16,7 +16,14 @@ import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
 // The outcomes of each script, as in its header.
-const REMOVED: (reply: unknown) => RemoveReply = oneOf('removed', 'posted', 'processing', 'missing', 'changed');
+const REMOVED: (reply: unknown) => RemoveReply = oneOf(
+  'removed',
+  'posted',
+  'processing',
+  'missing',
+  'missing-posted',
+  'changed',
+);
 const RESTARTED: (reply: unknown) => RestartOutcome = oneOf('pending', 'refused', 'missing');
 const UPDATED: (reply: unknown) => UpdateOutcome = oneOf('updated', 'refused', 'missing');
 const RESCHEDULED: (reply: unknown) => RescheduleOutcome = oneOf('scheduled', 'pending', 'refused', 'missing');
