@@ -99,7 +99,7 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
 export function resolveHandlers(
   queue: JobQueue,
   handlers: WorkerQueue['handlers'],
-  middleware: readonly AttemptMiddleware[] = [],
+  middleware: readonly AttemptMiddleware[],
 ): Map<string, ResolvedHandler> {
   return new Map(
     Object.entries(handlers).map(([name, handler]) => {

@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
+import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { newClockedQueue, newQueue, onEachStore } from '../support/worker/workers.js';
@@ -53,6 +54,24 @@ onEachStore('what workers announced', () => {
     clock.nowMs += 24 * HOUR;
     expect(await statusOfFailed(queue)).toBe('failed');
     expect(await queue.claim()).toBeNull();
+  });
+
+  it('says since when a worker runs, by its own age', async () => {
+    const { queue, clock } = newClockedQueue();
+    await register(queue, true);
+    await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, HOUR));
+    expect(await queue.workers()).toMatchObject([{ id: 'w', startedAt: new Date(clock.nowMs - HOUR) }]);
+  });
+
+  it('has the schedules of their code: without a worker that declares it, a schedule makes no tick', async () => {
+    const { queue, clock } = newClockedQueue();
+    const schedule = encodeSchedule(queue, 'report', { everyMs: HOUR }, {});
+    await queue.schedules.put(schedule, 'w');
+    clock.nowMs = (await queue.schedules.get('report'))!.nextAt!.getTime();
+    expect(await queue.schedules.tick()).toMatchObject({ enqueued: 0 });
+    expect(await queue.schedules.get('report')).toMatchObject({ status: 'undeclared', nextAt: null, ticks: 0 });
+    await queue.schedules.declare('w', true, [schedule]);
+    expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
   });
 });
 

@@ -6,6 +6,7 @@ import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { MemoryStore } from '#memory/memory-store.js';
+import type { Job } from '#worker/handlers/job.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { newClockedQueue, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
@@ -227,6 +228,21 @@ onEachStore('a batch', () => {
     await maintainBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1, cancelled: 500, open: 0 });
     expect((await queue.stats()).totals.cancelled).toBe(500);
+  });
+
+  it('is cancelled with the members that run, at once: neither a sweep nor a heartbeat is needed', async () => {
+    const queue = newQueue({ visibilityMs: 600_000 });
+    const batch = queue.batch({ onFailure: { name: 'broke' } });
+    await batch.addMany('slow', [{ payload: 1 }, { payload: 2 }]);
+    await batch.seal();
+    const handlers = {
+      slow: ({ signal }: Job) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(error))),
+    };
+    const worker = await startWorker([{ queue, concurrency: 3, handlers }], undefined, { sweepIntervalMs: 0 });
+    await worker.event('started', 2);
+    expect(await batch.cancel()).toBe('stopped');
+    await worker.event('cancelled', 2);
+    expect(await batch.status()).toMatchObject({ state: 'fired', cancelled: 2, open: 0 });
   });
 
   it('with failFast cancels them soon after a worker failed one, without a sweep', async () => {

@@ -60,6 +60,27 @@ describe('a batch that waits for what is nowhere', () => {
   );
 });
 
+it('a batch that waits for several jobs which are nowhere is named for each of them', async () => {
+  const { queue, state } = coreQueue();
+  const batch = queue.batch({ id: 'waits', then: { name: queue.name } });
+  const ids = ['a', 'b', 'c', 'd'];
+  await batch.addMany(
+    'page',
+    ids.map((id) => ({ payload: 1, id })),
+  );
+  await batch.seal();
+  const lost = ids.filter((id) => id !== 'b');
+  for (const id of lost) {
+    await state.redis.del(state.keys.job(id));
+    await state.redis.lrem(state.keys.pending, 0, id);
+  }
+  const { findings } = await queue.doctor();
+  const found = findings.filter(({ kind }) => kind === 'batch').map((finding) => finding.found);
+  expect(found.toSorted()).toEqual(
+    lost.map((id) => `it waits for job ${id} of queue ${queue.name}, which is gone`),
+  );
+});
+
 describe('batches with a follow-up', () => {
   it('are well while they are open, sealed, fired and ended', async () => {
     const { queue } = coreQueue();

@@ -1,6 +1,7 @@
 // What a worker says while Redis does not answer, and how many connections it waits on.
 import { expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { InterruptibleWait } from '#queue/runtime/interruptible-wait.js';
 import { ReplyDecodeError, ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -36,6 +37,22 @@ it('says once what ends the trips of many queues, and again when it ends them ag
       'Redis did not answer a call of a worker (BUSY); sending it again. If this repeats, check Redis and the network.',
     ),
   );
+});
+
+it('waits longer after each error, but never longer than a second', async () => {
+  const busy = Object.assign(new Error('BUSY'), { name: 'ReplyError' });
+  const pauses: number[] = [];
+  const wait = jest.spyOn(InterruptibleWait.prototype, 'wait').mockImplementation(async (ms) => {
+    pauses.push(ms);
+    return false;
+  });
+  const { transport } = transportOf('ready', async () => {
+    if (pauses.length < 7) throw busy;
+    return 'done';
+  });
+  expect(await transport.carry([call])).toEqual([{ ok: true, reply: 'done' }]);
+  expect(pauses).toEqual([50, 100, 200, 400, 800, 1_000, 1_000]);
+  wait.mockRestore();
 });
 
 it('says once that the connection is lost, and waits for it once, however many trips do', async () => {

@@ -71,6 +71,9 @@ describe('runHandler', () => {
   it('asks which job where the class handles several, and refuses a class that handles none', async () => {
     expect(await runHandler(Reports, {}, { name: 'weekly' })).toBe('weekly');
     await expect(runHandler(Reports, {})).rejects.toThrow('Say which by { name }: "daily", "weekly".');
+    await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(
+      'runHandler.name: expected a name that Reports handles, found "yearly".',
+    );
     await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(InvalidOptionError);
     await expect(runHandler(Mailer, {})).rejects.toThrow(
       'runHandler(Mailer): expected one @JobHandler, found none.',

@@ -156,13 +156,11 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
 
 function cancelMember(queue: MemoryQueue, id: string): void {
   const job = queue.job(id);
-  if (job && job.status !== 'processing' && queue.takeOut(id)) {
-    endCancelled(queue, id, job);
-  } else if (job) {
+  if (job?.status === 'processing') {
     job.cancel_requested_at_ms ??= String(queue.now);
-    if (job.worker !== undefined && job.claim_token) {
-      queue.host.nudge(job.worker, queue.name);
-    }
+    queue.host.nudge(job.worker!, queue.name);
+  } else if (job && queue.takeOut(id)) {
+    endCancelled(queue, id, job);
   }
 }
 
