@@ -142,6 +142,7 @@ describe('a call for many queues', () => {
       expect(outcome.slice(1)).toEqual(expected.slice(1));
       expect(commands).toBeGreaterThan(3);
     });
+    await cluster.agreeOn(key);
     await look(store, all);
     await look(store, all);
     const again = await counted(() => look(store, all));

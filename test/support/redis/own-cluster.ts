@@ -21,6 +21,8 @@ export interface OwnCluster {
   announce(hostname: string, certificates: Certificates): Promise<void>;
   /** Moves a slot to another master while clients are at work; `halfway` runs when half of its keys have moved. */
   moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
+  /** Resolves when all nodes know which one serves a key's slot. A client may ask any of them. */
+  agreeOn(key: string): Promise<void>;
 }
 
 const SLOTS = 16_384;
@@ -128,7 +130,19 @@ export async function startCluster({
       while ((await move(1_000)) > 0);
       for (const each of [node(to), from]) await each.call('CLUSTER', 'SETSLOT', slot, 'NODE', target);
     },
+    agreeOn: async (key) => {
+      const slot = await slotOf(key);
+      const agree = async () =>
+        new Set(await Promise.all(nodes.map((each) => servedBy(node(each), slot)))).size === 1;
+      await eventually(agree, { what: 'one owner of a slot' });
+    },
   };
+}
+
+/** Returns the id of the master that serves a slot, as a node knows it. */
+async function servedBy(node: Redis, slot: number): Promise<string | undefined> {
+  const ranges = await node.cluster('SLOTS');
+  return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2]?.[2];
 }
 
 function control(server: OwnRedis, certificates: Certificates | undefined): Redis {
