@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '215e8caaef76',
-  attemptClaim: '49897d423f62',
+  attemptClaim: '193f2b626a83',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: 'b06dc79ee8b6',

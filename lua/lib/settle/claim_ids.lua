@@ -8,7 +8,10 @@ local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.f
 local first_left = type(last_fence) ~= 'number' and 1 or nil
 local fence = first_left and 0 or last_fence - #ids
 local expiry = string.format('%d', now + visibility)
-local expiries, remembered, claimed, none = { nil, nil }, { token, nil }, 0, {}
+-- Redis keeps a small set as a list, and each change walks through it. A member of more than 64 bytes turns it into a tree.
+-- So many jobs come behind such a member, which is removed again. No id is as long. See lib/group/padding.
+local filler, filled = #ids >= 8 and string.rep('-', 257), #ids >= 8 and 2 or 0
+local expiries, remembered, claimed, none = filler and { expiry, filler } or { nil, nil }, { token, nil }, 0, {}
 reply[3] = fence + 1
 for place = 1, first_left and 0 or #ids do
   local id = ids[place]
@@ -52,7 +55,7 @@ for place = 1, first_left and 0 or #ids do
     redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
       'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker,
       unpack((unstarted or not runs) and { 'unstarted:' .. fence_text, runs and '1' or 'refused' } or none))
-    expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
+    expiries[filled + 2 * claimed - 1], expiries[filled + 2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
     hand_over(id, name, payload, enqueued_at, (unstarted or not first) and { attempts, options, verdict,
       unstarted and simple and not metadata and 'grouped' or unstarted, checkpoint and false, checkpoint } or simple or false)
@@ -70,6 +73,9 @@ if claimed > 0 then
   if type(noted) ~= 'number' then
 --@include lib/settle/undo_claims
     error(noted)
+  end
+  if filler then
+    redis.call('ZREM', claims, filler)
   end
   redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
 end

@@ -36,6 +36,18 @@ describe('attempt/claim.lua', () => {
     expect((await q.claim(2)).map((job) => job.id)).toEqual(['c']);
   });
 
+  it.each([
+    [7, /^(?:listpack|ziplist)$/],
+    [8, /^skiplist$/],
+  ])('keeps the claims of %i jobs at once in a set that is fast for so many', async (count, encoding) => {
+    const q = testQueue();
+    const ids = Array.from({ length: count }, (_, i) => `job-${i}`);
+    await q.addAll(...ids);
+    await q.claim(count);
+    expect(await q.redis.object('ENCODING', q.keys.claims)).toMatch(encoding);
+    expect(await q.redis.zrange(q.keys.claims, '-inf', '+inf', 'BYSCORE')).toEqual(ids);
+  });
+
   it('answers none on an empty queue and writes nothing', async () => {
     const q = testQueue();
     const answer = await expectUnchanged(q, () => q.run(q.claimCall(10)));
