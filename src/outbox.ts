@@ -9,7 +9,7 @@ export {
 export type { OutboxDatabase, OutboxDialect, OutboxRow } from './outbox/outbox-database.js';
 export type { OutboxRecord, OutboxStats } from './outbox/outbox-table.js';
 export { outboxSql } from './outbox/outbox-sql.js';
-export { fromPg, type PgClient, type PgPool } from './outbox/handles/from-pg.js';
+export { fromPg, type FromPgOptions, type PgClient, type PgPool } from './outbox/handles/from-pg.js';
 export { fromMysql2, type Mysql2Connection, type Mysql2Pool } from './outbox/handles/from-mysql2.js';
 export { fromTypeOrm, type TypeOrmDataSource, type TypeOrmTransaction } from './outbox/handles/from-typeorm.js';
 export { fromKnex, type KnexInstance, type KnexTransaction } from './outbox/handles/from-knex.js';

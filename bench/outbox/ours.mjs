@@ -8,7 +8,7 @@ const QUEUE = 'bench';
 export const name = 'nest-job-queue (Nest)';
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 export const settings = {
-  add: 'jobs.enqueue with { transaction }, enqueueMany for many',
+  add: 'jobs.enqueue with { transaction } by fromPg with { prepare: true }, enqueueMany for many',
   relay:
     'in both processes, pollMs and hints at their defaults; outbox.wake() after the commit of a burst, and where a row says so',
   worker: '@JobHandler with concurrency 100; prefetch, sweep, heartbeat and all guarantees at their defaults',
@@ -28,7 +28,7 @@ export async function open({ pool, redis, relays, handler }) {
   class BenchModule {}
   const imports = [
     JobQueueModule.forRoot({ audit: 'off', redis }),
-    JobOutboxModule.forRoot({ database: fromPg(pool), relay: relays }),
+    JobOutboxModule.forRoot({ database: fromPg(pool, { prepare: true }), relay: relays }),
   ];
   Module({ imports, providers: handler ? [BenchHandler] : [] })(BenchModule);
   const app = await NestFactory.createApplicationContext(BenchModule, { logger: ['error', 'warn'] });

@@ -18,8 +18,12 @@ export interface OutboxDatabase {
   readonly dialect: OutboxDialect;
   /** Returns what else a value is than an open transaction of this client; undefined if it is one. */
   refusalOf(transaction: unknown): string | undefined | Promise<string | undefined>;
-  /** Runs a statement in a transaction. `sql` has a `?` for each value. Returns its rows; none if it has none. */
-  run(transaction: unknown, sql: string, values: readonly unknown[]): Promise<OutboxRow[]>;
+  /**
+   * Runs a statement in a transaction. `sql` has a `?` for each value. Returns its rows; none if it has none.
+   *
+   * @param name of a statement that comes often, always with the same `sql`: a client may prepare it
+   */
+  run(transaction: unknown, sql: string, values: readonly unknown[], name?: string): Promise<OutboxRow[]>;
   /** Runs work in a transaction of its own, commits it, or rolls it back if the work rejects. */
   begin<Result>(work: (transaction: unknown) => Promise<Result>): Promise<Result>;
   /** Closes the connections that this object has opened, when the app closes. Not those of the client. */

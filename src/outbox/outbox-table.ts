@@ -42,6 +42,8 @@ const WAITING = 'failed_at IS NULL';
 const COLUMNS = ['entry', 'id', 'connection', 'queue', 'name', 'payload', 'options', 'group_name'];
 const INSERT = `INSERT INTO job_outbox (${COLUMNS.join(', ')}) VALUES `;
 const VALUES = `(${COLUMNS.map(() => '?').join(', ')})`;
+const INSERT_ONE = INSERT + VALUES;
+const INSERT_ONE_NAME = 'job_outbox_insert';
 
 /** The rows that a turn leaves out. */
 interface LeftOut {
@@ -65,22 +67,14 @@ export class OutboxTable {
     if (ordered) {
       await this.sql.lockOrder?.(this.database, transaction, jobs.map(groupOf));
     }
+    if (jobs.length === 1) {
+      await this.database.run(transaction, INSERT_ONE, valuesOf(jobs[0]!), INSERT_ONE_NAME);
+      return;
+    }
     for (let from = 0; from < jobs.length; from += MOST_ROWS) {
       const slice = jobs.slice(from, from + MOST_ROWS);
-      await this.database.run(
-        transaction,
-        INSERT + slice.map(() => VALUES).join(', '),
-        slice.flatMap((job) => [
-          job.entry,
-          job.id,
-          job.connection,
-          job.queue,
-          job.name,
-          job.payload,
-          job.options,
-          job.group ?? null,
-        ]),
-      );
+      const sql = INSERT + slice.map(() => VALUES).join(', ');
+      await this.database.run(transaction, sql, slice.flatMap(valuesOf));
     }
   }
 
@@ -237,6 +231,12 @@ export class OutboxTable {
   private read(sql: string, values: readonly unknown[] = []): Promise<OutboxRow[]> {
     return this.database.begin((transaction) => this.database.run(transaction, sql, values));
   }
+}
+
+/** Returns the values of a row, in the order of the columns. */
+function valuesOf(job: OutboxJob): (string | null)[] {
+  const { entry, id, connection, queue, name, payload, options, group = null } = job;
+  return [entry, id, connection, queue, name, payload, options, group];
 }
 
 /** Returns the group of a job, as one text. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { drizzle as drizzleSqlite } from 'drizzle-orm/libsql';
@@ -27,7 +27,7 @@ import {
 } from 'nest-job-queue/outbox';
 import { betterSqlite3, LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { describeClient, Undo, type Client } from '../support/databases/client-cases.js';
-import { makeTables } from '../support/databases/outbox.js';
+import { makeTables, TestOutbox } from '../support/databases/outbox.js';
 import { startPostgres, type Postgres } from '../../scripts/databases/postgres-server.mjs';
 
 const load = createRequire(import.meta.url);
@@ -54,6 +54,19 @@ const CLIENTS: Record<string, () => Promise<Client>> = {
     const pool = new pg.Pool({ connectionString: server.url });
     return {
       database: fromPg(pool),
+      itself: pool,
+      nested: async (client: pg.PoolClient, work) => {
+        await client.query('SAVEPOINT inside');
+        await work(client);
+        await client.query('ROLLBACK TO SAVEPOINT inside');
+      },
+      close: () => pool.end(),
+    };
+  },
+  'pg, with prepared statements': async () => {
+    const pool = new pg.Pool({ connectionString: server.url });
+    return {
+      database: fromPg(pool, { prepare: true }),
       itself: pool,
       nested: async (client: pg.PoolClient, work) => {
         await client.query('SAVEPOINT inside');
@@ -180,3 +193,25 @@ afterAll(async () => {
 for (const [name, make] of Object.entries(CLIENTS)) {
   describeClient(name, make);
 }
+
+it.each([true, false])('prepares only the insert of one job, and only if told to: %s', async (prepare) => {
+  const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  const database = fromPg(pool, { prepare });
+  const t = new TestOutbox(database);
+  await database.begin((transaction) => t.enqueue(transaction as object, 1));
+  const undone = database.begin(async (transaction) => {
+    await t.enqueue(transaction as object, 2);
+    throw new Error('undone');
+  });
+  await expect(undone).rejects.toThrow('undone');
+  await database.begin((transaction) => t.enqueue(transaction as object, 3));
+  await database.begin((transaction) =>
+    t.queue.producer.many(undefined, [{ payload: 4 }, { payload: 5 }], { transaction: transaction as object }),
+  );
+  await t.outbox.ship();
+  expect(await t.pending()).toEqual([1, 3, 4, 5]);
+  const { rows } = await pool.query('SELECT name FROM pg_prepared_statements');
+  expect(rows).toEqual(prepare ? [{ name: 'job_outbox_insert' }] : []);
+  t.close();
+  await pool.end();
+});

@@ -20,17 +20,41 @@ export interface PgPool {
   connect(): Promise<PgClient & { release(error?: Error | boolean): void }>;
 }
 
+/** A client of pg, which prepares a statement with a name once for each connection. */
+interface Preparing {
+  query(
+    statement: string | { name: string; text: string; values: unknown[] },
+    values?: unknown[],
+  ): Promise<unknown>;
+}
+
 const STATES: Record<string, string> = {
   I: 'a client without a transaction',
   E: 'a transaction that has failed',
 };
 
+/** The options of `fromPg`. */
+export interface FromPgOptions {
+  /**
+   * True to let each connection prepare the statement of an enqueue, which then costs PostgreSQL half as much. Not behind a
+   * PgBouncer before 1.21 in transaction mode: it knows no prepared statements, and the enqueue would fail. @default false
+   */
+  prepare?: boolean;
+}
+
 /**
  * Makes the database of the outbox from a pool of `pg`. The transaction of an enqueue is the client that has sent BEGIN.
  *
- * @example JobOutboxModule.forRoot({ database: fromPg(pool) })
+ * @example JobOutboxModule.forRoot({ database: fromPg(pool, { prepare: true }) })
  */
-export function fromPg(pool: PgPool): OutboxDatabase {
+export function fromPg(pool: PgPool, { prepare = false }: FromPgOptions = {}): OutboxDatabase {
+  /** The texts of the statements with a name. */
+  const texts = new Map<string, string>();
+  const textOf = (name: string, sql: string) => {
+    const text = texts.get(name) ?? numbered(sql);
+    texts.set(name, text);
+    return text;
+  };
   return {
     dialect: 'postgres',
     refusalOf(transaction) {
@@ -43,8 +67,15 @@ export function fromPg(pool: PgPool): OutboxDatabase {
         ? undefined
         : (STATES[state ?? ''] ?? 'a client without a transaction');
     },
-    run: async (transaction, sql, values) =>
-      rowsOf(await (transaction as PgClient).query(numbered(sql), [...values])),
+    async run(transaction, sql, values, name) {
+      const client = transaction as Preparing;
+      const text = name === undefined ? numbered(sql) : textOf(name, sql);
+      const result =
+        name !== undefined && prepare
+          ? client.query({ name, text, values: [...values] })
+          : client.query(text, [...values]);
+      return rowsOf(await result);
+    },
     begin: (work) => inTransaction(pool, work),
   };
 }
