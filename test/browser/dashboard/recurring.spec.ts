@@ -96,6 +96,25 @@ it('the form shows what is wrong beside its field, and the next times of what is
   await says(page, '.actions tbody tr', 'schedule early-digest: cron 30 7 * * *, timeZone Europe/Berlin');
 });
 
+it('the form refuses a number that was typed in half, and stores nothing', async () => {
+  await open('/recurring');
+  await page.getByRole('link', { name: 'New schedule' }).click();
+  await page.getByLabel('Queue', { exact: true }).selectOption('email');
+  await page.getByLabel('Id of the schedule').fill('half');
+  await page.getByRole('textbox', { name: 'Cron expression' }).fill('30 7 * * *');
+  for (const label of ['Priority', 'Jitter']) await page.getByLabel(label).pressSequentially('1e');
+  await page.getByRole('button', { name: 'Create the schedule' }).click();
+  await says(page, '#about-priority', 'expected a number');
+  await says(page, '#about-jitter', 'expected a number');
+  expect(await world.jobs.schedules.get('email', 'half')).toBeNull();
+  await page.getByLabel('Jitter').fill('');
+  await page.getByLabel('Priority').pressSequentially('1');
+  await page.getByRole('button', { name: 'Create the schedule' }).click();
+  await says(page, '.toast', 'half is created.');
+  expect(await world.jobs.schedules.get('email', 'half')).toMatchObject({ options: { priority: 10 } });
+  await world.jobs.schedules.remove('email', 'half');
+});
+
 it('an edit sets what the form shows and keeps the rest, and a schedule is removed with its id typed', async () => {
   await open('/recurring');
   await page.getByRole('link', { name: 'Edit digest' }).click();

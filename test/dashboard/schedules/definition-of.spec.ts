@@ -1,6 +1,6 @@
 // What the form of a schedule sends, and where it shows a refusal.
 import { expect, it } from '@jest/globals';
-import { definitionOf, faultOf, unitOf } from '#dashboard/ui/schedules/definition-of.js';
+import { definitionOf, faultOf, halfTyped, unitOf } from '#dashboard/ui/schedules/definition-of.js';
 import type { EditedScheduleView } from '#dashboard/views/schedules-view.js';
 
 function formOf(fields: Record<string, string>): FormData {
@@ -66,6 +66,19 @@ it.each([
   [undefined, 'Somebody has changed it.', { form: 'Somebody has changed it.' }],
 ])('shows the refusal of %s beside its field', (subject, message, faults) => {
   expect(faultOf({ message, ...(subject && { subject }) } as never)).toEqual(faults);
+});
+
+it('finds the fields that show a text without a value, but none that is not shown', () => {
+  const bad = { validity: { badInput: true } };
+  const fields = [
+    { name: 'every', type: 'number', ...bad },
+    { name: 'jitter', type: 'number', ...bad },
+    { name: 'limit', type: 'number', validity: { badInput: false } },
+    { name: 'startAt', type: 'datetime-local', ...bad },
+  ];
+  const expected = { jitterMs: 'expected a number', startAt: 'expected a date and a time' };
+  expect(halfTyped(fields, formOf({ kind: 'cron' }))).toEqual(expected);
+  expect(halfTyped(fields, formOf({ kind: 'every' }))).toEqual({ ...expected, everyMs: 'expected a number' });
 });
 
 it.each([

@@ -87,6 +87,24 @@ export function recurrenceOf(form: FormData, edited: EditedScheduleView | null):
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+/** The fields that a refusal names otherwise than the form does. */
+const NAMES: Readonly<Record<string, FieldName>> = { every: 'everyMs', jitter: 'jitterMs' };
+
+/** An input that may show a text which is no value of its type. */
+interface Input {
+  readonly name: string;
+  readonly type: string;
+  readonly validity?: { readonly badInput: boolean };
+}
+
+/** Returns the faults of shown fields with a half-typed number or time, such as `1e`. The data of the form lacks them. */
+export function halfTyped(inputs: Iterable<Input>, form: FormData): Faults {
+  const isShown = ({ name }: Input) => name !== 'every' || form.get('kind') === 'every';
+  const bad = [...inputs].filter((input) => input.validity?.badInput && isShown(input));
+  const expected = ({ type }: Input) => (type === 'number' ? 'expected a number' : 'expected a date and a time');
+  return Object.fromEntries(bad.map((input) => [NAMES[input.name] ?? input.name, expected(input)]));
+}
+
 /** Returns the field of a refusal, and what was expected of it. */
 export function faultOf({ message, subject }: Problem): Faults {
   if (subject === undefined) {

@@ -6,7 +6,7 @@ import { post, type Problem } from '../state/api.js';
 import { may, overview, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { Fault, Field } from './fields.js';
-import { definitionOf, faultOf, InvalidField, type Faults } from './definition-of.js';
+import { definitionOf, faultOf, halfTyped, InvalidField, type Faults } from './definition-of.js';
 import { Group, type PartProps } from './group.js';
 import { Preview } from './preview.js';
 import { RemoveSchedule } from './remove-schedule.js';
@@ -27,8 +27,13 @@ export function ScheduleForm({ edited }: { edited: EditedScheduleView | null }) 
     setRefused({});
   };
   const store = async (target: HTMLFormElement) => {
+    const filled = new FormData(target);
+    const halves = halfTyped(target.elements as Iterable<HTMLInputElement>, filled);
+    if (Object.keys(halves).length > 0) {
+      return setRefused(halves);
+    }
     try {
-      const definition = definitionOf(new FormData(target), edited);
+      const definition = definitionOf(filled, edited);
       const { outcome } = await post<{ outcome: string }>('schedules/set', definition);
       say(outcome === 'unchanged' ? `${definition.id} is as it was.` : `${definition.id} is ${outcome}.`);
       go(href(['recurring'], { q: definition.id }));
