@@ -102,6 +102,19 @@ it.each<[MoveStep, unknown, string[]]>([
   },
 );
 
+it('moves and counts jobs of bee-queue whose ids look like markers of BullMQ', async () => {
+  const { old, queue, mover, plan } = scene();
+  await old.wait('0:12', { backoff: { strategy: 'mine', delay: 1 } });
+  await old.redis.lpush(old.key('waiting'), '0:13');
+  expect(await plan()).toMatchObject({
+    movable: { wait: 1 },
+    left: [{ count: 1, ids: ['0:13'], reason: 'its hash is gone or broken' }],
+  });
+  await mover().run();
+  expect((await queue.list('pending')).map(({ id }) => id)).toEqual(['0:12']);
+  expect(await old.line()).toEqual(['0:13']);
+});
+
 it('a plan names the jobs of bee-queue that stay, and counts the others', async () => {
   const { old, plan } = scene();
   await old.wait('a');

@@ -256,6 +256,38 @@ describe('what a job becomes', () => {
     expect(await old.line()).toEqual(['child', 'custom', 'gone', '0:0']);
   });
 
+  it('moves a job with a backoff of its own code that has no retries left', async () => {
+    const { old, queue, mover, plan, report } = scene({ failed: true });
+    const opts = { attempts: 3, backoff: { type: 'mine' } };
+    await old.wait('once', { opts: { ...opts, attempts: 1 } });
+    await old.wait('last', { opts, fields: { atm: 2 } });
+    await old.wait('more', { opts, fields: { atm: 1 } });
+    await old.failed('dead', Date.now(), { opts });
+    expect((await plan()).left.map(({ ids }) => ids)).toEqual([['more']]);
+    await mover().run();
+    expect(await pending(queue)).toEqual(['once', 'last']);
+    expect((await queue.list('failed')).map(({ id }) => id)).toEqual(['dead']);
+    expect(report).toMatchObject({ moved: { wait: 2, failed: 1 }, dropped: { backoff: 2 } });
+    expect(await old.line()).toEqual(['more']);
+  });
+
+  it('moves a scheduler whose jobs have a backoff of their own code, but no retries', async () => {
+    const { old, queue, mover } = scene();
+    const rule = { pattern: '0 3 * * *', tz: 'UTC', opts: JSON.stringify({ backoff: { type: 'mine' } }) };
+    await old.scheduler('nightly', NIGHT, rule);
+    await mover().run();
+    expect((await queue.schedules.list()).map(({ id }) => id)).toEqual(['nightly']);
+  });
+
+  it('moves a job of Bull whose id looks like a marker of BullMQ', async () => {
+    const { old, queue, mover } = scene();
+    await old.wait('0:12');
+    await old.redis.lpush(old.key('wait'), '0:13');
+    await mover().run();
+    expect(await pending(queue)).toEqual(['0:12']);
+    expect(await old.line()).toEqual(['0:13']);
+  });
+
   it('reads the jobs that stay a fixed number of times', async () => {
     const { old, queue, mover } = scene();
     const jobs = 1_000;

@@ -62,6 +62,11 @@ export class BeeSource extends Source {
     }
   }
 
+  /** Returns false, because bee-queue has no markers. */
+  protected override isMarker(): boolean {
+    return false;
+  }
+
   protected override async job(id: string, place: Place, score: number): Promise<OldJob> {
     const json = await this.redis.hgetBuffer(this.keys.of('jobs'), id);
     const fields = json === null ? {} : fieldsOf(json.toString(), this.queue);

@@ -125,8 +125,13 @@ export class Source {
 
   /** Returns the jobs of ids. Markers of older versions, which are no jobs, are left out. */
   async jobs(place: Place, ids: readonly (readonly [string, number])[]): Promise<OldJob[]> {
-    const real = ids.filter(([id]) => !/^0:\d+$/.test(id));
-    return Promise.all(real.map(([id, score]) => this.job(id, place, score)));
+    const found = await Promise.all(ids.map(([id, score]) => this.job(id, place, score)));
+    return found.filter((job) => !this.isMarker(job));
+  }
+
+  /** Returns whether an id is a marker of BullMQ up to 5. An app may give a job of Bull such an id, but a marker has no hash. */
+  protected isMarker({ id, fields }: OldJob): boolean {
+    return /^0:\d+$/.test(id) && Object.keys(fields).length === 0;
   }
 
   protected async job(id: string, place: Place, score: number): Promise<OldJob> {

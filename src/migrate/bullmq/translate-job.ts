@@ -59,16 +59,19 @@ export function translateJob(old: OldJob, parts: TranslateParts): Translated | R
 function translated(old: OldJob, name: string, options: OldOptions, parts: TranslateParts): Translated | Refusal {
   const { queue, rules } = parts;
   const priority = priorityOf(rules, options.priority ?? Number(old.fields.priority ?? 0));
-  const backoff = backoffOf(options.backoff, rules.backoffs, options.attempts ?? 1);
-  if (typeof priority === 'string' || backoff.reason !== undefined) {
-    return { reason: typeof priority === 'string' ? priority : backoff.reason! };
+  if (typeof priority === 'string') {
+    return { reason: priority };
   }
   const maxAttempts = Math.min(Math.max(1, options.attempts ?? 1), MOST_ATTEMPTS);
+  const backoff = backoffOf(options.backoff, rules.backoffs, maxAttempts);
+  if (backoff.reason !== undefined && hasRetries(old, maxAttempts)) {
+    return { reason: backoff.reason };
+  }
   const asked: EnqueueOptions = {
     id: rules.newIds ? `bull:${old.id}:${queue.store.clock.randomId()}` : old.id,
     name: nameOf(rules, name),
     maxAttempts,
-    ...(maxAttempts > 1 && { backoff: backoff.value }),
+    ...(maxAttempts > 1 && backoff.reason === undefined && { backoff: backoff.value }),
     ...(priority > 0 && { priority }),
     ...(old.place === 'delayed' && { runAt: old.dueMs }),
     ...(old.place !== 'failed' && uniqueOf(old)),
@@ -77,12 +80,21 @@ function translated(old: OldJob, name: string, options: OldOptions, parts: Trans
     ...(options.traceparent !== undefined && { metadata: { traceparent: options.traceparent } }),
   };
   const job = { ...encodeJob(queue, null, asked, `job ${old.id}`), payload: old.fields.data! };
-  const dropped = droppedOptions(options);
+  const dropped = [
+    ...droppedOptions(options),
+    ...(maxAttempts > 1 && backoff.reason !== undefined ? ['backoff'] : []),
+  ];
   if (old.place === 'failed') {
     return { job, ran: pastOf(old, maxAttempts), failure: failureOf(old), dropped };
   }
   const ran = ranOf(old, maxAttempts);
   return { job, ...(ran && { ran }), dropped };
+}
+
+/** Returns whether a retry may follow the next attempt. Without one no delay is needed. */
+function hasRetries(old: OldJob, maxAttempts: number): boolean {
+  const { errors, crashes } = pastOf(old, maxAttempts);
+  return old.place !== 'failed' && maxAttempts - errors - crashes > 1;
 }
 
 /** Returns what the job had there. It may run once more, as there: a manual retry does not reset the attempts. */

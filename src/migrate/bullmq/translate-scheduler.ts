@@ -86,16 +86,19 @@ function shifted({ nextMs, rule }: ReadScheduler, ours: number): string {
 function optionsOf({ name, data, opts }: ReadScheduler, rules: MoveRules): ScheduleOptions {
   const options: OldOptions = readOptions(opts);
   const priority = priorityOf(rules, options.priority ?? 0);
-  const backoff = backoffOf(options.backoff, rules.backoffs, options.attempts ?? 1);
-  if (typeof priority === 'string' || backoff.reason !== undefined) {
-    throw new Error(typeof priority === 'string' ? priority : backoff.reason);
-  }
   const maxAttempts = Math.max(1, options.attempts ?? 1);
+  const backoff = maxAttempts > 1 ? backoffOf(options.backoff, rules.backoffs, maxAttempts) : undefined;
+  if (typeof priority === 'string') {
+    throw new Error(priority);
+  }
+  if (backoff?.reason !== undefined) {
+    throw new Error(backoff.reason);
+  }
   return {
     name: nameOf(rules, name),
     payload: data === undefined ? {} : (JSON.parse(data) as unknown),
     maxAttempts,
-    ...(maxAttempts > 1 && { backoff: backoff.value }),
+    ...(backoff && { backoff: backoff.value }),
     ...(priority > 0 && { priority }),
     ...(options.resultTtlMs !== undefined && { resultTtlMs: options.resultTtlMs }),
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
