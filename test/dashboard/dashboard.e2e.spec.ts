@@ -291,7 +291,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       via: 'dashboard',
       by: 'ops',
       action: 'redrive',
-      subject: '2 chosen failed jobs',
+      subject: '2 chosen dead letters',
       target: null,
       count: 1,
     });
@@ -439,7 +439,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const { body } = await app.get(`/api/log?queue=${name}`);
     expect(body.entries).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ action: 'redrive', subject: 'all failed jobs with "timeout"', count: 10 }),
+        expect.objectContaining({ action: 'redrive', subject: 'all dead letters with "timeout"', count: 10 }),
       ]),
     );
   });

@@ -2,6 +2,7 @@ import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/comm
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { jobsOf } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { ShownQueues } from '../shown-queues.js';
@@ -224,6 +225,6 @@ export function subjectOf(
     ...(match.text ? [`with "${match.text}"`] : []),
     ...(match.group ? [`of the kind of error "${match.group}"`] : []),
   ];
-  const all = most === null ? `all ${state} jobs` : `the first ${most} ${state} jobs`;
+  const all = most === null ? `all ${jobsOf(state)}` : `the first ${most} ${jobsOf(state)}`;
   return [all, ...parts, ...(perSecond === null ? [] : [`at most ${perSecond} a second`])].join(' ');
 }

@@ -10,7 +10,7 @@ import { Changes, Reads, Routes } from './route.js';
 import type { Call, ChangeCall, Outcome } from './route-runner.js';
 import type { LogView } from '../views/log-view.js';
 import type { JobAction, State } from '../views/views.js';
-import { onJobs, onOne, onQueue } from '../../queue/actions/noted-action.js';
+import { jobsOf, onJobs, onOne, onQueue } from '../../queue/actions/noted-action.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 
@@ -57,7 +57,9 @@ export class ActionsController extends Routes {
   @Changes('api/jobs/act', actSchema, {
     needs: ({ action, queue, ids }) => [{ action, queue, ids }],
     logs: ({ action, state, ids: [id, ...others] }) =>
-      others.length === 0 ? onOne(action, 'job', id!) : onJobs(action, `${others.length + 1} chosen ${state} jobs`),
+      others.length === 0
+        ? onOne(action, 'job', id!)
+        : onJobs(action, `${others.length + 1} chosen ${jobsOf(state)}`),
   })
   async act({ action, state, ids }: z.output<typeof actSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     requireState(action, state);

@@ -1,3 +1,4 @@
+import type { JobStatus } from '../model/job.js';
 import type { ActionTarget } from '../store/verbs/action-verbs.js';
 
 /** An action for the log, before its author is known. */
@@ -20,6 +21,11 @@ export function onJobs(action: string, which: string, filter: object = {}): NewA
 /** Returns an action on one job, group, schedule or batch. */
 export function onOne(action: string, kind: ActionTarget['kind'], id: string, details?: string): NewAction {
   return { action, subject: withDetails(`${kind} ${id}`, details), target: { kind, id } };
+}
+
+/** Returns the word for the jobs of a state: `pending jobs`, `dead letters`. */
+export function jobsOf(state: JobStatus): string {
+  return state === 'failed' ? 'dead letters' : `${state} jobs`;
 }
 
 /** Returns options in words, such as `maxRunning 5, rateLimit {"limit":10}`. */

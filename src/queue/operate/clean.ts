@@ -1,5 +1,5 @@
 import type { Logged } from '../actions/action-log.js';
-import { onJobs } from '../actions/noted-action.js';
+import { jobsOf, onJobs } from '../actions/noted-action.js';
 import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
@@ -40,7 +40,7 @@ export async function clean(
   const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-  const action = onJobs('clean', `${status} jobs`, options);
+  const action = onJobs('clean', jobsOf(status), options);
   const deed = async () => {
     const deleted = await cleanSlices(queue, status, olderThanMs, limit);
     if (deleted > 0 && (status === 'pending' || status === 'scheduled')) {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { jobsOf } from '../../../queue/actions/noted-action.js';
 import type { QueueView, State } from '../../views/views.js';
 import { Notice } from '../parts/parts.js';
 import { may } from '../state/live.js';
@@ -38,7 +39,7 @@ export function SearchField({ text, state, group }: FieldProps) {
         type="search"
         value={value}
         placeholder="Search these jobs"
-        aria-label={`Search the ${state} jobs by text, or by terms such as payload.customer:4`}
+        aria-label={`Search the ${jobsOf(state)} by text, or by terms such as payload.customer:4`}
         onInput={(event) => {
           setValue(event.currentTarget.value);
           if (event.currentTarget.value === '') setParams({ q: null });

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { jobsOf } from '../../../queue/actions/noted-action.js';
 import type { RunView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
@@ -40,8 +41,7 @@ function Run({ run }: { run: RunView }) {
     <article class={`run run-${status}`}>
       <p>
         <strong>
-          {verb} {state === 'failed' ? 'dead letters' : `${state} jobs`} of{' '}
-          <a href={href(['queue', queue])}>{queue}</a>
+          {verb} {jobsOf(state)} of <a href={href(['queue', queue])}>{queue}</a>
         </strong>
       </p>
       <p>
