@@ -108,19 +108,23 @@ export class ActionLog {
     try {
       outcome = await deed();
     } catch (error) {
-      await (isRefusal(error) && this.note({ ...entry, count: null, of, isVoid: true }));
+      await (isRefusal(error) && this.noteEnd({ ...entry, count: null, of, isVoid: true }));
       throw error;
     }
     const changed = count(outcome);
     const isVoid = changed === 0 && author.via === 'app';
+    await this.noteEnd({ ...entry, count: changed, of, ...(isVoid && { isVoid }) });
+    return outcome;
+  }
+
+  /** Adds the second entry of an action. Logs an error of it, because the action is over. The first entry stays. */
+  private async noteEnd(entry: NotedAction): Promise<void> {
     try {
-      await this.note({ ...entry, count: changed, of, ...(isVoid && { isVoid }) });
+      await this.note(entry);
     } catch (error) {
-      // The action is done, and its first entry stays without a count.
       const words = `Could not write to the action log of queue "${this.queue.name}" how "${entry.action}" ended`;
       this.queue.store.logger.error(`${words}: ${(error as Error).message}`);
     }
-    return outcome;
   }
 
   /**

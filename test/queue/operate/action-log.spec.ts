@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { ActionEntry } from '#queue/store/verbs/action-verbs.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { JobQueue } from '#queue/job-queue.js';
@@ -140,6 +141,22 @@ onEachStore('the action log', () => {
     store.logger = logger;
     expect(errors).toEqual([expect.stringMatching(/^Could not write .* how "pause" ended: READONLY$/)]);
     expect(await logOf(queue)).toEqual([['pause', 'the queue', null]]);
+  });
+
+  it('rejects with the refusal of an action whose end cannot be written', async () => {
+    const queue = newQueue();
+    const { store } = queue;
+    const { logger } = store;
+    const errors: string[] = [];
+    store.logger = { ...silentLogger, error: (message) => errors.push(message) };
+    const { actionLog } = queue.as(ADA);
+    const note = actionLog.note.bind(actionLog);
+    actionLog.note = (action) => (action.of === undefined ? note(action) : Promise.reject(new Error('READONLY')));
+    const refusal = new InvalidOptionError('limit', 'a number', 'none');
+    const refused = actionLog.record({ action: 'pause', subject: 'the queue' }, () => Promise.reject(refusal));
+    await expect(refused).rejects.toBe(refusal);
+    store.logger = logger;
+    expect(errors).toEqual([expect.stringMatching(/^Could not write .* how "pause" ended: READONLY$/)]);
   });
 
   it('finds by action, author and way, page by page', async () => {
