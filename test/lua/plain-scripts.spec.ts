@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '215e8caaef76',
-  attemptClaim: '193f2b626a83',
+  jobEnqueue: '4a1cfbd7e119',
+  attemptClaim: 'd342969e2541',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'b06dc79ee8b6',
-  attemptFail: '24ecaec8f42c',
+  attemptComplete: '40c98d95c501',
+  attemptFail: '6ca2d71ab7de',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

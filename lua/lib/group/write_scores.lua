@@ -1,20 +1,5 @@
--- write_scores(): writes the changes of lib/group/scores, in slices of what one call takes. Returns how many groups entered
---   a set.
+-- write_scores(): writes the changes of lib/group/scores. Returns how many groups entered a set.
 -- Needs: lib/group/padding, lib/group/scores.
-local function add_to(set, ...)
-  return set.is_hash and redis.call('HSET', set.key, ...) or redis.call('ZADD', set.key, ...)
-end
-
-local function remove_from(set, ...)
-  return set.is_hash and redis.call('HDEL', set.key, ...) or redis.call('ZREM', set.key, ...)
-end
-
-local function in_slices(write, set, values)
-  for i = 1, #values, 1000 do
-    write(set, unpack(values, i, math.min(i + 999, #values)))
-  end
-end
-
 local function write_changes(set)
   local added, removed, a, r = {}, {}, 0, 0
   for name in pairs(set.changed) do
@@ -25,31 +10,20 @@ local function write_changes(set)
       removed[r + 1], r = name, r + 1
     end
   end
-  if a >= 16 then
-    add_to(set, set.is_hash and padding or '0', set.is_hash and '' or padding)
-    removed[r + 1] = padding
+  add_many(set.key, not set.is_hash and 'CH' or nil, added)
+  for i = 1, r, 1000 do
+    redis.call(set.is_hash and 'HDEL' or 'ZREM', set.key, unpack(removed, i, math.min(i + 999, r)))
   end
-  in_slices(add_to, set, added)
-  in_slices(remove_from, set, removed)
   set.changed = {}
 end
 
 local function write_entering(set)
-  local added, a, entered = {}, 0, 0
+  local added, a = {}, 0
   for name, score in pairs(set.entering) do
     added[a + 1], added[a + 2], a = score, name, a + 2
   end
   set.entering = {}
-  if a >= 16 then
-    redis.call('ZADD', set.key, '0', padding)
-  end
-  for i = 1, a, 1000 do
-    entered = entered + redis.call('ZADD', set.key, 'NX', unpack(added, i, math.min(i + 999, a)))
-  end
-  if a >= 16 then
-    redis.call('ZREM', set.key, padding)
-  end
-  return entered
+  return add_many(set.key, 'NX', added)
 end
 
 local function write_scores()

@@ -3,8 +3,6 @@
 --   time alone frees no slot.
 -- slots_left: how many more jobs max_running allows, after room_for.
 -- pay(cost): takes the cost of one job from the rate; false if the rate has less.
--- charge(taken, bytes): pays for jobs. Jobs beyond the bytes of the claim, or beyond the rate, go back to the front.
---   bytes: of the jobs of groups in the claim; nil if it has none. Then lib/settle/claim_ids can cut a claim without a rate.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
 --   does now.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
@@ -12,7 +10,7 @@
 --   below now.
 -- paused, has_groups, limits_owner: of the same settings. A pause whose time is over is removed; the wait of the reply
 --   ends with another one.
--- Needs: claims, full, job, most_bytes, reply, settings, lib/core/clock.
+-- Needs: claims, reply, settings, lib/core/clock.
 local paused, has_groups, max_running, interval, burst, tat, rests_until, limits_owner, rest_ms = unpack(redis.call('HMGET',
   settings, 'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms',
   'limits_owner', 'rest_ms'))
@@ -73,27 +71,6 @@ local function pay(cost)
   end
   spent = spent + cost
   return true
-end
-
---@include lib/limits/cost_of
-
--- Charges the claimed jobs. A job that exceeds the bytes of the claim goes back before it is paid for. The first of a
--- claim is never too large.
-local function charge(taken, bytes)
-  local is_first = bytes == nil
-  if is_first and not interval then
-    return
-  end
-  bytes = bytes or 0
-  for from, id in ipairs(taken) do
-    bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
-    local is_beyond = bytes > most_bytes and not (is_first and from == 1)
-    if is_beyond or interval and not pay(cost_of(id)) then
-      full = full or is_beyond
---@include lib/place/put_back
-      return
-    end
-  end
 end
 
 local function wait_for_rate()

@@ -2,13 +2,14 @@
 -- It is not a function, because a function would bind its outside variables.
 -- Needs: count, ids, more, names, overdue, report_left, scheduled, lib/limits/slots_and_rate, lib/place/claim_waiting.
 local take_ungrouped, can_take
-local rejoin, take_by_groups, place_touched
+local rejoin, take_by_groups
+--@include lib/limits/charge
 if has_groups then
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/group/open_groups
 --@include lib/turn/take
-  rejoin, take_by_groups, place_touched = rejoin_group, take_grouped, place_groups
+  rejoin, take_by_groups = rejoin_group, take_grouped
 end
 if names then
 --@include lib/place/take_named
@@ -30,9 +31,7 @@ if is_due then
   promote(math.max(tonumber(ARGV[1]), 100), rejoin)
   soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
 end
-if paused and has_groups then
-  place_touched()
-elseif has_groups then
+if has_groups then
   ids, more, gate_opens_in = take_by_groups(count, taken_before)
 elseif not paused then
   ids, more = take_ungrouped(count)

@@ -21,20 +21,6 @@ local function free_slots(left)
   return names, slots
 end
 
--- Enters many groups with a long member first, which turns a small set into a tree.
-local function enter_single_slot(scored, n)
-  local turns, entered = groups .. 'turns', 0
-  if n >= 16 then
-    entered = redis.call('ZADD', turns, 'NX', '0', padding, unpack(scored)) - 1
-    redis.call('ZREM', turns, padding)
-  elseif n > 0 then
-    entered = redis.call('ZADD', turns, 'NX', unpack(scored))
-  end
-  if entered > 0 then
---@include lib/core/wake
-  end
-end
-
 local function free_single_slot(left)
   local names, slots = free_slots(left)
   local max_running, interval, virtual_time = unpack(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_interval_us',
@@ -57,6 +43,8 @@ local function free_single_slot(left)
       scored[n + 1], scored[n + 2], n = start, name, n + 2
     end
   end
-  enter_single_slot(scored, n)
+  if add_many(groups .. 'turns', 'NX', scored) > 0 then
+--@include lib/core/wake
+  end
   return others
 end

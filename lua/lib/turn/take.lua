@@ -1,13 +1,13 @@
 -- take_grouped(count, taken_before): takes up to count ids for a claim, by start-time fair queueing. The group with the least
 --   virtual start time has the turn. Its start grows by the cost of the job over its weight. The jobs without a group are
 --   one group, named ''.
+-- In a paused queue it takes none, and only places the groups of promoted jobs.
 -- taken_before: what lib/turn/take_single_slot took before, or nil
 -- Returns the ids in the order of turns, whether a group could run another, and the ms until the first gate opens.
 -- Needs: full, more, pending, prioritized, lib/core/clock, lib/group/depth, lib/group/open_groups, lib/group/place,
---   lib/group/scores, lib/group/state, lib/group/turns, lib/group/write_scores, lib/limits/slots_and_rate,
---   lib/turn/after_turns, lib/turn/claim_others.
+--   lib/group/scores, lib/group/state, lib/group/turns, lib/group/write_scores, lib/limits/charge,
+--   lib/limits/slots_and_rate, lib/turn/after_turns, lib/turn/claim_others.
 --@include lib/turn/take_head
---@include lib/turn/line
 --@include lib/turn/take_turns
 
 local function place_plain()
@@ -23,6 +23,10 @@ local function place_plain()
 end
 
 local function take_grouped(count, taken_before)
+  if paused then
+    place_groups()
+    return {}, false
+  end
   open_groups(100)
   place_groups(true)
   local turns = { left = place_plain(), weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1,

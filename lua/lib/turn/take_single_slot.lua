@@ -64,7 +64,7 @@ local function take_single_slot(count)
   taken.is_done = n == count or 2 * n == #found and n < count
   if n > 0 then
     taken.latest_finish, taken.is_bound = clock + step, true
-    write_single_slot(taken.groups, ended, depths, emptied, n)
+    write_single_slot(taken.groups, ended, depths, emptied)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
     taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish, has_finishes)
   end

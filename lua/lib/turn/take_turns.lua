@@ -4,10 +4,12 @@
 --   before: for each, how many jobs of groups were taken before it.
 --   bytes: of their payloads, which are among taken.bytes. The jobs are taken later.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
+-- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
+--   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/take_head.
+--@include lib/turn/line
+
 -- Returns the payload bytes of the job without a group after `others`. Few claims take another job first. Returns 0 for a job
 -- that the claimer leaves.
--- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
---   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/line, lib/turn/take_head.
 local function plain_bytes(others)
   local urgent = redis.call('ZCARD', prioritized)
   local id = others < urgent and redis.call('ZRANGE', prioritized, others, others)[1]
