@@ -43,11 +43,7 @@ local function add(id, name, payload, options, attempts, errors, crashes, messag
   count('failed_total', 1)
 end
 
-local last_fence = redis.call('HGET', once_fences, source)
-if last_fence and tonumber(last_fence) > tonumber(fence) then
-  return { 'stale', last_fence }
-end
-redis.call('HSET', once_fences, source, fence)
+--@include lib/once/begin_sending
 local replies = {}
 for at = 4, #ARGV, fields do
   local key, id = ARGV[at], ARGV[at + 1]

@@ -87,10 +87,6 @@ local function add(index, at, options)
   end
 end
 
-local last_fence = redis.call('HGET', once_fences, source)
-if last_fence and tonumber(last_fence) > tonumber(fence) then
-  return { 'stale', last_fence }
-end
 local keys, asked = {}, {}
 for at = 6, #ARGV, 5 do
   keys[#keys + 1], asked[#asked + 1] = ARGV[at], ARGV[at + 4] ~= '' and cjson.decode(ARGV[at + 4])
@@ -100,9 +96,7 @@ local failure = check_keys(asked)
 if failure then
   return failure
 end
-if last_fence ~= fence then
-  redis.call('HSET', once_fences, source, fence)
-end
+--@include lib/once/begin_sending
 for i = 1, #keys do
   if known[i] or marked[keys[i]] then
     reply(i, 'known')
