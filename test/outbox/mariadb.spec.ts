@@ -1,95 +1,70 @@
 // The outbox on MariaDB, by mysql2: transactions, and relays that die, stall, and meet rows that they cannot send.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import mysql, { type Pool, type RowDataPacket } from 'mysql2/promise';
-import { fromMysql2, type OutboxDatabase } from 'nest-job-queue/outbox';
+import type mysql from 'mysql2/promise';
+import type { RowDataPacket } from 'mysql2/promise';
 import { checkTables } from '#outbox/check/check-tables.js';
 import { OutboxTable } from '#outbox/outbox-table.js';
-import { describeClient } from '../support/databases/client-cases.js';
-import { startMariadb, type Mariadb } from '../support/databases/mariadb.js';
-import { makeTables, TestOutbox } from '../support/databases/outbox.js';
+import { startMariadb } from '../support/databases/mariadb.js';
+import { describeMysql } from '../support/databases/mysql-cases.js';
+import { TestOutbox } from '../support/databases/outbox.js';
 import { gate } from '../support/faults/wait.js';
 import { connect } from '../support/redis/redis.js';
 
-let server: Mariadb;
-let pool: Pool;
-let database: OutboxDatabase;
-
-beforeAll(async () => {
-  server = await startMariadb();
-  pool = mysql.createPool({ uri: server.url });
-  database = fromMysql2(pool);
-  await makeTables(database);
-}, 60_000);
-
-afterAll(async () => {
-  await pool.end();
-  await server.stop();
-});
-
-describeClient('mysql2', async () => ({
-  database,
-  itself: pool,
-  nested: async (connection: mysql.PoolConnection, work) => {
-    await connection.query('SAVEPOINT inside');
-    await work(connection);
-    await connection.query('ROLLBACK TO SAVEPOINT inside');
-  },
-  close: async () => undefined,
-}));
+const scene = describeMysql(startMariadb);
 
 it('the check of MariaDB finds what is wrong with its tables', async () => {
-  await pool.query('ALTER TABLE job_done DROP INDEX job_done_at, MODIFY id VARCHAR(20)');
-  await pool.query('RENAME TABLE job_outbox_order TO other');
-  expect(await checkTables(database)).toEqual([
+  await scene.pool.query('ALTER TABLE job_done DROP INDEX job_done_at, MODIFY id VARCHAR(20)');
+  await scene.pool.query('RENAME TABLE job_outbox_order TO other');
+  expect(await checkTables(scene.database)).toEqual([
     'The table job_outbox_order is missing.',
     'The column job_done.id has the type varchar(20), and needs varbinary(1024).',
     'The table job_done has no index on (done_at).',
   ]);
-  await pool.query('RENAME TABLE other TO job_outbox_order');
-  await pool.query('ALTER TABLE job_done ADD INDEX job_done_at (done_at), MODIFY id VARBINARY(1024)');
-  expect(await checkTables(database)).toEqual([]);
+  await scene.pool.query('RENAME TABLE other TO job_outbox_order');
+  await scene.pool.query('ALTER TABLE job_done ADD INDEX job_done_at (done_at), MODIFY id VARBINARY(1024)');
+  expect(await checkTables(scene.database)).toEqual([]);
 });
 
 it('the outbox on MariaDB refuses an ordered job where the rows are missing that keep the order, and says so in its check', async () => {
-  await pool.query('CREATE TABLE other AS SELECT slot FROM job_outbox_order');
-  await pool.query('DELETE FROM job_outbox_order');
-  const t = new TestOutbox(database);
-  const added = database.begin((tx) => t.enqueue(tx as object, 1, { group: 'a', ordered: true }));
+  await scene.pool.query('CREATE TABLE other AS SELECT slot FROM job_outbox_order');
+  await scene.pool.query('DELETE FROM job_outbox_order');
+  const t = new TestOutbox(scene.database);
+  const added = scene.database.begin((tx) => t.enqueue(tx as object, 1, { group: 'a', ordered: true }));
   await expect(added).rejects.toThrow(/^enqueue.ordered: .*job_outbox_order, found 1 of 1 missing.*outbox sql/);
   t.close();
-  expect(await checkTables(database)).toEqual(['The table job_outbox_order has 0 of its 4096 rows.']);
-  await pool.query('INSERT INTO job_outbox_order SELECT slot FROM other');
-  await pool.query('DROP TABLE other');
-  expect(await checkTables(database)).toEqual([]);
+  expect(await checkTables(scene.database)).toEqual(['The table job_outbox_order has 0 of its 4096 rows.']);
+  await scene.pool.query('INSERT INTO job_outbox_order SELECT slot FROM other');
+  await scene.pool.query('DROP TABLE other');
+  expect(await checkTables(scene.database)).toEqual([]);
 });
 
 const commit = (work: (transaction: object) => Promise<unknown>) =>
-  database.begin((transaction) => work(transaction as object));
+  scene.database.begin((transaction) => work(transaction as object));
 
 describe('the relay on MariaDB', () => {
   let t: TestOutbox;
   beforeAll(() => {
-    t = new TestOutbox(database);
+    t = new TestOutbox(scene.database);
   });
   afterAll(() => t.close());
 
   it('draws a larger fence for each turn, also after one that rolled back', async () => {
     const fences: number[] = [];
-    const table = new OutboxTable(database);
+    const table = new OutboxTable(scene.database);
     const draw = (fails: boolean) =>
       table.turn(async ({ fence }) => (fences.push(fence), fails && Promise.reject(new Error('rolls back'))));
     await draw(false);
     await expect(draw(true)).rejects.toThrow('rolls back');
     await draw(false);
     expect(fences).toEqual([fences[0], fences[0]! + 1, fences[0]! + 2]);
-    const [rows] = await pool.query<RowDataPacket[]>('SELECT count(*) AS count FROM job_outbox_fence');
+    const [rows] = await scene.pool.query<RowDataPacket[]>('SELECT count(*) AS count FROM job_outbox_fence');
     expect(rows[0]!.count).toBe(1);
   });
 
   it('adds nothing when it stalls and comes back after another took over', async () => {
     await commit((tx) => t.enqueue(tx, 1));
     const [reached, goesOn] = [gate(), gate()];
-    const stalling = new TestOutbox(database);
+    const stalling = new TestOutbox(scene.database);
     const { queue } = t;
     stalling.queueOf(queue.name).exec = async (...asked: Parameters<typeof queue.exec>) => {
       reached.open();
@@ -100,10 +75,10 @@ describe('the relay on MariaDB', () => {
     await reached.promise;
     await t.outbox.ship();
     expect(await t.pending()).toEqual([]); // the stalled relay has the lock
-    const [sessions] = await pool.query<RowDataPacket[]>(
+    const [sessions] = await scene.pool.query<RowDataPacket[]>(
       'SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx',
     );
-    await Promise.all(sessions.map(({ id }) => pool.query(`KILL ${id}`)));
+    await Promise.all(sessions.map(({ id }) => scene.pool.query(`KILL ${id}`)));
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);
     await t.purge();
@@ -116,7 +91,7 @@ describe('the relay on MariaDB', () => {
   });
 
   it('raises its fence where the database was restored from a backup', async () => {
-    const [rows] = await pool.query<RowDataPacket[]>('SELECT source FROM job_outbox_source');
+    const [rows] = await scene.pool.query<RowDataPacket[]>('SELECT source FROM job_outbox_source');
     await t.queue.exec((calls) => calls.once.enqueue({ source: rows[0]!.source as string, fence: 5_000 }, []));
     await commit((tx) => t.enqueue(tx, 1));
     await t.outbox.ship();
@@ -130,7 +105,7 @@ describe('the relay on MariaDB', () => {
       await t.enqueue(tx, 'later', { group: 'a', delayMs: 10_000 });
       await t.enqueue(tx, 'good', { group: 'b' });
     });
-    await pool.query(`UPDATE job_outbox SET options = '{{', attempts = 19 WHERE payload = '"bad"'`);
+    await scene.pool.query(`UPDATE job_outbox SET options = '{{', attempts = 19 WHERE payload = '"bad"'`);
     await t.outbox.ship();
     expect((await t.queue.stats()).pending).toBe(1);
     expect(await t.outbox.stats()).toMatchObject({ waiting: 1, setAside: 0, failed: 1 });
@@ -143,7 +118,7 @@ describe('the relay on MariaDB', () => {
     expect(aside!.lastError).toContain('JSON');
     await t.outbox.ship(); // while its group waits
     expect(await t.outbox.discard(seq)).toBe(false);
-    await pool.query('UPDATE job_outbox SET failed_at = now() WHERE seq = ?', [seq]);
+    await scene.pool.query('UPDATE job_outbox SET failed_at = now() WHERE seq = ?', [seq]);
     expect(await t.outbox.discard(seq)).toBe(true);
     await t.outbox.ship();
     expect(await t.rows()).toBe(0);
@@ -155,7 +130,7 @@ describe('the relay on MariaDB', () => {
       await (tx as mysql.Connection).query(`SET time_zone = '+09:00'`);
       return t.enqueue(tx, 1, { delayMs: 7_200_000 });
     })) as { id: string };
-    await pool.query('UPDATE job_outbox SET created_at = DATE_SUB(created_at, INTERVAL 1 HOUR)');
+    await scene.pool.query('UPDATE job_outbox SET created_at = DATE_SUB(created_at, INTERVAL 1 HOUR)');
     expect(Math.abs((await t.outbox.stats()).oldestAgeMs - 3_600_000)).toBeLessThan(10_000);
     await t.outbox.ship();
     const { dueAt } = (await t.queue.get(handle.id))!;

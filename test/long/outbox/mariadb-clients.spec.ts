@@ -10,10 +10,11 @@ import { Sequelize, type Transaction } from 'sequelize';
 import { DataSource } from 'typeorm';
 import { fromDrizzle, fromKnex, fromKysely, fromMysql2, fromSequelize, fromTypeOrm } from 'nest-job-queue/outbox';
 import { describeClient, Undo, type Client } from '../../support/databases/client-cases.js';
-import { startMariadb, type Mariadb } from '../../support/databases/mariadb.js';
+import { startMariadb } from '../../support/databases/mariadb.js';
+import type { MysqlServer } from '../../support/databases/mysql-server.js';
 import { makeTables } from '../../support/databases/outbox.js';
 
-let server: Mariadb;
+let server: MysqlServer;
 
 beforeAll(async () => {
   server = await startMariadb();

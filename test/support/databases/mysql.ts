@@ -1,17 +1,9 @@
 // A real MySQL, unpacked from packages of Debian sid into .cache/mysql with its own libraries. Nothing is installed.
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import mysql from 'mysql2/promise';
 import { isExecutable, unpackPackages } from '../../../scripts/debian-packages.mjs';
-import { freePort } from '../../../scripts/redis/redis-server.mjs';
-import { patiently } from '../faults/wait.js';
+import { startMysqlServer, type MysqlServer } from './mysql-server.js';
 
-const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('../../../.cache/mysql', import.meta.url));
 const LIBRARIES = join(FOLDER, 'usr/lib/x86_64-linux-gnu');
 const LOADER = join(LIBRARIES, 'ld-linux-x86-64.so.2');
@@ -22,50 +14,17 @@ const PACKAGES =
     ' ',
   );
 
-/** Starts a server on a free port of 127.0.0.1, whose root needs no password, without waiting for the disk. */
-export async function startMysql(): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startMysql(): Promise<MysqlServer> {
   const isUsable = () => isExecutable(SERVER) && isExecutable(LOADER);
   if (!isUsable()) {
     await unpackPackages(PACKAGES, FOLDER, isUsable, 'sid');
   }
-  const data = mkdtempSync(join(tmpdir(), 'mysql-'));
-  const port = await freePort();
-  const args = [
-    '--library-path',
-    LIBRARIES,
-    SERVER,
-    '--no-defaults',
-    `--basedir=${join(FOLDER, 'usr')}`,
-    `--lc-messages-dir=${join(FOLDER, 'usr/share/mysql')}`,
-    `--datadir=${join(data, 'data')}`,
-    `--user=${userInfo().username}`,
-    '--secure-file-priv=NULL',
-    '--skip-log-bin',
-    '--innodb-flush-log-at-trx-commit=0',
-  ];
-  await run(LOADER, [...args, '--initialize-insecure']);
-  const own = [`--socket=${join(data, 'socket')}`, `--port=${port}`, '--bind-address=127.0.0.1', '--mysqlx=OFF'];
-  const child = spawn(LOADER, [...args, ...own], { stdio: 'ignore' });
-  const url = `mysql://root@127.0.0.1:${port}`;
-  await patiently(() => makeDatabase(url), { what: 'MySQL answers' });
-  return {
-    url: `${url}/app`,
-    async stop() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
-      rmSync(data, { recursive: true, force: true });
-    },
-  };
-}
-
-async function makeDatabase(url: string): Promise<boolean> {
-  try {
-    const connection = await mysql.createConnection(url);
-    await connection.query('CREATE DATABASE app');
-    await connection.end();
-    return true;
-  } catch {
-    return false;
-  }
+  return startMysqlServer({
+    product: 'MySQL',
+    command: [LOADER, '--library-path', LIBRARIES, SERVER],
+    folder: join(FOLDER, 'usr'),
+    messages: 'share/mysql',
+    options: ['--secure-file-priv=NULL'],
+    initialize: ['--initialize-insecure'],
+  });
 }
