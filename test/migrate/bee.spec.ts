@@ -1,48 +1,25 @@
 // The mover on queues in the layout of bee-queue: killed after each of its steps, and what a job becomes.
 import { expect, it } from '@jest/globals';
-import { Mover } from '#migrate/mover.js';
-import type { MoveReport, MoveStep } from '#migrate/move-report.js';
-import { planMove } from '#migrate/plan.js';
-import { systemClock } from '#queue/runtime/clock.js';
+import type { MoveStep } from '#migrate/move-report.js';
+import { expectNoMarks, moveScene } from '../support/bullmq/move-scene.js';
 import { SeededBee } from '../support/bullmq/seed-bee.js';
 import { connect } from '../support/redis/redis.js';
-import { newQueue } from '../support/worker/workers.js';
 
 const DUE = Date.now() + 3_600_000;
-const RULES = {
-  names: new Map(),
-  priorities: { kind: 'none' },
-  backoffs: new Map(),
-  newIds: false,
-  shiftIntervals: false,
-  failed: false,
-} as const;
 
-function scene() {
-  const old = new SeededBee(connect());
-  const queue = newQueue();
-  const report = { moved: {}, deduplicated: 0, deleted: 0, schedules: [], dropped: {} } as unknown as MoveReport;
-  const parts = { source: old.source, queue, rules: RULES };
-  const mover = (onStep?: (step: MoveStep) => void) =>
-    new Mover({ ...parts, era: 'bee', clock: systemClock, report, ...(onStep && { onStep }) });
-  return { old, queue, report, mover, plan: () => planMove(parts) };
-}
+const scene = () => moveScene(new SeededBee(connect()), { era: 'bee' });
 
 const steps: MoveStep[] = ['take', 'import', 'give-back', 'acknowledge', 'forget'];
 
 it.each(steps)(
   'a mover of bee-queue that dies after %s loses no job, doubles none, and keeps their order',
   async (step) => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, die, pending } = scene();
     const ids = Array.from({ length: 12 }, (_, i) => String(i));
     for (const id of ids) await old.wait(id);
     await old.wait('mine', { retries: 1, backoff: { strategy: 'mine', delay: 1 } });
     await old.delayed('later', DUE);
-    const pending = async () => (await queue.list('pending', { limit: 100 })).map(({ id }) => id);
-    const dying = mover((done) => {
-      if (done === step) throw new Error('killed');
-    });
-    await expect(dying.run()).rejects.toThrow('killed');
+    await die((done) => done === step);
     // What is here already may have run, and been forgotten, before the next mover begins.
     const first = await pending();
     await queue.clean('pending');
@@ -52,8 +29,7 @@ it.each(steps)(
       ['later', DUE],
     ]);
     expect([await old.ids(), await old.line()]).toEqual([['mine'], ['mine']]);
-    const { source } = await old.source.sender();
-    expect(await queue.exec((calls) => calls.once.marks(source, 9))).toEqual([]);
+    await expectNoMarks({ old, queue });
   },
 );
 
@@ -88,14 +64,11 @@ it.each<[MoveStep, unknown, string[]]>([
 ])(
   'a mover of bee-queue that dies after %s keeps a job that is deleted and added again',
   async (step, here, there) => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, die } = scene();
     await old.wait('a', {}, 'old');
-    const dying = mover((done) => {
-      if (done === step) throw new Error('killed');
-    });
-    await expect(dying.run()).rejects.toThrow('killed');
-    await old.redis.hdel(old.key('jobs'), 'a');
-    await old.wait('a', {}, 'new');
+    await die((done) => done === step);
+    await old.remove('a');
+    await old.addAgain('a');
     await mover().run();
     expect((await queue.get('a'))?.payload).toBe(here);
     expect([await old.ids(), await old.line(), await old.source.entries()]).toEqual([there, there, []]);

@@ -1,89 +1,47 @@
 // The mover on queues in the layout of BullMQ: killed after each of its steps, and what a job becomes.
 import { describe, expect, it } from '@jest/globals';
-import { Mover, TargetFullError } from '#migrate/mover.js';
-import type { MoveReport, MoveStep } from '#migrate/move-report.js';
+import { TargetFullError } from '#migrate/mover.js';
+import type { MoveStep } from '#migrate/move-report.js';
 import type { MoveRules } from '#migrate/move-rules.js';
-import { planMove } from '#migrate/plan.js';
-import type { JobQueue } from '#queue/job-queue.js';
-import { systemClock } from '#queue/runtime/clock.js';
+import { expectNoMarks, moveScene } from '../support/bullmq/move-scene.js';
 import { SeededQueue } from '../support/bullmq/seed-bullmq.js';
 import { connect } from '../support/redis/redis.js';
 import { newQueue } from '../support/worker/workers.js';
 
-const RULES: MoveRules = {
-  names: new Map(),
-  priorities: { kind: 'none' },
-  backoffs: new Map(),
-  newIds: false,
-  shiftIntervals: false,
-  failed: false,
-};
 const DUE = Date.now() + 3_600_000;
 const DAY_MS = 86_400_000;
 /** The night after tomorrow, at 03:00 UTC. */
 const NIGHT = (Math.floor(Date.now() / DAY_MS) + 2) * DAY_MS + 3 * 3_600_000;
 
-function newReport(): MoveReport {
-  return {
-    from: '',
-    to: '',
-    source: '',
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
-    settings: [],
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
-}
-
-function scene(rules: Partial<MoveRules> = {}) {
-  const old = new SeededQueue(connect());
-  const queue = newQueue();
-  const report = newReport();
-  const parts = { source: old.source, queue, rules: { ...RULES, ...rules } };
-  const mover = (onStep?: (step: MoveStep) => void) =>
-    new Mover({ ...parts, era: 'bullmq6', clock: systemClock, report, ...(onStep && { onStep }) });
-  return { old, queue, report, mover, plan: () => planMove(parts) };
-}
-
-const pending = async (queue: JobQueue) => (await queue.list('pending', { limit: 1_000 })).map(({ id }) => id);
-
-class Killed extends Error {}
+const scene = (rules: Partial<MoveRules> = {}) =>
+  moveScene(new SeededQueue(connect()), { era: 'bullmq6', ...rules });
 
 describe('a mover that dies', () => {
   const steps: MoveStep[] = ['take', 'import', 'give-back', 'acknowledge', 'forget', 'take-scheduler', 'upsert'];
 
   it.each(steps)('after %s loses no job, doubles none, and keeps their order', async (step) => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, die, pending } = scene();
     const ids = Array.from({ length: 12 }, (_, i) => `j${i}`);
     for (const id of ids) await old.wait(id);
     await old.wait('child', { fields: { parentKey: 'bull:other:1' } });
     await old.delayed('later', DUE);
     await old.scheduler('nightly', NIGHT, { pattern: '0 3 * * *', tz: 'UTC' });
-    const dying = mover((done) => {
-      if (done === step) throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
+    await die((done) => done === step);
     // What is here already may have run, and been forgotten, before the next mover begins.
-    const first = await pending(queue);
+    const first = await pending();
     await queue.clean('pending');
     await mover().run();
-    expect([...first, ...(await pending(queue))]).toEqual(ids);
+    expect([...first, ...(await pending())]).toEqual(ids);
     expect((await queue.list('scheduled')).map(({ id }) => id)).toEqual(['later', `repeat:nightly:${NIGHT}`]);
     expect((await queue.schedules.list()).map(({ id, nextAt }) => [id, nextAt?.toISOString()])).toEqual([
       ['nightly', new Date(NIGHT + DAY_MS).toISOString()],
     ]);
     expect(await old.keysLeft()).toEqual(['child', 'wait']);
-    const { source } = await old.source.sender();
-    expect(await queue.exec((calls) => calls.once.marks(source, 9))).toEqual([]);
+    await expectNoMarks({ old, queue });
   });
 
   it('is overtaken: the stalled one takes and adds nothing more', async () => {
-    const { old, queue, mover } = scene();
+    const { old, mover, pending } = scene();
     await old.wait('a');
     let second: Promise<void> | undefined;
     const stalled = mover((step) => {
@@ -93,7 +51,7 @@ describe('a mover that dies', () => {
     });
     await Promise.allSettled([stalled.run()]);
     await second;
-    expect(await pending(queue)).toEqual(['a']);
+    expect(await pending()).toEqual(['a']);
     expect(await old.keysLeft()).toEqual([]);
   });
 });
@@ -138,16 +96,15 @@ describe('failed jobs', () => {
   it.each<MoveStep>(['take', 'import', 'give-back', 'acknowledge', 'forget'])(
     'are moved once if the mover dies after %s, also if one was discarded here meanwhile',
     async (step) => {
-      const { old, queue, mover } = scene({ failed: true });
+      const { old, queue, mover, die } = scene({ failed: true });
       await old.wait('plain');
       for (const id of ['a', 'b', 'c']) await old.failed(id, FAILED_AT);
       const steps: MoveStep[] = [];
-      const dying = mover((done) => {
+      await die((done) => {
         steps.push(done);
         // The first steps of each kind are those of the plain job.
-        if (done === step && steps.filter((each) => each === step).length === 2) throw new Killed();
+        return done === step && steps.filter((each) => each === step).length === 2;
       });
-      await expect(dying.run()).rejects.toThrow(Killed);
       const first = (await queue.list('failed')).map(({ id }) => id);
       await queue.clean('failed');
       await mover().run();
@@ -164,16 +121,7 @@ describe('failed jobs', () => {
     expect(await old.redis.zrange(old.key('failed'), 0, '-1')).toEqual(['known']);
     const small = newQueue({ deadLetterCap: 1 });
     await old.failed('a', FAILED_AT + 1);
-    const rules = { ...RULES, failed: true };
-    const report = newReport();
-    const second = new Mover({
-      source: old.source,
-      queue: small,
-      rules,
-      era: 'bullmq6',
-      clock: systemClock,
-      report,
-    });
+    const second = moveScene(old, { era: 'bullmq6', queue: small, failed: true }).mover();
     await expect(second.run()).rejects.toThrow(/it holds 1 dead letters/);
     expect((await small.list('failed')).map(({ id }) => id)).toEqual(['known']);
     expect(await old.redis.zrange(old.key('failed'), 0, '-1', 'WITHSCORES')).toEqual(['a', String(FAILED_AT + 1)]);
@@ -232,32 +180,32 @@ describe('what a job becomes', () => {
   });
 
   it('counts a job that another one deduplicates, and holds its key', async () => {
-    const { old, queue, mover, report } = scene();
+    const { old, mover, report, pending } = scene();
     await old.wait('a', { fields: { deid: 'key' } });
     await old.redis.set(old.key('de:key'), 'a');
     await mover().run();
     await old.wait('b', { fields: { deid: 'key' } });
     await old.redis.set(old.key('de:key'), 'b');
     await mover().run();
-    expect(await pending(queue)).toEqual(['a']);
+    expect(await pending()).toEqual(['a']);
     expect(report).toMatchObject({ moved: { wait: 1 }, deduplicated: 1 });
   });
 
   it('leaves what it cannot move, and names the reasons', async () => {
-    const { old, queue, mover, plan } = scene();
+    const { old, mover, plan, pending } = scene();
     await old.wait('child', { fields: { parentKey: 'bull:q:1' } });
     await old.wait('custom', { opts: { attempts: 2, backoff: { type: 'mine' } } });
     await old.redis.lpush(old.key('wait'), 'gone', '0:0');
     await old.wait('moved');
     await old.scheduler('odd', 1_893_466_800_123, { every: 1_000 });
     await mover().run();
-    expect(await pending(queue)).toEqual(['moved']);
+    expect(await pending()).toEqual(['moved']);
     expect((await plan()).left.map(({ ids }) => ids)).toEqual([['odd'], ['child'], ['custom'], ['gone'], ['repeat:odd:1893466800123']]); // prettier-ignore
     expect(await old.line()).toEqual(['child', 'custom', 'gone', '0:0']);
   });
 
   it('moves a job with a backoff of its own code that has no retries left', async () => {
-    const { old, queue, mover, plan, report } = scene({ failed: true });
+    const { old, queue, mover, plan, report, pending } = scene({ failed: true });
     const opts = { attempts: 3, backoff: { type: 'mine' } };
     await old.wait('once', { opts: { ...opts, attempts: 1 } });
     await old.wait('last', { opts, fields: { atm: 2 } });
@@ -265,7 +213,7 @@ describe('what a job becomes', () => {
     await old.failed('dead', Date.now(), { opts });
     expect((await plan()).left.map(({ ids }) => ids)).toEqual([['more']]);
     await mover().run();
-    expect(await pending(queue)).toEqual(['once', 'last']);
+    expect(await pending()).toEqual(['once', 'last']);
     expect((await queue.list('failed')).map(({ id }) => id)).toEqual(['dead']);
     expect(report).toMatchObject({ moved: { wait: 2, failed: 1 }, dropped: { backoff: 2 } });
     expect(await old.line()).toEqual(['more']);
@@ -280,11 +228,11 @@ describe('what a job becomes', () => {
   });
 
   it('moves a job of Bull whose id looks like a marker of BullMQ', async () => {
-    const { old, queue, mover } = scene();
+    const { old, mover, pending } = scene();
     await old.wait('0:12');
     await old.redis.lpush(old.key('wait'), '0:13');
     await mover().run();
-    expect(await pending(queue)).toEqual(['0:12']);
+    expect(await pending()).toEqual(['0:12']);
     expect(await old.line()).toEqual(['0:13']);
   });
 
@@ -307,13 +255,10 @@ describe('what a job becomes', () => {
   });
 
   it('gives back a job whose id is known here, also when it died before', async () => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, die } = scene();
     await queue.enqueue({ mine: true }, { id: 'a' });
     await old.wait('a', { data: { theirs: true } });
-    const dying = mover((step) => {
-      if (step === 'import') throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
+    await die((step) => step === 'import');
     const second = mover();
     await second.run();
     expect([...second.clashes]).toEqual(['a']);
@@ -322,11 +267,11 @@ describe('what a job becomes', () => {
   });
 
   it('gives back what does not fit, and says so', async () => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, pending } = scene();
     await queue.limits.set({ maxPending: 1 });
     for (const id of ['a', 'b', 'c']) await old.wait(id);
     await expect(mover().run()).rejects.toThrow(TargetFullError);
-    expect(await pending(queue)).toEqual(['a']);
+    expect(await pending()).toEqual(['a']);
     expect(await old.line()).toEqual(['b', 'c']);
   });
 
@@ -334,14 +279,11 @@ describe('what a job becomes', () => {
     ['take', 'new', []],
     ['import', 'old', ['a', 'marker', 'wait']],
   ])('that dies after %s keeps a job that is deleted and added again meanwhile', async (step, here, there) => {
-    const { old, queue, mover } = scene();
+    const { old, queue, mover, die } = scene();
     await old.wait('a', { data: 'old' });
-    const dying = mover((done) => {
-      if (done === step) throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
-    await old.redis.del(old.key('a'));
-    await old.wait('a', { data: 'new', fields: { timestamp: 2 } });
+    await die((done) => done === step);
+    await old.remove('a');
+    await old.addAgain('a');
     await mover().run();
     expect((await queue.get('a'))?.payload).toBe(here);
     expect(await old.keysLeft()).toEqual(there);
@@ -349,15 +291,12 @@ describe('what a job becomes', () => {
   });
 
   it('forgets a job that was deleted while it was in transit', async () => {
-    const { old, queue, mover, report } = scene();
+    const { old, mover, report, die, pending } = scene();
     await old.wait('a');
-    const dying = mover(() => {
-      throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
-    await old.redis.del(old.key('a'));
+    await die(() => true);
+    await old.remove('a');
     await mover().run();
-    expect(await pending(queue)).toEqual([]);
+    expect(await pending()).toEqual([]);
     expect(report.deleted).toBe(1);
   });
 });

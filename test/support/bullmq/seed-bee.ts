@@ -26,6 +26,16 @@ export class SeededBee {
     await this.redis.zadd(this.key('delayed'), dueMs, id);
   }
 
+  /** Deletes a job, but no entry in a list. */
+  async remove(id: string): Promise<void> {
+    await this.redis.hdel(this.key('jobs'), id);
+  }
+
+  /** Adds a job with an id that another job had. */
+  async addAgain(id: string, data: unknown = 'new'): Promise<void> {
+    await this.wait(id, {}, data);
+  }
+
   /** Returns the waiting jobs, the next one first. */
   async line(): Promise<string[]> {
     return (await this.redis.lrange(this.key('waiting'), 0, -1)).toReversed();

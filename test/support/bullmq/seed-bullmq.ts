@@ -52,6 +52,16 @@ export class SeededQueue {
     await this.redis.lpush(this.key('wait'), id);
   }
 
+  /** Deletes a job, but no entry in a list. */
+  async remove(id: string): Promise<void> {
+    await this.redis.del(this.key(id));
+  }
+
+  /** Adds a job with an id that another job had. */
+  async addAgain(id: string, data: unknown = 'new'): Promise<void> {
+    await this.wait(id, { data, fields: { timestamp: 2 } });
+  }
+
   async prioritized(id: string, priority: number, seed: Seed = {}): Promise<void> {
     await this.hash(id, { ...seed, opts: { ...seed.opts, priority } });
     await this.redis.zadd(this.key('prioritized'), priority * 2 ** 32 + ++this.counter, id);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SeededQueue } from '../../../support/bullmq/seed-bullmq.js';
+import { describeAcknowledge } from '../../../support/bullmq/transit-cases.js';
 import { connect } from '../../../support/redis/redis.js';
 
 async function taken(seed = {}) {
@@ -12,6 +13,8 @@ async function taken(seed = {}) {
 }
 
 describe('migrate/bullmq/acknowledge.lua', () => {
+  describeAcknowledge(SeededQueue);
+
   it('deletes a job with all its keys', async () => {
     const { old, jobs } = await taken();
     await old.source.acknowledge(jobs);
@@ -28,34 +31,5 @@ describe('migrate/bullmq/acknowledge.lua', () => {
     await other.old.redis.set(other.old.key('de:d'), 'a', 'PX', 60_000);
     await other.old.source.acknowledge(other.jobs);
     expect(await other.old.redis.exists(other.old.key('de:d'))).toBe(1);
-  });
-
-  it('does nothing when repeated, also where the id was added and taken again', async () => {
-    const { old, jobs } = await taken();
-    await old.source.acknowledge(jobs);
-    await old.wait('a');
-    await old.source.acknowledge(jobs);
-    expect(await old.line()).toEqual(['a']);
-    await old.source.take('wait', ['a']);
-    await old.source.acknowledge(jobs);
-    expect(await old.source.inTransit()).toHaveLength(1);
-    expect(await old.redis.exists(old.key('a'))).toBe(1);
-  });
-
-  it('only forgets a job that was deleted, if a newer one has its id', async () => {
-    const old = new SeededQueue(connect());
-    await old.source.begin();
-    await old.wait('a');
-    await old.source.take('wait', ['a']);
-    const jobs = await old.source.inTransit();
-    await old.redis.del(old.key('a'));
-    await old.wait('a', { fields: { timestamp: 2 } });
-    expect(await old.source.inTransit()).toMatchObject([{ id: 'a', fields: {} }]);
-    await old.source.acknowledge(jobs);
-    expect([await old.redis.exists(old.key('a')), await old.line(), await old.source.entries()]).toEqual([
-      1,
-      ['a'],
-      [],
-    ]);
   });
 });
