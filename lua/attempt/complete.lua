@@ -42,7 +42,7 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/count
 -- The nils reserve room for one job, because a growing table costs as much again.
 local done, done_keys, kept_until_of, done_count = { nil }, { nil }, { nil }, 0
-local exceptions, position, left_groups = {}, 0, nil
+local exceptions, position, left_groups, grouped = {}, 0, nil, nil
 local kept_until = string.format('%d', now + result_ttl)
 local end_job_with_options, emit_event
 
@@ -91,8 +91,8 @@ while at <= #ARGV do
         end
       end
       if group then
-        left_groups = left_groups or {}
-        left_groups[id] = group
+        left_groups, grouped = left_groups or { nil }, grouped or { nil }
+        left_groups[#left_groups + 1], grouped[#grouped + 1] = group, id
       end
       done_count = done_count + 1
       done[done_count], done_keys[done_count], kept_until_of[done_count] = id, key, until_then
@@ -126,7 +126,7 @@ if done_count > 0 then
   if left_groups then
     -- Included here, since a job without a group pays nothing for it.
 --@include lib/turn/free_single_slot
-    local others = free_single_slot(left_groups)
+    local others = free_single_slot(grouped, left_groups)
     if others[1] then
 --@include lib/group/place
       for _, name in ipairs(others) do

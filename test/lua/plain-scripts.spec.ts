@@ -6,10 +6,10 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '4a1cfbd7e119',
-  attemptClaim: 'd342969e2541',
+  attemptClaim: '78522a1a4cd5',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '40c98d95c501',
+  attemptComplete: '165b4b87ebf3',
   attemptFail: '6ca2d71ab7de',
 };
 

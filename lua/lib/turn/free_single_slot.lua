@@ -1,40 +1,64 @@
--- free_single_slot(left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
+-- free_single_slot(ids, left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
 --   its work. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
 --   them entered turns.
--- left: the group of each job, by its id
+-- left: the group of each job
 -- Returns the names of the other groups, which lib/group/place has to place. It needs no other library of groups, so a
 -- completion of such jobs alone does not define them.
 -- Needs: groups.
 --@include lib/group/padding
 
--- Frees the slots. Returns the names of the groups, and the keys of their slots.
-local function free_slots(left)
-  local names, slots, known = {}, {}, {}
-  for id, name in pairs(left) do
-    local key = known[name]
-    if not key then
-      key = groups .. 'running:' .. name
-      known[name], names[#names + 1], slots[#slots + 1] = key, name, key
-    end
+-- Frees the slots. Returns their keys.
+local function free_slots(ids, left)
+  local slots = {}
+  for i, id in ipairs(ids) do
+    local key = groups .. 'running:' .. left[i]
     redis.call('ZREM', key, id)
+    slots[i] = key
   end
-  return names, slots
+  return slots
 end
 
-local function free_single_slot(left)
-  local names, slots = free_slots(left)
+-- Returns each of some names once.
+local function distinct(names)
+  local known, once = {}, {}
+  for _, name in ipairs(names) do
+    if not known[name] then
+      known[name], once[#once + 1] = true, name
+    end
+  end
+  return once
+end
+
+-- Returns which of some groups have no waiting job. Few groups have none and run one, so most claims only read their names.
+local function empty_groups(names)
+  local found, empty = redis.call('ZRANGE', groups .. 'depths', '-inf', '0', 'BYSCORE', 'LIMIT', '0', '100'), {}
+  if #found < 100 then
+    for _, name in ipairs(found) do
+      empty[name] = true
+    end
+    return empty
+  end
+  for i, depth in ipairs(redis.call('ZMSCORE', groups .. 'depths', unpack(names))) do
+    empty[names[i]] = not depth or depth == '0'
+  end
+  return empty
+end
+
+local function free_single_slot(ids, left)
+  local slots = free_slots(ids, left)
   local max_running, interval, virtual_time = unpack(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_interval_us',
     'virtual_time'))
+  local names = max_running == '1' and left or distinct(left) -- else a group may run several
   if interval or #names > 1000 or max_running and redis.call('EXISTS', unpack(slots)) > 0 then
     return names
   end
   local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
-  local waiting, ends = redis.call('ZMSCORE', groups .. 'depths', unpack(names)), redis.call('HMGET', groups .. 'ends', unpack(names))
+  local empty, ends = empty_groups(names), redis.call('HMGET', groups .. 'ends', unpack(names))
   local clock_text = virtual_time or '0'
   local clock, others, scored, n, last_end, start = tonumber(clock_text), {}, {}, 0, nil, nil
   for i, name in ipairs(names) do
-    local depth, ended = waiting[i], ends[i]
-    if states and states[i] or not ended or not depth or depth == '0' then
+    local ended = ends[i]
+    if states and states[i] or not ended or empty[name] then
       others[#others + 1] = name
     else
       if ended ~= last_end then

@@ -1,6 +1,6 @@
 -- Finds the groups for lib/turn/take_single_slot.
--- read_single_slot(count): returns the first groups in turns with their starts, how long a turn is, and the virtual time. Returns
---   nil if these are not to be taken there.
+-- read_single_slot(count): returns the first groups in turns, how long a turn is, and the virtual time. Returns nil if these are
+--   not to be taken there.
 -- first_single_slot(found): returns the first of them up to one that has a state of its own.
 -- Needs: groups, pending, prioritized, lib/core/clock.
 local function read_single_slot(count)
@@ -10,26 +10,24 @@ local function read_single_slot(count)
     or (tonumber(redis.call('ZRANGE', groups .. 'resting', 0, 0, 'WITHSCORES')[2] or nil) or math.huge) <= now then
     return nil
   end
-  return redis.call('ZRANGE', groups .. 'turns', 0, count - 1, 'WITHSCORES'), 1 / (tonumber(weight or nil) or 1),
-    tonumber(virtual_time or nil) or 0
+  return redis.call('ZRANGE', groups .. 'turns', 0, count - 1), 1 / (tonumber(weight or nil) or 1), tonumber(virtual_time or nil) or 0
 end
 
--- Returns the first groups up to one that has a state, the start of each, and the keys of their slots. Also returns
--- whether all are known to be unused.
+-- Returns the first groups up to one that has a state, and the keys of their slots. Also returns whether all are known to
+-- be unused.
 local function first_single_slot(found)
-  local names, starts, slots = {}, {}, {}
-  for i = 1, #found, 2 do
-    local place = (i + 1) / 2
-    names[place], starts[place], slots[place] = found[i], found[i + 1], groups .. 'running:' .. found[i]
+  local slots = {}
+  for place = 1, #found do
+    slots[place] = groups .. 'running:' .. found[place]
   end
-  if not names[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
-    return names, starts, slots, true
+  if not found[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
+    return found, slots, true
   end
-  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))
-  for place = 1, states and #names or 0 do
+  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(found))
+  for place = 1, states and #found or 0 do
     if states[place] then
-      return { unpack(names, 1, place - 1) }, starts, { unpack(slots, 1, place - 1) }
+      return { unpack(found, 1, place - 1) }, { unpack(slots, 1, place - 1) }
     end
   end
-  return names, starts, slots
+  return found, slots
 end

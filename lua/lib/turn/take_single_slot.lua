@@ -24,7 +24,7 @@ local function take_plain_head(name, taken)
   if payload and not found[3] and found[6] == 'pending' and found[5] == ' {"group":"' .. name .. '"}' then
     local bytes = taken.bytes + #payload
     if bytes <= most_bytes then
-      found.may_run, found.only_grouped, taken.bytes, known_jobs[id] = true, true, bytes, found
+      found[8], taken.bytes, known_jobs[id] = 'grouped', bytes, found
       return id
     end
   end
@@ -37,15 +37,18 @@ local function take_single_slot(count)
   if not found then
     return nil
   end
-  local names, starts, slots, are_unused = first_single_slot(found)
-  if #found > 0 and not names[1] or not are_unused and redis.call('EXISTS', unpack(slots)) > 0 then
+  local names, slots, are_unused = first_single_slot(found)
+  if found[1] and not names[1] or not are_unused and redis.call('EXISTS', unpack(slots)) > 0 then
     return nil
   end
+  -- Most starts are the same. Then only the first and the last are read, because a score as text is costly.
+  local outer = names[1] and redis.call('ZMSCORE', groups .. 'turns', names[1], names[#names])
+  local starts = outer and outer[1] ~= outer[2] and redis.call('ZMSCORE', groups .. 'turns', unpack(names))
   local waiting_before = names[1] and redis.call('ZMSCORE', groups .. 'depths', unpack(names))
   local last_start, finish, n = nil, nil, 0
   local taken, ended, depths, emptied, fewer = { bytes = 0, groups = {} }, {}, {}, {}, { ['1'] = '0' }
   for i, name in ipairs(names) do
-    local depth, start = waiting_before[i], starts[i]
+    local depth, start = waiting_before[i], starts and starts[i] or outer[1]
     local id = name ~= '' and depth and depth ~= '0' and take_plain_head(name, taken)
     if not id then
       break
@@ -61,7 +64,7 @@ local function take_single_slot(count)
     ended[2 * n - 1], ended[2 * n], depths[2 * n - 1], depths[2 * n] = name, finish, fewer[depth], name
     emptied[#emptied + 1] = depth == '1' and name or nil
   end
-  taken.is_done = n == count or 2 * n == #found and n < count
+  taken.is_done = n == count or n == #found and n < count
   if n > 0 then
     taken.latest_finish, taken.is_bound = clock + step, true
     write_single_slot(taken.groups, ended, depths, emptied)

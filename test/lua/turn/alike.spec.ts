@@ -68,6 +68,19 @@ describe('groups of one slot', () => {
     expect(drained).toBe(3 * groups.length);
   });
 
+  it.each([20, 120])('find their next turn beside the last running jobs of %i other groups', async (others) => {
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    const add = (id: string, group: string) => q.add(id, { group, worker: JSON.stringify({ group }) });
+    for (let n = 0; n < others; n++) await add(`last:${n}`, `last-${n}`);
+    for (const n of [1, 2]) await add(`deep:${n}`, 'deep');
+    const jobs = await q.claim(others + 1);
+    expect(jobs).toHaveLength(others + 1);
+    await complete(q, jobs.slice(0, 3)); // two of their groups have no other job
+    expect((await q.claim(10)).map(({ id }) => id)).toEqual(['deep:2']);
+    expect(await q.redis.zcard(`${q.keys.groupsPrefix}depths`)).toBe(others - 1);
+  });
+
   it('leave no key of a group behind, and no place in its sets', async () => {
     const q = await filledQueue();
     await drain(q, 25);
