@@ -93,7 +93,9 @@ export class ClaimLostError extends JobQueueError {
     /** The id of the job. */
     readonly jobId: string,
   ) {
-    super(`The claim of job ${jobId} is lost: it expired and was reclaimed, or the job was removed.`);
+    super(
+      `The claim of job ${jobId} is lost: it expired and was reclaimed, or the job is gone (removed, or ended and forgotten).`,
+    );
   }
 }
 

@@ -24,6 +24,25 @@ it('costs the job nothing while its worker lives: the repeated claim gets the sa
   expect(await producer.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0, interruptions: 0 });
 });
 
+it('is what the worker says of a completion that is repeated after its job has expired, and that the job is gone', async () => {
+  const proxy = await FaultProxy.start();
+  const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  client.on('error', () => undefined);
+  const queue = newQueue({}, client);
+  const producer = sameQueue(queue);
+  await producer.enqueue({});
+  await producer.complete((await producer.claim())!); // the server knows the script
+  const { id } = await producer.enqueue({}, { resultTtlMs: 1 });
+  const lost = proxy.loseReplyTo(id);
+  const worker = await startWorker(queue, () => 'done');
+  await lost;
+  await worker.event('lost', 1, { id });
+  expect((await producer.stats()).totals.completed).toBe(2);
+  expect(worker.warnings).toContainEqual(
+    expect.stringContaining('or the job is gone (removed, or ended and forgotten)'),
+  );
+});
+
 it('counts as a crash once it has expired, because nobody can know whether the job started', async () => {
   const q = testQueue();
   await q.add('a', { max_attempts: 1 });
