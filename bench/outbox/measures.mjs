@@ -100,32 +100,25 @@ const burst = {
     }),
 };
 
-const latencyText = 'from the commit to the start of the handler, idle';
+/** Returns a measure of latencies: from a commit to the start of its job's handler. */
+function latencyOf(id, text, wakes) {
+  const [p50, p95] = [`${id}.p50`, `${id}.p95`];
+  return {
+    id,
+    ...(wakes && { contestants: ['self'] }),
+    figures: {
+      [p50]: { unit: 'ms', better: 'less', text: `${text}, median` },
+      [p95]: { unit: 'ms', better: 'less', text: `${text}, 95th percentile` },
+    },
+    async sample(scene, contestant) {
+      const latencies = await latenciesOf(scene, contestant, wakes);
+      return { [p50]: quantile(latencies, 0.5), [p95]: quantile(latencies, 0.95) };
+    },
+  };
+}
 
-const latency = {
-  id: 'latency',
-  figures: {
-    'latency.p50': { unit: 'ms', better: 'less', text: `${latencyText}, median` },
-    'latency.p95': { unit: 'ms', better: 'less', text: `${latencyText}, 95th percentile` },
-  },
-  async sample(scene, contestant) {
-    const latencies = await latenciesOf(scene, contestant, false);
-    return { 'latency.p50': quantile(latencies, 0.5), 'latency.p95': quantile(latencies, 0.95) };
-  },
-};
-
-const woken = {
-  id: 'woken',
-  contestants: ['self'],
-  figures: {
-    'woken.p50': { unit: 'ms', better: 'less', text: 'the same with outbox.wake() after the commit, median' },
-    'woken.p95': { unit: 'ms', better: 'less', text: 'the same with outbox.wake(), 95th percentile' },
-  },
-  async sample(scene, contestant) {
-    const latencies = await latenciesOf(scene, contestant, true);
-    return { 'woken.p50': quantile(latencies, 0.5), 'woken.p95': quantile(latencies, 0.95) };
-  },
-};
+const latency = latencyOf('latency', 'from the commit to the start of the handler, idle', false);
+const woken = latencyOf('woken', 'the same with outbox.wake() after the commit', true);
 
 function latenciesOf(scene, contestant, wakes) {
   return scene.with(contestant, both, async (producer, worker) => {

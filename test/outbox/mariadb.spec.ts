@@ -7,7 +7,6 @@ import { OutboxTable } from '#outbox/outbox-table.js';
 import { startMariadb } from '../support/databases/mariadb.js';
 import { describeMysql } from '../support/databases/mysql-cases.js';
 import { TestOutbox } from '../support/databases/outbox.js';
-import { gate } from '../support/faults/wait.js';
 import { connect } from '../support/redis/redis.js';
 
 const scene = describeMysql(startMariadb);
@@ -63,16 +62,11 @@ describe('the relay on MariaDB', () => {
 
   it('adds nothing when it stalls and comes back after another took over', async () => {
     await commit((tx) => t.enqueue(tx, 1));
-    const [reached, goesOn] = [gate(), gate()];
     const stalling = new TestOutbox(scene.database);
     const { queue } = t;
-    stalling.queueOf(queue.name).exec = async (...asked: Parameters<typeof queue.exec>) => {
-      reached.open();
-      await goesOn.promise;
-      return queue.exec(...asked) as never;
-    };
+    const { reached, goOn } = stalling.stallAt(queue);
     const stalled = stalling.outbox.ship();
-    await reached.promise;
+    await reached;
     await t.outbox.ship();
     expect(await t.pending()).toEqual([]); // the stalled relay has the lock
     const [sessions] = await scene.pool.query<RowDataPacket[]>(
@@ -82,7 +76,7 @@ describe('the relay on MariaDB', () => {
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);
     await t.purge();
-    goesOn.open();
+    goOn();
     await stalled;
     expect(stalling.outbox.trouble).toBeDefined();
     expect(await t.pending()).toEqual([]);

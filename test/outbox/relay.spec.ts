@@ -84,22 +84,17 @@ describe('the relay', () => {
   it('adds nothing when it stalls and comes back after another took over', async () => {
     const [t, redis] = [outboxOf(), connect()];
     await commit((tx) => t.enqueue(tx, 1));
-    const [reached, goesOn] = [gate(), gate()];
     const stalling = outboxOf();
     const queue = t.queue;
-    stalling.queueOf(queue.name).exec = async (...asked: Parameters<typeof queue.exec>) => {
-      reached.open();
-      await goesOn.promise;
-      return queue.exec(...asked) as never;
-    };
+    const { reached, goOn } = stalling.stallAt(queue);
     const stalled = stalling.outbox.ship();
-    await reached.promise;
+    await reached;
     const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'`;
     await pool.query(cut);
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);
     await t.purge();
-    goesOn.open();
+    goOn();
     await stalled;
     expect(stalling.outbox.trouble).toBeDefined();
     expect(await t.pending()).toEqual([]);

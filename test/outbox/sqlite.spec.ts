@@ -8,7 +8,6 @@ import { fromBetterSqlite3, fromLibsql, type OutboxDatabase } from 'nest-job-que
 import type { JobQueue } from 'nest-job-queue/core';
 import { LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
-import { gate } from '../support/faults/wait.js';
 import { connect } from '../support/redis/redis.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
@@ -29,19 +28,14 @@ it('lets others write while it waits for Redis, and adds nothing when it comes b
   const [t, stalling] = [new TestOutbox(database), new TestOutbox(database)];
   const add = (payload: unknown) => database.begin((transaction) => t.enqueue(transaction as object, payload));
   await add(1);
-  const [reached, goesOn] = [gate(), gate()];
-  stalling.queueOf(t.queue.name).exec = async (...asked: Parameters<JobQueue['exec']>) => {
-    reached.open();
-    await goesOn.promise;
-    return t.queue.exec(...asked) as never;
-  };
+  const { reached, goOn } = stalling.stallAt(t.queue);
   const stalled = stalling.outbox.ship();
-  await reached.promise;
+  await reached;
   await add(2);
   await t.outbox.ship();
   expect(await t.pending()).toEqual([1, 2]);
   await t.purge();
-  goesOn.open();
+  goOn();
   await stalled;
   expect(stalling.outbox.trouble).toBeUndefined();
   expect(stalling.warnings).toEqual([]);

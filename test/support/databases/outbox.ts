@@ -5,6 +5,7 @@ import { outboxSql, type OutboxDatabase } from 'nest-job-queue/outbox';
 import { JobOutbox } from '#outbox/job-outbox.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
+import { gate } from '../faults/wait.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 
 export class TestOutbox {
@@ -59,6 +60,17 @@ export class TestOutbox {
   /** Returns the number of rows. */
   async rows(): Promise<number> {
     return (await this.outbox.stats()).waiting;
+  }
+
+  /** Makes each call to a queue stall once it is reached, until it may go on. */
+  stallAt(queue: JobQueue) {
+    const [reached, goesOn] = [gate(), gate()];
+    this.queueOf(queue.name).exec = async (...asked: Parameters<typeof queue.exec>) => {
+      reached.open();
+      await goesOn.promise;
+      return queue.exec(...asked) as never;
+    };
+    return { reached: reached.promise, goOn: () => goesOn.open() };
   }
 
   /** Deletes all jobs, so that their ids are forgotten. */
