@@ -47,45 +47,7 @@ local plain, replies, marks, marked, added, claimable = {}, {}, {}, {}, 0, false
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/check_keys
 --@include lib/enqueue/refusal
-local held_groups = {}
-local gets_no_mark = { full = true, full_bytes = true, group_full = true, group_full_bytes = true }
-
-local function reply(index, verdict, text, name)
-  local n = #replies
-  replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = index, verdict, text or '', name or ''
-end
-
--- Writes what the job had elsewhere. A repeat finds it, and leaves it.
-local function write_ran(id, ran)
-  if redis.call('HSETNX', job .. id, 'attempts', string.format('%d', ran.attempts)) == 1 then
-    redis.call('HSET', job .. id, 'errors', string.format('%d', ran.errors), 'crashes', string.format('%d', ran.crashes))
-    leave_plain(job .. id)
-  end
-end
-
--- Adds the job of one entry, and notes its mark. If it is not added, later entries of its group wait too.
-local function add(index, at, options)
-  local group = options and options.group or ''
-  if held_groups[group] then
-    return reply(index, 'held')
-  end
-  local reason, about = enqueue_refusal(ARGV[at + 1], options)
-  if reason then
-    held_groups[group] = group ~= ''
-    return reply(index, reason, about)
-  end
-  local verdict, detail, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
-  if verdict then
-    reply(index, verdict, detail, name)
-  elseif options and options.ran then
-    write_ran(ARGV[at + 1], options.ran)
-  end
-  if gets_no_mark[verdict] or verdict and options and options.must_be_new and string.sub(verdict, 1, 6) == 'exists' then
-    held_groups[group] = group ~= ''
-  else
-    marks[#marks + 1], marks[#marks + 2], marked[ARGV[at]] = now_text, ARGV[at], true
-  end
-end
+--@include lib/once/add_entry
 
 local keys, asked = {}, {}
 for at = 6, #ARGV, 5 do
@@ -101,7 +63,7 @@ for i = 1, #keys do
   if known[i] or marked[keys[i]] then
     reply(i, 'known')
   else
-    add(i, 1 + 5 * i, asked[i])
+    add_entry(i, 1 + 5 * i, asked[i])
   end
 end
 if #marks > 0 then

@@ -9,7 +9,7 @@ const DIGESTS = {
   attemptClaim: '78522a1a4cd5',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '165b4b87ebf3',
+  attemptComplete: '9c75acb2db95',
   attemptFail: '6ca2d71ab7de',
 };
 
