@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '4a1cfbd7e119',
-  attemptClaim: '78522a1a4cd5',
+  jobEnqueue: '1d804dc371ae',
+  attemptClaim: '40101c11300f',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '9c75acb2db95',
-  attemptFail: '6ca2d71ab7de',
+  attemptComplete: '6cc48fc0590d',
+  attemptFail: '31ea29f1a876',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

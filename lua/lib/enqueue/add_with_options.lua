@@ -1,7 +1,8 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
 --   for a new or repeated job. Else a verdict (see lua/job/enqueue), the id of the existing job, and its name. Or the
 --   reply of lib/enqueue/fullness.
--- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/write_job, lib/enqueue/queue_settings.
+-- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/clock, lib/core/write_job,
+--   lib/enqueue/queue_settings.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -39,10 +40,9 @@ local function add_with_options(id, name, payload, options)
   if full then
     return full, most, full_group
   end
-  write_job(id, name, payload)
   added = added + 1
   if options then
-    write_options(job .. id, options)
+    write_options(job .. id, options, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text)
     own_unique(id, options)
     if options.group then
       touch(options.group)
@@ -51,6 +51,7 @@ local function add_with_options(id, name, payload, options)
       place_new(id, options)
     end
   else
+    write_job(id, name, payload)
     plain[#plain + 1] = id
   end
   if may_be_bounded(options) then

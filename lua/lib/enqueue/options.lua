@@ -1,9 +1,9 @@
--- write_options(key, options): writes the options of an enqueue into a job's hash; see lua/job/enqueue.lua for the
---   options.
+-- write_options(key, options, ...): writes the options of an enqueue into a job's hash; see lua/job/enqueue.lua for the
+--   options. Writes the further fields and values in the same call.
 -- Needs: lib/core/clock.
 --@include lib/enqueue/leave_plain
-local function write_options(key, options)
-  local fields = {}
+local function write_options(key, options, ...)
+  local fields, others = { ... }, select('#', ...)
   local function add(field, value)
     if value then
       fields[#fields + 1], fields[#fields + 2] = field, value
@@ -20,9 +20,9 @@ local function write_options(key, options)
     add('unique_for', options.unique_for)
   end
   add('batch', options.batch)
-  if #fields > 0 or options.after then
+  if #fields > others or options.after then
     -- Marks for claim and complete that the job is not plain. With a space: its only option is its group.
-    local is_grouped = options.group and #fields == 2 and not options.after
+    local is_grouped = options.group and #fields == others + 2 and not options.after
     add('options', (is_grouped and ' ' or '') .. unmarked(options.worker or '{}'))
   else
     add('options', options.worker)
