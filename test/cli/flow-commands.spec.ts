@@ -39,7 +39,7 @@ it('says of a group that as many of its jobs run as may, by the limits of all gr
   expect((await cli(['groups', queue.name])).stdout).toMatch(/acme +1 +\S.* 1 +1 run, as many as may/);
 }, 60_000);
 
-it('shows batches with their jobs, and cancels what has not ended', async () => {
+it('shows batches with their jobs, and cancels those that have not ended', async () => {
   const queue = newQueue();
   const mail = newQueue();
   const batch = queue.batch({ id: 'pages', then: { name: queue.name }, onFailure: { queue: mail.name } });

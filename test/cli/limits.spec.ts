@@ -20,7 +20,7 @@ async function limited() {
 }
 
 describe('limits', () => {
-  it('keeps what is not named, and says so', async () => {
+  it('keeps the limits that are not named, and says so', async () => {
     const queue = await limited();
     const { code, stdout } = await cli(['limits', queue.name, '--max-running', '3']);
     expect(code).toBe(EXIT.ok);

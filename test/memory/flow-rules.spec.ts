@@ -160,7 +160,7 @@ onEachStore('limits and groups', () => {
     expect(await payloads(queue)).toEqual([2]);
   });
 
-  it('count in stats what groups hold back', async () => {
+  it('count in stats the jobs that groups hold back', async () => {
     const queue = newQueue();
     await queue.groups.pause('g');
     await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));

@@ -154,7 +154,7 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(await queue.claim()).toMatchObject({ id: 'a:1', attempt: 2 });
   });
 
-  it('refuse jobs beyond what may wait', async () => {
+  it('refuse jobs beyond their bound', async () => {
     const queue = newQueue({ maxPending: 3 });
     await queue.groups.set('a', { maxPending: 1 });
     await add(queue, 'a:1', 'b:1');

@@ -191,7 +191,7 @@ describe('what a job becomes', () => {
     expect(report).toMatchObject({ moved: { wait: 1 }, deduplicated: 1 });
   });
 
-  it('leaves what it cannot move, and names the reasons', async () => {
+  it('leaves jobs that it cannot move, and names the reasons', async () => {
     const { old, mover, plan, pending } = scene();
     await old.wait('child', { fields: { parentKey: 'bull:q:1' } });
     await old.wait('custom', { opts: { attempts: 2, backoff: { type: 'mine' } } });
@@ -266,7 +266,7 @@ describe('what a job becomes', () => {
     expect(await queue.get('a')).toMatchObject({ payload: { mine: true } });
   });
 
-  it('gives back what does not fit, and says so', async () => {
+  it('gives back the jobs that do not fit, and says so', async () => {
     const { old, queue, mover, pending } = scene();
     await queue.limits.set({ maxPending: 1 });
     for (const id of ['a', 'b', 'c']) await old.wait(id);

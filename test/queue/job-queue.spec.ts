@@ -28,7 +28,7 @@ describe('JobQueue', () => {
     });
   });
 
-  it('enqueues in order, in one step for what few are enqueued in one tick', async () => {
+  it('enqueues in order, in one step for the few jobs of one tick', async () => {
     const { queue, state } = coreQueue();
     const handles = await Promise.all(['a', 'b', 'c'].map((id) => queue.enqueue({ id }, { id })));
     expect(handles.map(({ id, outcome, name, queue: of }) => [id, outcome, name, of])).toEqual(
@@ -89,7 +89,7 @@ describe('JobQueue', () => {
     expect((await queue.get(first.id))!.payload).toBe(3);
   });
 
-  it('claims what is there at once, and null where nothing is', async () => {
+  it('claims a waiting job at once, and returns null where none waits', async () => {
     const { queue } = coreQueue();
     expect(await queue.claim()).toBeNull();
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }]);

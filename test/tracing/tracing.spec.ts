@@ -138,7 +138,7 @@ describe('an unsampled call', () => {
     expect(await job.result()).toEqual({ traceparent: expect.stringMatching(/-00$/) });
   });
 
-  it('keeps what other propagators send', async () => {
+  it('keeps the fields of other propagators', async () => {
     propagation.disable();
     const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
     propagation.setGlobalPropagator(new CompositePropagator({ propagators }));

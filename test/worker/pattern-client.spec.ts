@@ -153,7 +153,7 @@ describe('our sweep', () => {
     expect(await queue.stats()).toMatchObject({ processing: 0, pending: count });
   });
 
-  it('does not reclaim forever what kills every foreign worker', async () => {
+  it('does not reclaim a job forever that kills every foreign worker', async () => {
     const { queue, sweep, foreign } = sharedQueue({ foreignVisibilityMs: 60_000, maxCrashes: 3, maxAttempts: 10 });
     const id = await foreign.enqueue({});
     for (let i = 0; i < 3; i++) {
@@ -183,7 +183,7 @@ describe('our sweep', () => {
     expect(warnings).toEqual([`Job ${id} of queue "${queue.name}" lost its worker and is now a dead letter.`]);
   });
 
-  it('takes what a foreign worker failed into the dead letters, which outlive its 300 s', async () => {
+  it('takes a failure of a foreign worker into the dead letters, which outlive its 300 s', async () => {
     const { queue, redis, sweep, foreign } = sharedQueue({}, { maxAttempts: 1 });
     const { keys } = await inside(queue).scripts();
     const { id } = await queue.enqueue({});

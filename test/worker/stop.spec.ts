@@ -33,7 +33,7 @@ describe('stop', () => {
     expect(worker.count('started')).toBe(1);
   });
 
-  it('aborts what overruns, and releases it uncounted, first in line, in its old order', async () => {
+  it('aborts a handler that overruns, and releases its job uncounted, first in line, in its old order', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const ids = (await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })))).map(({ id }) => id);
     const reasons: unknown[] = [];
@@ -60,7 +60,7 @@ describe('stop', () => {
     expect((await queue.get(ids[0]!))!.attempts).toBe(1);
   });
 
-  it('takes what a handler that was aborted still returns for nothing', async () => {
+  it('ignores the result that an aborted handler still returns', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     const worker = await startWorker(queue, async (job: Job) => {

@@ -29,7 +29,7 @@ it('gives turns in the fixed order, whoever asks first', async () => {
   expect(had.join('')).toBe('abcabcabc');
 });
 
-it('brings what was done in the turn', async () => {
+it('brings the work of the turn', async () => {
   const { take } = takenBy(new Turns(['a']));
   expect([await take('a'), await take('a')]).toEqual([1, 2]);
 });

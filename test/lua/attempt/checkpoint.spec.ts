@@ -4,7 +4,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
 
 describe('attempt/checkpoint.lua', () => {
-  it('stores what the next attempt finds: after an error, a release and a crash', async () => {
+  it('stores a checkpoint that the next attempt finds: after an error, a release and a crash', async () => {
     const q = testQueue();
     let job = await q.addAndClaim('a');
     expect(job.checkpoint).toBeUndefined();

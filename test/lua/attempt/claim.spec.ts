@@ -224,7 +224,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     expect(second.jobs.map((job) => job.id)).toEqual(['b']);
   });
 
-  it('I2: leaves out what is no longer claimed by that token', async () => {
+  it('I2: leaves out a job that this token no longer claims', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c', 'd');
     const [a] = await q.claim(3, { token: 't1' });

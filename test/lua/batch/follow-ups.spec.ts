@@ -21,7 +21,7 @@ async function fired(options: object = {}) {
   return { q, batches, entries: entries.toSorted((a, b) => a.state.localeCompare(b.state)) };
 }
 
-it('returns what waits in the outbox, with a larger fence each time', async () => {
+it('returns the entries of the outbox, with a larger fence each time', async () => {
   const { q, batches, entries } = await fired({ delayMs: 60_000, priority: 3 });
   const number = expect.stringMatching(/^\d+$/);
   const entryOf = (kind: string) => ({ ...elsewhere(kind), batch: 'b', number, state: kind, detail: '' });

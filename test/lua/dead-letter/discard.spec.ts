@@ -19,7 +19,7 @@ describe('dead-letter/discard.lua', () => {
     expect(await q.total('discarded')).toBe(2);
   });
 
-  it('I3: skips what is no dead letter, and repeated deletes nothing', async () => {
+  it('I3: skips a job that is no dead letter, and repeated deletes nothing', async () => {
     const q = testQueue();
     await q.addAll('waits');
     const discard = () => q.run(q.scripts.deadLetters.discard([{ id: 'waits' }, { id: 'nobody' }]));

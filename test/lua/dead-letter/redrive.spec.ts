@@ -30,7 +30,7 @@ describe('dead-letter/redrive.lua', () => {
     expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
   });
 
-  it('runs again what had crashed its workers, had expired, or was unknown', async () => {
+  it('runs a job again that had crashed its workers, had expired, or was unknown', async () => {
     const q = testQueue();
     await bury(q, 'a');
     await q.redis.hset(q.keys.job('a'), { crashes: 3, unhandled: 11, expires_at_ms: 1, cancel_requested_at_ms: 1 });
@@ -52,7 +52,7 @@ describe('dead-letter/redrive.lua', () => {
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });
 
-  it('skips what is no dead letter', async () => {
+  it('skips a job that is no dead letter', async () => {
     const q = testQueue();
     await q.addAll('pending');
     expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['pending', 'missing'])))).toBe(0);

@@ -53,7 +53,7 @@ describe('a purge', () => {
     expect(await ids(q)).toEqual(['b']);
   });
 
-  it('keeps what a rate has spent until that is over, and leaves nothing behind then', async () => {
+  it('keeps the spent rate until it no longer matters, and leaves nothing behind then', async () => {
     const q = await ordered({ rateLimit: { limit: 1, periodMs: HOUR } });
     await q.add('a', { group: 'g' });
     expect(await ids(q)).toEqual(['a']);

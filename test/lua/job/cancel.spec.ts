@@ -119,7 +119,7 @@ describe('job/cancel.lua', () => {
     },
   );
 
-  it('leaves what has ended, and what is missing', async () => {
+  it('leaves an ended job, and a missing one', async () => {
     const q = testQueue();
     await q.addAll('done', 'dead');
     const [done, dead] = await q.claim(2);

@@ -250,7 +250,7 @@ describe('job/enqueue.lua: replace', () => {
     expect(await q.job('a')).not.toHaveProperty('last_error');
   });
 
-  it('leaves nothing of what the job told before: progress, log, snoozes, errors, the mark of an isolated job', async () => {
+  it('leaves nothing of the reports of the earlier job: progress, log, snoozes, errors, the mark of an isolated job', async () => {
     const q = testQueue();
     await q.add('a', replacing);
     const told = {

@@ -14,7 +14,7 @@ describe('job/promote.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toBe('pending');
   });
 
-  it('keeps a priority, and puts what was enqueued as lifo to the front', async () => {
+  it('keeps a priority, and puts a job enqueued with lifo to the front', async () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000, priority: 5 });
     await q.add('b', { delay_ms: 60_000, lifo: true });
@@ -25,7 +25,7 @@ describe('job/promote.lua', () => {
     expect(await q.pending()).toEqual(['b', 'c']);
   });
 
-  it('refuses what runs or has ended', async () => {
+  it('refuses a job that runs or has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     expect(await q.run(q.scripts.promote('a'))).toBe('refused');

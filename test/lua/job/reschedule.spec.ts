@@ -78,7 +78,7 @@ describe('job/reschedule.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
-  it('refuses what is claimed or has ended, and says what is missing', async () => {
+  it('refuses a claimed or ended job, and names a missing one', async () => {
     const q = testQueue();
     await q.addAll('running', 'done');
     const [, done] = await q.claim(2);

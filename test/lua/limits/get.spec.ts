@@ -3,7 +3,7 @@ import { testQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';
 
 describe('limits/get.lua', () => {
-  it('returns what was set, and nothing on a plain queue', async () => {
+  it('returns the limits that were set, and nothing on a plain queue', async () => {
     const q = testQueue();
     expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'none' });
     await q.run(q.scripts.limits.set({ maxRunning: 4, ...hourly(60, 2) }));

@@ -3,7 +3,7 @@ import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-s
 import { HOUR, hourly, ids, limited } from './limited-queue.js';
 
 describe('limits/set.lua', () => {
-  it('bounds what runs at once over all claimers', async () => {
+  it('bounds the jobs that run at once over all claimers', async () => {
     const q = await limited({ maxRunning: 2 }, 'a', 'b', 'c', 'd');
     expect(ids(await q.claim(1))).toEqual(['a']);
     expect(ids(await q.claim(5, { worker: 'worker-2' }))).toEqual(['b']);
@@ -82,7 +82,7 @@ describe('limits/set.lua', () => {
     expect(ids(await q.claim(9))).toEqual(['a', 'b']);
   });
 
-  it('charges what a job costs, and keeps the order of those that must wait', async () => {
+  it('charges the cost of a job, and keeps the order of those that must wait', async () => {
     const q = await limited(hourly(60, 5));
     await q.add('a', { cost: 3 });
     await q.add('b', { cost: 4 });
@@ -132,7 +132,7 @@ describe('limits/set.lua', () => {
     expect(ids(await q.claim(3, { slots: 1 }))).toEqual(['a']);
   });
 
-  it('I3: repeated it changes nothing, and what the rate has spent stays spent', async () => {
+  it('I3: repeated it changes nothing, and the spent rate stays spent', async () => {
     const q = await limited(hourly(60, 1), 'a', 'b');
     await q.claim(1);
     const { rate_tat_us: spent } = await q.redis.hgetall(q.keys.settings);
@@ -243,7 +243,7 @@ describe('limits that workers configure', () => {
     expect(await before.run(before.scripts.limits.get())).toEqual({ source: 'none' });
   });
 
-  it('releases what a repeated claim with fewer bytes does not bring', async () => {
+  it('releases the jobs that a repeated claim with fewer bytes does not bring', async () => {
     const q = testQueue();
     await q.run(q.scripts.limits.set(hourly(1, 3)));
     for (const id of ['a', 'b', 'c']) await q.add(id, {}, JSON.stringify('x'.repeat(1_000)));

@@ -87,7 +87,7 @@ describe('queue/clean.lua', () => {
     expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
   });
 
-  it('keeps the order of what stays in the line', async () => {
+  it('keeps the order of the jobs that stay in the line', async () => {
     const q = testQueue();
     await fill(q, 'pending');
     await q.addAll('d');

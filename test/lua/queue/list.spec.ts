@@ -62,7 +62,7 @@ describe('queue/list.lua', () => {
     expect(await ids(q, 'scheduled')).toEqual(['sooner', 'later']);
   });
 
-  it('shows what has ended newest first', async () => {
+  it('shows ended jobs newest first', async () => {
     const q = testQueue();
     await q.addAll('c1', 'c2', 'f1', 'f2', 'x1', 'x2');
     const [c1, c2, f1, f2] = await q.claim(4);

@@ -14,7 +14,7 @@ describe('queue/pause.lua', () => {
     expect(await q.pending()).toEqual(['a', 'b']);
   });
 
-  it('continues to promote what is due, by a claim and by a sweep, and hands it out at its end', async () => {
+  it('continues to promote due jobs, by a claim and by a sweep, and hands them out at its end', async () => {
     const q = testQueue();
     await q.add('early', { delay_ms: 60_000 });
     await q.add('late', { delay_ms: 60_000 });

@@ -8,7 +8,7 @@ function setUp() {
 }
 
 describe('schedule/due.lua', () => {
-  it('shows what is due, the longest due first, a bounded slice, and when the next is due', async () => {
+  it('shows due schedules, the longest due first, a bounded slice, and when the next is due', async () => {
     const { q, schedules } = setUp();
     for (const id of ['a', 'b', 'c', 'later']) {
       await schedules.put(schedules.define(id));

@@ -66,7 +66,7 @@ describe('schedule/upsert.lua', () => {
     expect(await schedules.put(old, 'w2')).toBe('changed');
   });
 
-  it('refuses a call that would change what a running process declares, and takes over what none does', async () => {
+  it('refuses a call that would change a schedule of a running process, and takes over one that no process declares', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'), 'w1');
     const changed = schedules.define('s', HOURLY, { payload: 1 });
@@ -80,7 +80,7 @@ describe('schedule/upsert.lua', () => {
     expect(await q.redis.exists(q.keys.scheduleOwners)).toBe(0);
   });
 
-  it('lets code take over what a call made', async () => {
+  it('lets code take over a schedule that a call made', async () => {
     const { schedules } = setUp();
     await schedules.put(schedules.define('s'));
     expect(await schedules.put(schedules.define('s'), 'w1')).toBe('unchanged');

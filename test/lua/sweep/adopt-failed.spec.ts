@@ -3,7 +3,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { foreignFailure } from './foreign-failure.js';
 
 describe('sweep/adopt-failed.lua', () => {
-  it('takes what a client of the pattern failed into dead, without a TTL, and nothing else', async () => {
+  it('takes a failure of a client of the pattern into dead, without a TTL, and nothing else', async () => {
     const q = testQueue();
     await q.addAll('waits');
     for (const id of ['a', 'b']) {

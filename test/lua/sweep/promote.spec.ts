@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 describe('sweep/promote.lua', () => {
-  it('moves what is due, the earliest first, and wakes a worker', async () => {
+  it('moves due jobs, the earliest first, and wakes a worker', async () => {
     const q = testQueue();
     for (const id of ['b', 'a', 'later']) await q.add(id, { delay_ms: 60_000 });
     await q.makeDue('a', 'b');

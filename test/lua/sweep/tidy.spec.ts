@@ -139,7 +139,7 @@ describe('sweep/tidy.lua', () => {
     expect(droppedAt!.getTime()).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('keeps what workers announced for jobs that wait in groups, and for open batches', async () => {
+  it('keeps the announcements of workers for jobs that wait in groups, and for open batches', async () => {
     for (const options of [{ group: 'g' }, { batch: 'b' }]) {
       const q = testQueue();
       q.broken = true; // of the batch only its place is there

@@ -103,7 +103,7 @@ describe('worker/register.lua', () => {
     expect(lifetime).toBeLessThanOrEqual(86_400_000);
   });
 
-  it('takes along what was announced when the last worker of an empty queue stops', async () => {
+  it('removes the announcements when the last worker of an empty queue stops', async () => {
     const q = testQueue();
     const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
     await q.run(q.scripts.workers.register('w1', true, handlers));

@@ -123,7 +123,7 @@ describe('forFeature', () => {
     await expect(compiling).rejects.toThrow('queues of JobQueueModule.forRoot()');
   });
 
-  it('refuses what is no name, no option and no connection', () => {
+  it('refuses a value that is no name, no option and no connection', () => {
     expect(() => JobQueueModule.forFeature('my videos')).toThrow('queue name: expected 1 to 128 of A-Z');
     expect(() => JobQueueModule.forFeature({ queues: 'video' } as never)).toThrow('expected a list of queue names');
     expect(() => JobQueueModule.forFeature({ queues: ['video'], connection: 'a b' })).toThrow(

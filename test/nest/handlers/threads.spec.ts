@@ -176,7 +176,7 @@ describe('a handler in threads', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fails an attempt by what it throws', async () => {
+  it('fails an attempt by the error that it throws', async () => {
     const { enqueue } = await startThreads({ maxAttempts: 2 });
     const job = await enqueue({ do: 'throw' });
     await expect(job.result(SOON)).rejects.toMatchObject({

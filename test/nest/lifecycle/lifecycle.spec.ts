@@ -232,7 +232,7 @@ it('an enqueue after the close is refused at once', async () => {
 });
 
 describe('jobs.drain()', () => {
-  it('stops the worker and lets what runs end, twice as once; enqueueing continues', async () => {
+  it('stops the worker and lets running handlers end, twice as once; enqueueing continues', async () => {
     const name = uniqueQueueName();
     const running = gate();
     const finish = gate();

@@ -141,7 +141,7 @@ describe('after', () => {
     expect(await queue.get('one')).toBeNull();
   });
 
-  it('refuses more than 100 ids, what is no id, and a start or key of its own', async () => {
+  it('refuses more than 100 ids, a value that is no id, and a start or key of its own', async () => {
     const { queue, state } = coreQueue();
     const refused = async (options: object) =>
       expect(queue.enqueue({}, options as never)).rejects.toThrow(InvalidOptionError);

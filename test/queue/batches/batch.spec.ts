@@ -173,7 +173,7 @@ describe('a batch', () => {
     expect(await queue.listBatches()).toEqual([await first.status()]);
   });
 
-  it('refuses what is no batch, no follow-up and no member, and writes nothing', async () => {
+  it('refuses a value that is no batch, no follow-up and no member, and writes nothing', async () => {
     const { queue, state } = coreQueue();
     const refused = (options: object) => expect(() => queue.batch(options)).toThrow(InvalidOptionError);
     refused({ than: {} });

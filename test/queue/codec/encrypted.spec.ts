@@ -131,7 +131,7 @@ describe('a queue with encrypted()', () => {
     await worker.stop();
   });
 
-  it('makes a dead letter of what it cannot read, with the reason, that a redrive brings back', async () => {
+  it('makes a dead letter of a job that it cannot read, with the reason, that a redrive brings back', async () => {
     const name = uniqueQueueName();
     const ours = new JobQueue(connect(), name, { codec: encrypted([june]) });
     const job = await ours.enqueue('letter');

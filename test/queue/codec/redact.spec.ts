@@ -198,7 +198,7 @@ describe('an InvalidPayloadError quotes no hidden value', () => {
   });
 });
 
-it('a redaction of texts leaves what is no text as it is, at any depth', () => {
+it('a redaction of texts leaves other values as they are, at any depth', () => {
   const texts = new TextRedaction(['iban'], { iban: 'FR76-3000' }, { queue: 'pay', id: '1', name: 'pay' });
   const value = { none: null, missing: undefined, count: 5, isPaid: true, list: [null, 'of FR76-3000'] };
   expect(texts.value(value)).toEqual({ ...value, list: [null, 'of [redacted]'] });

@@ -34,7 +34,7 @@ describe('jobs that wait for others', () => {
   );
 });
 
-describe('a batch that waits for what is nowhere', () => {
+describe('a batch that waits for a job that is nowhere', () => {
   it.each(['in its own queue', 'in another queue'])(
     'is named, and ends at the next maintenance: %s',
     async (where) => {

@@ -63,7 +63,7 @@ describe('the doctor', () => {
     expect(await queue.complete(job, 1)).toBe(true);
   });
 
-  it('sends what is in doubt to the dead letters, with the reason', async () => {
+  it('sends a job in doubt to the dead letters, with the reason', async () => {
     const { queue, state } = coreQueue();
     await state.redis.hset(state.keys.job('a'), { id: 'a', payload: '1', status: 'lost', name: 'x' });
     await queue.doctor({ repair: true });

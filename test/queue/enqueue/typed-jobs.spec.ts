@@ -78,7 +78,7 @@ describe('an enqueue of a definition', () => {
     expect(await keysLike(state.redis, `*${queue.name}*`)).toEqual([]);
   });
 
-  it('refuses what would be something else after JSON', async () => {
+  it('refuses a payload that JSON would change', async () => {
     const { queue } = coreQueue();
     const Remind = defineJob('remind', { payload: z.object({ at: z.date() }) });
     expect(await failure(() => queue.enqueue(Remind, { at: new Date(0) }))).toMatchObject({

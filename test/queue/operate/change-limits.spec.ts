@@ -6,7 +6,7 @@ import { newQueue, onEachStore } from '../../support/worker/workers.js';
 const rateLimit = { limit: 10, periodMs: 1_000, burst: 2 };
 
 onEachStore('limits.change', () => {
-  it('keeps what it does not name, also where two operators change limits at once', async () => {
+  it('keeps the limits that it does not name, also where two operators change limits at once', async () => {
     const queue = newQueue();
     await queue.limits.set({ maxRunning: 5, rateLimit, groups: { maxRunning: 1 }, maxPending: 9 });
     await Promise.all([queue.limits.change({ maxRunning: 7 }), queue.limits.change({ maxPending: 8 })]);
@@ -18,7 +18,7 @@ onEachStore('limits.change', () => {
     expect(await queue.limits.get()).toEqual({ source: 'set', groups: { weight: 3 }, maxPendingBytes: 100 });
   });
 
-  it('keeps what it does not name within a rate and within groups too', async () => {
+  it('keeps the fields that it does not name within a rate and within groups too', async () => {
     const queue = newQueue();
     const groups = { maxRunning: 1, rateLimit, weight: 2, onDeadHead: 'hold' as const, ungroupedWeight: 4 };
     await queue.limits.set({ rateLimit, groups });
@@ -50,7 +50,7 @@ onEachStore('limits.change', () => {
     expect(await queue.limits.get()).toEqual({ source: 'set', maxRunning: 5 });
   });
 
-  it('refuses what is no limit, and changes nothing', async () => {
+  it('refuses a value that is no limit, and changes nothing', async () => {
     const queue = newQueue();
     await queue.limits.set({ maxRunning: 5 });
     for (const bad of [{ maxRunning: 0 }, { most: 1 }, null]) {

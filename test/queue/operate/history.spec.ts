@@ -125,7 +125,7 @@ describe('history', () => {
     expect(points.filter(({ pending }) => pending === 1)).toHaveLength(1_203);
   });
 
-  it('is empty where nothing was recorded, and refuses what makes no sense', async () => {
+  it('is empty where nothing was recorded, and refuses a range that makes no sense', async () => {
     const queue = newQueue();
     expect(await queue.history.read()).toMatchObject({ points: [], total: undefined, marks: [] });
     await expect(queue.history.read({ stepMs: 1_000 })).rejects.toThrow(InvalidOptionError);

@@ -133,7 +133,7 @@ describe('nothing but the counters is left', () => {
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
 
-  it('after a purge of what was used by hand', async () => {
+  it('after a purge of keys that were used by hand', async () => {
     const { queue, state } = coreQueue();
     await useAll(queue);
     await queue.enqueue(1);

@@ -103,7 +103,7 @@ describe('results', () => {
     expect((await handle.get())!.status).toBe('pending');
   });
 
-  it('a close rejects at once what is awaited, and later calls too; the job continues', async () => {
+  it('a close rejects awaited results at once, and later calls too; the job continues', async () => {
     const { queue, state } = coreQueue();
     const handle = await queue.enqueue('work');
     const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);

@@ -60,7 +60,7 @@ describe('an upsert of a definition', () => {
     expect(job).toMatchObject({ name: 'report', payload: { of: 'all' }, priority: 7, maxAttempts: 2 });
   });
 
-  it('refuses another name, and what is no definition', async () => {
+  it('refuses another name, and a value that is no definition', async () => {
     const { queue } = coreQueue();
     const named = { definition: Report, payload: { of: 'all' }, name: 'other' };
     expect(await fault(() => queue.schedules.upsert('s', HOURLY, named as never))).toEqual(

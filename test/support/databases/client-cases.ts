@@ -100,7 +100,7 @@ export function describeClient(name: string, make: () => Promise<Client>): void 
       await t.purge();
     });
 
-    it('refuses what is no open transaction, and says what it is', async () => {
+    it('refuses a value that is no open transaction, and names it', async () => {
       let ended: object | undefined;
       await begin(async (transaction) => {
         ended = transaction;

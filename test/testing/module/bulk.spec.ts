@@ -15,7 +15,7 @@ class IndexHandler {
   }
 }
 
-it('drain runs their calls, waits for others as waitMs says, and tries again what failed', async () => {
+it('drain runs their calls, waits for others as waitMs says, and tries failed jobs again', async () => {
   const { testing, jobs: service } = await startTested({ providers: [IndexHandler] });
   const jobs = await service.enqueueMany(
     'index',

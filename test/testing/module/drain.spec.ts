@@ -79,7 +79,7 @@ describe('drain', () => {
     expect(ran.toSorted()).toEqual(['bound 1', 'bound 2', 'page 1', 'page 2', 'page 3', 'page 4']);
   });
 
-  it('runs what is due, and what its handlers enqueue', async () => {
+  it('runs due jobs, and those that its handlers enqueue', async () => {
     const ran: string[] = [];
     @JobHandler('second')
     class Second {
@@ -159,7 +159,7 @@ describe('drain', () => {
     );
   });
 
-  it('throws at the test what a handler threw, the very error', async () => {
+  it('throws at the test the very error that a handler threw', async () => {
     class MailError extends Error {}
     const thrown = new MailError('refused');
     const handler = emailHandler(() => Promise.reject(thrown));
@@ -223,7 +223,7 @@ describe('drain', () => {
     await expect(testing.drain({ until: 'done' as 'failed' })).rejects.toThrow(InvalidOptionError);
   });
 
-  it('leaves what no handler here knows, as production does', async () => {
+  it('leaves a job that no handler here knows, as production does', async () => {
     const { testing, jobs } = await startTested({ providers: [emailHandler(() => 'sent')] });
     await jobs.enqueue('invoice', {});
     expect(await testing.drain()).toMatchObject({ completed: 0 });

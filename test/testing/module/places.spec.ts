@@ -90,7 +90,7 @@ describe('the testing module', () => {
     expect(ran).toEqual(['no. 1']);
   });
 
-  it('records what was enqueued without a start, and says what a drain then needs', async () => {
+  it('records the jobs enqueued without a start, and says what a drain then needs', async () => {
     const moduleRef = await Test.createTestingModule({
       imports: [JobQueueTestingModule.forTest()],
       providers: [SignUp, EmailHandler],

@@ -57,7 +57,7 @@ describe('runHandler', () => {
     expect(result).toMatchObject({ said: 'sent to bob', attempt: 3, of: 5, tenant: 't1' });
   });
 
-  it('throws what the handler throws, and runs one attempt only', async () => {
+  it('throws the error of the handler, and runs one attempt only', async () => {
     const options = { providers: [Mailer], maxAttempts: 3 };
     await expect(runHandler(EmailHandler, { to: 'nobody' }, options)).rejects.toThrow(
       new RangeError('no such mailbox'),

@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 describe('withRedis', () => {
-  it('uses the server of REDIS_URL by a prefix of its own, and deletes what it made', async () => {
+  it('uses the server of REDIS_URL by a prefix of its own, and deletes the keys that it made', async () => {
     process.env.REDIS_URL = testRedisUrl();
     const client = connect();
     const [one, other] = await Promise.all([withRedis(), withRedis()]);

@@ -225,7 +225,7 @@ onEachStore('timeoutMs', () => {
     expect(worker.count('retry')).toBe(0);
   });
 
-  it('ignores what the handler returns after it', async () => {
+  it('ignores the result of the handler after it', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const { id } = await queue.enqueue({}, { timeoutMs: 10 });
     const finish = gate<string>();

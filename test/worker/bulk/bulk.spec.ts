@@ -149,7 +149,7 @@ describe('each job ends by its own outcome', () => {
     await eventually(async () => (await handles[3]!.get())!.status === 'scheduled');
   });
 
-  it('a map has outcomes by job or id, and what is not in it completed', async () => {
+  it('a map has outcomes by job or id, and a job that is not in it completed', async () => {
     const queue = newQueue();
     const [a, b, c] = await add(queue, 3, { maxAttempts: 1 });
     await start(queue, (jobs) => new Map<Job | string, unknown>([[jobs[0]!, 7], [jobs[1]!.id, new Error('no')]])); // prettier-ignore
@@ -255,7 +255,7 @@ describe('each job ends by its own outcome', () => {
     expect(calls).toContainEqual([first!.id]);
   });
 
-  it('a stop releases what waits for a call, and what runs, uncounted', async () => {
+  it('a stop releases jobs that wait for a call, and running ones, uncounted', async () => {
     const queue = newQueue();
     await add(queue, 2);
     const begun = gate();

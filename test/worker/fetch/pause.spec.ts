@@ -66,7 +66,7 @@ describe('a local pause', () => {
     await resting.event('completed');
   });
 
-  it('lets what runs continue', async () => {
+  it('lets running handlers continue', async () => {
     const queue = newQueue({ visibilityMs: 600 });
     const finish = gate<string>();
     const { id } = await queue.enqueue({});

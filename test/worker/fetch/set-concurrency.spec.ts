@@ -33,7 +33,7 @@ it('more run at once after a rise, and fewer after a fall, once what runs has en
   gates.forEach((end) => end.open());
 });
 
-it('refuses another queue, and what is not a number of jobs', async () => {
+it('refuses another queue, and a value that is no number of jobs', async () => {
   const queue = newQueue();
   const { worker } = await startWorker(queue);
   expect(() => worker.setConcurrency('another', 1)).toThrow(InvalidOptionError);

@@ -48,7 +48,7 @@ describe('the job that tells of a dead letter', () => {
     expect(job.attempt).toBe(1);
   });
 
-  it('is made of what a client of the pattern failed', async () => {
+  it('is made of a failure of a client of the pattern', async () => {
     const q = await announced();
     await q.redis.hset(q.keys.job('a'), {
       payload: JSON.stringify({ kind: q.name }),

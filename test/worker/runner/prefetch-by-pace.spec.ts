@@ -112,7 +112,7 @@ describe('the limit of prefetched jobs', () => {
     expect(prefetcherOf(1, 7).prefetcher.leastPerClaim).toBe(1);
   });
 
-  it('is what prefetch says, always', () => {
+  it('is the number in prefetch, always', () => {
     const { prefetcher, end } = prefetcherOf(20, 7);
     expect([prefetcher.room, prefetcher.roomForWait, end(0, 1_000), end(1_000, 1_005)]).toEqual([7, 7, 7, 7]);
   });

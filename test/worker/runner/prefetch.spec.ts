@@ -28,7 +28,7 @@ async function busy(queue: JobQueue, prefetch: number, options = {}) {
 }
 
 describe('prefetch', () => {
-  it('of 0 is none: what has no slot stays where any worker can take it', async () => {
+  it('of 0 is none: a job without a slot stays where any worker can take it', async () => {
     const queue = newQueue();
     await enqueue(queue, 3);
     const { worker, first } = await busy(queue, 0);
@@ -111,7 +111,7 @@ describe('prefetch', () => {
     expect((await queue.claimMany(3)).map(({ id }) => id)).toEqual(ids.slice(1));
   });
 
-  it('is kept from expiring, as what runs is', async () => {
+  it('is kept from expiring, as running jobs are', async () => {
     const queue = newQueue({ visibilityMs: 600 });
     const ids = await enqueue(queue, 3);
     const { worker, first } = await busy(queue, 2, { sweepIntervalMs: 50 });

@@ -67,7 +67,7 @@ describe('attempt/claim.lua: bounded by bytes', () => {
     }
   });
 
-  it('does not charge the rate of the queue for what it leaves', async () => {
+  it('does not charge the rate of the queue for the jobs that it leaves', async () => {
     const q = testQueue();
     await q.redis.hset(q.keys.settings, { rate_interval_us: 60_000_000, rate_burst: 3 });
     await addSized(q, { a: 400, b: 400, c: 400 });
@@ -77,7 +77,7 @@ describe('attempt/claim.lua: bounded by bytes', () => {
     }
   });
 
-  it('gives no fence to what it leaves', async () => {
+  it('gives no fence to the jobs that it leaves', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400, c: 400 });
     const fences = [];

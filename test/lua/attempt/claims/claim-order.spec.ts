@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../../support/queue/queue-state.js';
 
 describe('attempt/claim.lua: scheduled jobs', () => {
-  it('moves what is due, in the order of the due times, behind what waits already', async () => {
+  it('moves due jobs, in the order of their due times, behind waiting ones', async () => {
     const q = testQueue();
     for (const id of ['due-2', 'due-1', 'not-due']) await q.add(id, { delay_ms: 60_000 });
     await q.addAll('first');
