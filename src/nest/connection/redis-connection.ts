@@ -34,6 +34,7 @@ const LOADING_MS = 500;
 export class RedisConnection implements ServerConnection {
   readonly connection: Connection;
   private readonly owned: boolean;
+  private closing = false;
 
   /** @throws RedisUnsuitableError for a client with `keyPrefix` */
   constructor(redis: ResolvedModuleOptions['redis'], logger: JobQueueLogger) {
@@ -132,14 +133,20 @@ export class RedisConnection implements ServerConnection {
 
   /** @throws RedisUnsuitableError for a client that has ended, because it never connects by itself again */
   private checkOpen(): void {
-    if (!this.isClosed) {
-      return;
+    if (this.isClosed) {
+      throw new RedisUnsuitableError(this.whyClosed);
     }
-    const why = this.owned
-      ? `The connection to Redis at ${this.address} has ended: ${this.trouble}. ` +
-        'The retryStrategy of `redis` returned no delay. Leave it out, or let it return a number of ms.'
-      : `The client of \`redis\` (${this.address}) was closed before the app started. Hand in an open client, and close it after the app.`;
-    throw new RedisUnsuitableError(why);
+  }
+
+  private get whyClosed(): string {
+    const { address } = this;
+    if (!this.owned) {
+      return `The client of \`redis\` (${address}) was closed before the app started. Hand in an open client, and close it after the app.`;
+    }
+    return this.closing
+      ? `The app was closed while it started, and its connection to Redis at ${address} with it.`
+      : `The connection to Redis at ${address} has ended: ${this.trouble}. ` +
+          'The retryStrategy of `redis` returned no delay. Leave it out, or let it return a number of ms.';
   }
 
   /**
@@ -189,6 +196,7 @@ export class RedisConnection implements ServerConnection {
 
   /** Closes the connection if it was made here, within `timeoutMs`. */
   async close(timeoutMs: number = QUIT_MS): Promise<void> {
+    this.closing = true;
     if (!this.owned || this.isClosed) {
       return;
     }

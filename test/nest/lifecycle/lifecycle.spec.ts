@@ -222,6 +222,14 @@ describe('when the app closes', () => {
   });
 });
 
+it('a start that meets a close says so, and blames no option', async () => {
+  const app = await compileApp({ providers: [] });
+  const started = app.init();
+  const refused = expect(started).rejects.toThrow('The app was closed while it started');
+  await app.close();
+  await refused;
+});
+
 it('an enqueue after the close is refused at once', async () => {
   const name = uniqueQueueName();
   const app = await startApp({ providers: [] });
