@@ -6,10 +6,10 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '1d804dc371ae',
-  attemptClaim: '40101c11300f',
+  attemptClaim: '752e6d50483a',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '6cc48fc0590d',
+  attemptComplete: 'efad56049921',
   attemptFail: '31ea29f1a876',
 };
 

@@ -9,7 +9,7 @@
 
 -- Frees the slots. Returns their keys.
 local function free_slots(ids, left)
-  local slots = {}
+  local slots = { unpack(left) } -- has room for all
   for i, id in ipairs(ids) do
     local key = groups .. 'running:' .. left[i]
     redis.call('ZREM', key, id)

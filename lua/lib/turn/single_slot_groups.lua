@@ -16,7 +16,7 @@ end
 -- Returns the first groups up to one that has a state, and the keys of their slots. Also returns whether all are known to
 -- be unused.
 local function first_single_slot(found)
-  local slots = {}
+  local slots = { unpack(found) } -- has room for all
   for place = 1, #found do
     slots[place] = groups .. 'running:' .. found[place]
   end

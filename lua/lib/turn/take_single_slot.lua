@@ -60,13 +60,13 @@ local function take_single_slot(count)
     end
     fewer[depth] = fewer[depth] or string.format('%d', tonumber(depth) - 1)
     n = n + 1
-    taken[n], taken.groups[n] = id, name
+    taken[n] = id
     ended[2 * n - 1], ended[2 * n], depths[2 * n - 1], depths[2 * n] = name, finish, fewer[depth], name
     emptied[#emptied + 1] = depth == '1' and name or nil
   end
   taken.is_done = n == count or n == #found and n < count
   if n > 0 then
-    taken.latest_finish, taken.is_bound = clock + step, true
+    taken.latest_finish, taken.is_bound, taken.groups = clock + step, true, n == #names and names or { unpack(names, 1, n) }
     write_single_slot(taken.groups, ended, depths, emptied)
     taken.waiting = redis.call('HINCRBY', groups .. 'settings', 'waiting', string.format('%d', -n))
     taken.is_more = after_turns(taken.groups, n, clock, taken.latest_finish, has_finishes)
