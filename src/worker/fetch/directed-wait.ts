@@ -54,6 +54,8 @@ export class DirectedWait implements BackgroundRole {
   private readonly looks: readonly IdleLooks[];
   private readonly byCalls: ReadonlyMap<StoreCalls, QueueRunner>;
   private readonly due = new Map<QueueRunner, DueTimer>();
+  /** The runners whose claims were answered since the last check. A process may have thousands of others. */
+  private readonly answered = new Set<QueueRunner>();
   /** The runners that were woken, until a claim is sent or the wake is passed on. */
   private readonly woken = new Set<QueueRunner>();
   private readonly passing = new Set<Promise<unknown>>();
@@ -73,6 +75,7 @@ export class DirectedWait implements BackgroundRole {
     this.unheardQueues = new UnheardQueues({ clock: store.clock, logger, openWait });
     this.clock = store.clock;
     this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
+    runners.forEach((runner) => (runner.outlook.onReply = () => this.answered.add(runner)));
     const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
     this.looks = [...ofMasters.values()].map(
       (own) => new IdleLooks({ store, runners: own, isIdle, found: () => listener.onWake() }),
@@ -117,10 +120,11 @@ export class DirectedWait implements BackgroundRole {
         this.pass(runner);
       }
     }
-    for (const runner of this.options.runners) {
+    for (const runner of new Set([...this.answered, ...this.unheardQueues.missing])) {
       this.unheardQueues.check(runner);
       this.waitForDue(runner);
     }
+    this.answered.clear();
   }
 
   interrupt(): void {

@@ -14,6 +14,8 @@ export class ClaimOutlook {
   private woken = false;
   private repliesSoFar = 0;
   private unheard = false;
+  /** Called after each reply of a claim. */
+  onReply: (() => void) | undefined;
 
   /** @param expected called when a claim may find something again */
   constructor(private readonly expected: () => void) {}
@@ -90,6 +92,7 @@ export class ClaimOutlook {
     if (this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
       this.expectJobs();
     }
+    this.onReply?.();
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */

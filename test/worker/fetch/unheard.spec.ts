@@ -1,7 +1,8 @@
 // A server or a proxy may confirm the channels of a worker and then count none of them. The claims notice it.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
 import { Worker } from '#worker/worker.js';
 import { unheardText } from '../../../src/health/thresholds.js';
 import { WakingServer, WakingStore } from '../../support/worker/waking-memory.js';
@@ -39,7 +40,7 @@ async function start(isDeaf: boolean, count = QUEUES) {
     await clock.advance(2_000);
     await stopping;
   };
-  return { clock, server, worker, lines, startTimes, stop };
+  return { clock, server, worker, queues, lines, startTimes, stop };
 }
 
 it('a worker waits as without a hub while no wake reaches it, says so once, and comes back', async () => {
@@ -89,4 +90,17 @@ it('a worker waits for nothing more once it stops', async () => {
   await stop();
   expect(worker.unheard).toEqual([]);
   expect(lines).toHaveLength(1);
+});
+
+it('a job costs no look at the last claims of other queues', async () => {
+  const { queues, clock, stop } = await start(false, 60);
+  await clock.advance(1_000);
+  const looks = jest.spyOn(ClaimOutlook.prototype, 'isUnheard', 'get');
+  const job = await queues[0]!.enqueue({});
+  await clock.advance(100);
+  expect(await queues[0]!.get(job.id)).toMatchObject({ status: 'completed' });
+  expect(looks.mock.calls.length).toBeGreaterThan(0);
+  expect(looks.mock.calls.length).toBeLessThan(10);
+  looks.mockRestore();
+  await stop();
 });
