@@ -2,9 +2,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryServer } from '#memory/memory-server.js';
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import { FollowUpBatch } from '#memory/state/follow-up-batch.js';
+import { enqueue } from '#memory/verbs/enqueue.js';
 import { claim as claimJobs } from '#memory/verbs/attempt/claim.js';
 import { complete, release } from '#memory/verbs/attempt/settle.js';
 import { stats } from '#memory/verbs/operate/stats.js';
+import type { MemberEnd } from '#queue/model/batch.js';
 import { History } from './history/history.js';
 import { ScheduleRules } from './history/schedule-rules.js';
 import type { SentCall } from './server/network.js';
@@ -12,6 +15,7 @@ import { WatchedServer } from './server/watched-server.js';
 import { OPTIONS } from './release.js';
 
 const START_MS = 1_000;
+const END: MemberEnd = { queue: 'other', batch: 'b', id: 'a', number: '0', state: 'completed', detail: '' };
 
 let now: number;
 let server: MemoryServer;
@@ -86,6 +90,51 @@ it('the repeat of a claim must get the first jobs', () => {
   });
   watched.run(call, () => ({ jobs: [], refused: [] }));
   expect([...watched.violations]).toEqual(['I3: a repeated attemptClaim got another reply']);
+});
+
+describe('a repeated enqueue', () => {
+  const WINDOW_MS = 100;
+  const call: SentCall = { script: 'jobEnqueue', process: 'producer' };
+  const unique = { key: 'k', for: { ms: WINDOW_MS }, onConflict: 'keep' as const };
+  const send = (of: SentCall, id: string) =>
+    watched.run(of, () => enqueue(queue, [{ id, name: 'mixed', payload: '0', options: { unique, request: id } }]));
+
+  beforeEach(() => void send({ ...call }, 'owner'));
+
+  it('may add the job that a unique key kept away, if the time of the key has ended since', () => {
+    expect(send(call, 'late')).toMatchObject([{ id: 'owner', outcome: 'kept' }]);
+    now += WINDOW_MS;
+    expect(send(call, 'late')).toMatchObject([{ id: 'late', outcome: 'new' }]);
+    expect([...watched.violations]).toEqual([]);
+  });
+
+  it('must not add it within the time of the key', () => {
+    send(call, 'late');
+    now += WINDOW_MS - 1;
+    queue.unique.delete('k');
+    send(call, 'late');
+    expect([...watched.violations].join()).toMatch('I3: a repeated jobEnqueue changed the queue');
+  });
+});
+
+describe('a repeated call', () => {
+  it.each<[string, () => unknown]>([
+    ['the sequence', () => queue.sequence++],
+    ['a history', () => queue.completed.push('a')],
+    ['a batch', () => queue.followUps.get('batch')!.join('b')],
+    ['the outbox', () => queue.outbox.entries.set('a', END)],
+    ['the rate', () => queue.flow.arrival++],
+    ['the rate of a group', () => queue.flow.group('g').arrival++],
+  ])('must not change %s', (_, change) => {
+    const call: SentCall = { script: 'jobUpdate', process: 'operator' };
+    queue.flow.group('g');
+    queue.followUps.set('batch', new FollowUpBatch({ id: 'batch', followUps: [] } as never, now));
+    watched.run(call, () => 'updated');
+    watched.run(call, () => 'updated');
+    expect([...watched.violations]).toEqual([]);
+    watched.run(call, change);
+    expect([...watched.violations]).toEqual(['I3: a repeated jobUpdate changed the queue']);
+  });
 });
 
 describe('a repeated completion', () => {

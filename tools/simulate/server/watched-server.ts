@@ -5,6 +5,7 @@ import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { heldTooMany } from './held-check.js';
 import type { SentCall, Server } from './network.js';
+import { stateOf } from './queue-state.js';
 import { RightCheck } from './right-check.js';
 import { overTaken } from './slot-check.js';
 import { WorkCheck } from './work-check.js';
@@ -35,6 +36,9 @@ const REPEATABLE = new Set([
   'scheduleRun',
 ]);
 
+/** Calls whose repeat must get the whole reply again. */
+const TOLD_AGAIN = new Set(['attemptFail', 'attemptRelease', 'jobEnqueue']);
+
 /** The id of an enqueue request does not come from the process's clock, so a seed does not repeat it. */
 const DRAWN_OUTSIDE = /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?/g;
 
@@ -50,6 +54,8 @@ export class WatchedServer implements Server {
   private last: SentCall | undefined;
   /** What the reply of that call says of its jobs. */
   private lastTold = '';
+  /** The time of the server when that call ran. */
+  private lastAtMs = 0;
   /** The number of jobs that each call took when it ran first. */
   private taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
@@ -68,7 +74,7 @@ export class WatchedServer implements Server {
     const isRepeat = this.taken.has(call);
     const queues = this.queues();
     const before = queues.map((queue) => this.claims.before(queue));
-    const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
+    const stateBefore = isRepeat && REPEATABLE.has(script) && !this.isFreed(script) ? stateOf(queues) : undefined;
     const planted = this.plant?.before?.(script, queues, isRepeat);
     this.rights.before(queues);
     const workBefore = queues.map((queue) => this.work.before(queue));
@@ -95,6 +101,7 @@ export class WatchedServer implements Server {
       }
     }
     this.lastTold = told;
+    this.lastAtMs = this.queues()[0]?.now ?? 0;
     // A claim that brought nothing is not remembered: its repeat may bring what became due since.
     this.last = script === 'attemptClaim' && taken === 0 ? undefined : call;
     this.taken.set(call, this.taken.get(call) ?? taken);
@@ -106,6 +113,17 @@ export class WatchedServer implements Server {
     this.taken = new WeakMap();
     this.last = undefined;
     this.rights.forget();
+  }
+
+  /** Returns whether a repeat may add the job that a unique key kept away, because the time of a key has ended in between. */
+  private isFreed(script: string): boolean {
+    return (
+      script === 'jobEnqueue' &&
+      this.lastTold.includes('kept') &&
+      this.queues().some(({ uniqueExpiries, now }) =>
+        [...uniqueExpiries.values()].some((until) => until > this.lastAtMs && until <= now),
+      )
+    );
   }
 
   /** Checks that a repeated claim takes nothing more, even after other calls. */
@@ -137,29 +155,14 @@ export class WatchedServer implements Server {
 
   /** Returns a number that differs where any call of the run or any job at its end differs. */
   digestOfState(): number {
-    this.digestOf(this.state().replace(DRAWN_OUTSIDE, '').replace(STACK, ''));
+    this.digestOf(stateOf(this.queues()).replace(DRAWN_OUTSIDE, '').replace(STACK, ''));
     return this.digest;
   }
 
   private expectSame(script: string, before: string): void {
-    if (this.state() !== before) {
+    if (stateOf(this.queues()) !== before) {
       this.violations.add(`I3: a repeated ${script} changed the queue`);
     }
-  }
-
-  private state(): string {
-    return JSON.stringify(
-      this.queues().map((queue) => [
-        // Redis deletes an expired hash by itself, and the store in memory at the next look at it.
-        [...queue.jobs].filter(([id]) => (queue.forgottenAt.get(id) ?? Infinity) > queue.now),
-        queue.pending,
-        [queue.prioritized, queue.scheduled, queue.claims, queue.dead, queue.scheduleDue].map((set) =>
-          set.members().map((member) => [member, set.score(member)]),
-        ),
-        [...queue.unique],
-        queue.totals,
-      ]),
-    );
   }
 }
 
@@ -169,5 +172,5 @@ function toldBy(script: string, reply: unknown): string {
     const { jobs, refused } = reply as ClaimReply;
     return JSON.stringify([...jobs, ...refused].map(({ id, fence }) => [id, fence]));
   }
-  return script === 'attemptFail' || script === 'attemptRelease' ? JSON.stringify(reply) : '';
+  return TOLD_AGAIN.has(script) ? JSON.stringify(reply) : '';
 }
