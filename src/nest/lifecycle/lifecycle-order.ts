@@ -14,6 +14,8 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 export interface Runtime {
   start(): Promise<void>;
   drain(): Promise<void>;
+  /** Drains, and closes its connection. */
+  close(): Promise<void>;
 }
 
 /**
@@ -56,9 +58,16 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
     return [...this.runtimes.keys()];
   }
 
+  /** Starts all runtimes. If one fails, closes all, because Nest calls no hook of an app that does not boot. */
   async onApplicationBootstrap(): Promise<void> {
-    for (const runtime of this.runtimes.values()) {
-      await runtime.start();
+    const runtimes = [...this.runtimes.values()];
+    try {
+      for (const runtime of runtimes) {
+        await runtime.start();
+      }
+    } catch (error) {
+      await Promise.all(runtimes.map((runtime) => runtime.close()));
+      throw error;
     }
   }
 

@@ -169,11 +169,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return requireRedis && new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
     };
     const error = await within(systemClock, limitMs, starting, late);
-    if (error) {
-      this.starts.end();
-      await Promise.all(this.workers.map((worker) => worker.stop({ timeoutMs: 0 })));
-      throw error;
-    }
+    if (error) throw error;
   }
 
   /** Waits until the worker of this process runs, however long Redis is away; throws why it could not start. */
@@ -284,7 +280,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.jobLines?.remove();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
+  }
+
+  async close(): Promise<void> {
     await this.drain();
     this.parts.queues.close();
     await this.parts.redis.close(this.leftMs);

@@ -3,7 +3,14 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import { Module } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import type { Redis } from 'ioredis';
-import { JobQueueService, QueueLayoutError, RedisPermissionError, RedisUnsuitableError } from 'nest-job-queue';
+import {
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  QueueLayoutError,
+  RedisPermissionError,
+  RedisUnsuitableError,
+} from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { PASSING_FAULTS, type PassingFault } from '../../support/faults/refusing-server.js';
@@ -264,6 +271,23 @@ describe.each([...STAYING, TOO_OLD])('with %s', (what, { error, begin: beginStay
     expect(await resultOf(app, name)).toBe('done');
     expect(await healthOf(app)).toMatchObject({ status: 'up' });
   });
+});
+
+it('an app that does not boot runs no job for another server, and leaves no connection', async () => {
+  const [name, refused] = [uniqueQueueName(), uniqueQueueName()];
+  const { options } = await createUser(boss, url, MINIMAL_PERMISSIONS.replace('+zadd', '-zadd'));
+  const { host, port, username, password } = options;
+  @JobHandler(refused, { connection: 'other' })
+  class Refused {
+    handle() {}
+  }
+  const app = await compileApp({
+    jobs: { redis: url },
+    imports: [JobQueueModule.forRoot({ name: 'other', redis: { host, port, username, password } })],
+    providers: [handlerOf(name), Refused],
+  });
+  await expect(app.init()).rejects.toBeInstanceOf(RedisPermissionError);
+  expect(await boss.client('LIST')).not.toContain('name=nest-job-queue');
 });
 
 describe.each(STAYING)('with %s', (_, { begin: beginStaying, repair }) => {
