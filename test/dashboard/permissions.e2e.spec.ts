@@ -247,6 +247,18 @@ describe('a `can` that decides by id', () => {
     expect((await listed('log')).entries).toMatchObject([{ subject: 'job seen' }]);
   });
 
+  it('shows as many schedules of a queue as fit, however many before them are hidden', async () => {
+    const name = uniqueQueueName();
+    const { queue: open, get } = await startDashboard({
+      jobs: OFF,
+      dashboard: { queues: [name], can: isNotHidden },
+    });
+    const { schedules } = open(name);
+    await Promise.all(idsOf('hidden', 501).map((id) => schedules.upsert(id, { everyMs: 1_000 })));
+    await schedules.upsert('seen', { everyMs: 86_400_000 });
+    expect((await get('/api/schedules')).body).toMatchObject({ schedules: [{ id: 'seen' }] });
+  });
+
   it('is asked once for all jobs if it does not read the id', async () => {
     let asked = 0;
     const app = await withProtected(() => ++asked > 0);

@@ -7,6 +7,7 @@ import type { JobQueue } from '../../../queue/job-queue.js';
 import { startOf } from '../../../queue/runtime/cut.js';
 import { SharedReads } from '../../live/shared-reads.js';
 import { unreadableView } from '../../live/verdict-view.js';
+import { firstVisible } from '../../security/first-visible.js';
 import { Permissions } from '../../security/permissions.js';
 import { ShownQueues } from '../../shown-queues.js';
 import { describeSchedule } from '../../views/describe-schedule.js';
@@ -50,9 +51,14 @@ export class SchedulesController extends Routes {
   async list(_query: object, { request }: Call): Promise<SchedulesView> {
     await this.queues.look();
     const visible = await this.permissions.visibleQueues(request, this.queues.names());
-    const { found, unreadable } = await this.queues.gather(visible, (queue) => this.ofQueue(queue));
+    const { found, unreadable } = await this.queues.gather(visible, (queue) =>
+      firstVisible(MOST, {
+        read: (limit) => this.ofQueue(queue, limit),
+        visible: (schedules) => this.permissions.visible(request, schedules),
+      }),
+    );
     return {
-      schedules: await this.permissions.visible(request, found),
+      schedules: found,
       unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
     };
   }
@@ -107,9 +113,9 @@ export class SchedulesController extends Routes {
     return { done: 1, jobId: null };
   }
 
-  private ofQueue(queue: JobQueue): Promise<ScheduleView[]> {
-    return this.reads.get(`schedules ${queue.name}`, async () => {
-      const schedules = await queue.schedules.list({ limit: MOST });
+  private ofQueue(queue: JobQueue, limit: number): Promise<ScheduleView[]> {
+    return this.reads.get(`schedules ${queue.name} ${limit}`, async () => {
+      const schedules = await queue.schedules.list({ limit });
       return schedules.map(describeSchedule);
     });
   }
