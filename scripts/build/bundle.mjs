@@ -2,12 +2,14 @@
 // they share is in other files. Importing a dozen files is much faster than importing hundreds. dist/esm and dist/cjs
 // have the code that needs NestJS. dist/shared has the rest once, as CommonJS. That is all other code, the types, and
 // the generated files (the Lua scripts, the dashboard's page). dist/schematics has the schematics. zod is bundled, because the library uses a tenth of it.
+// compact.mjs removes the blanks of all bundles.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { facadeName, keepApart, partsOf, readShared } from './bundle-parts.mjs';
+import { compact } from './compact.mjs';
 import { pruneTypes } from './prune-types.mjs';
 import { PEERS, SharedModules } from './shared-modules.mjs';
 import { typesOfBoth } from './types-of-both.mjs';
@@ -105,7 +107,7 @@ async function generate(format, input, plugins, groups) {
   await bundler.close();
   return output.map(({ fileName, code }) => ({
     fileName,
-    code: fileName === ZOD ? minified(fileName, code) : withPeerErrors(code),
+    code: fileName === ZOD ? minified(fileName, code) : compact(fileName, withPeerErrors(code), format === 'es'),
   }));
 }
 

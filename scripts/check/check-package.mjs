@@ -1,7 +1,16 @@
 // Checks the package as its users get it. Runs publint and attw, then installs the tarball into temporary projects. These
 // are of both supported rows of versions, or with --newest of one. There tsc compiles an ES module and a CommonJS consumer
 // (test/package), which run. Worker processes of each do a job, also as `nest start` runs them in development.
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +22,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const bin = (name) => join(root, 'node_modules/.bin', name);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'check-package-'));
+
+/** The bound of the tarball, in bytes. `npm pack --dry-run` lists what is in it. */
+const MAX_BYTES = 750_000;
 
 const compilerOptions = {
   target: 'es2022',
@@ -40,6 +52,7 @@ try {
     work,
     readdirSync(work).find((file) => file.endsWith('.tgz')),
   );
+  checkSize(tarball);
   // Each uses about one core. All end before the folder goes.
   const outcomes = await Promise.allSettled([checkForm, checkNest12].map((check) => check(tarball)));
   const failed = outcomes.find(({ status }) => status === 'rejected');
@@ -52,6 +65,13 @@ try {
 } finally {
   rmSync(work, { recursive: true, force: true });
   await redis.stop();
+}
+
+function checkSize(tarball) {
+  const { size } = statSync(tarball);
+  console.log(`\nThe tarball has ${size} bytes, of at most ${MAX_BYTES}.`);
+  if (size > MAX_BYTES)
+    throw new Error(`expected a tarball of at most ${MAX_BYTES} bytes, found ${size}: drop what users do not need`);
 }
 
 async function checkForm(tarball) {
