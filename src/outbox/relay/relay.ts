@@ -47,7 +47,9 @@ export class Relay implements BackgroundRole {
   private stopped = false;
   private running: Promise<void> | undefined;
   private again = false;
-  private timers = new Set<Timer>();
+  private poll: Timer | undefined;
+  /** The looks after enqueues by their time, in ms. Enqueues of the same ms share them. */
+  private readonly hints = new Map<number, Timer>();
   /** The last shipped number, if no row before it waits. */
   private lastShipped = '0';
   /** The same at the last look at all rows, and at the one before: transactions may still commit smaller numbers. */
@@ -66,21 +68,22 @@ export class Relay implements BackgroundRole {
 
   start(): void {
     const { clock, pollMs } = this.parts;
-    const poll = clock.setInterval(() => this.shipSoon(), pollMs);
-    poll.unref();
-    this.timers.add(poll);
+    this.poll = clock.setInterval(() => this.shipSoon(), pollMs);
+    this.poll.unref();
     this.shipSoon();
   }
 
   /** Looks for rows soon, several times, because the transaction of an enqueue may commit at any time. */
   expectCommit(): void {
+    const { clock } = this.parts;
+    const nowMs = Math.floor(clock.monotonic());
     for (const ms of HINTS_MS) {
-      const timer = this.parts.clock.setTimeout(() => {
-        this.timers.delete(timer);
-        this.shipSoon();
-      }, ms);
-      timer.unref();
-      this.timers.add(timer);
+      const dueMs = nowMs + ms;
+      if (!this.hints.has(dueMs)) {
+        const look = () => this.hints.delete(dueMs) && this.shipSoon();
+        this.hints.set(dueMs, clock.setTimeout(look, ms));
+        this.hints.get(dueMs)!.unref();
+      }
     }
   }
 
@@ -112,7 +115,9 @@ export class Relay implements BackgroundRole {
   /** Ends after the turn that runs. */
   async stop(): Promise<void> {
     this.stopped = true;
-    this.timers.forEach((timer) => this.parts.clock.clear(timer));
+    const { clock } = this.parts;
+    clock.clear(this.poll);
+    this.hints.forEach((timer) => clock.clear(timer));
     await this.running;
   }
 
