@@ -2,7 +2,7 @@
 import type { Facts } from '../histories/facts.js';
 import type { Jobs } from '../histories/jobs.js';
 import { ADDED } from '../histories/marks.js';
-import { groupOf, isFollowUp, MEMBERS } from '../processes/flow-work.js';
+import { BATCH_NUMBERS, groupOf, isFollowUp } from '../processes/flow-work.js';
 import { ranOutOfOrder } from './rules.js';
 
 export function misflowed(facts: Facts): string[] {
@@ -30,9 +30,9 @@ function outOfGroupOrder(process: number, jobs: Jobs): string[] {
 
 function earlyFollowUps(process: number, jobs: Jobs): string[] {
   const faults: string[] = [];
-  for (let number = MEMBERS; number < jobs.count; number++) {
+  for (let number = BATCH_NUMBERS - 1; number < jobs.count; number++) {
     if (!isFollowUp(number) || !isSure(jobs, number)) continue;
-    for (let member = number - MEMBERS; member < number; member++) {
+    for (let member = number - BATCH_NUMBERS + 1; member < number; member++) {
       if (isSure(jobs, member) && ranOutOfOrder(jobs.lastFence[member]!, jobs.firstFence[number]!)) {
         faults.push(`batch: the follow-up ${process}:${number} was claimed before ${process}:${member} had ended`);
       }

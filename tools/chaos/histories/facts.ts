@@ -26,7 +26,11 @@ import {
 import { Operations } from './operations.js';
 import { Reading } from './reading.js';
 import { Remarks } from './remarks.js';
+import { Steps } from './steps.js';
 import { Ticks } from './ticks.js';
+
+/** The kinds whose attempts may fail: on purpose, or because a call to Redis does. */
+const CALLS_OR_FAILS = new Set(['fatal', 'progress', 'steps', 'grows']);
 
 /** Takes the entries of all files, file by file; that of the runner first, then those of producers. */
 export class Facts {
@@ -36,6 +40,7 @@ export class Facts {
   readonly ends = new Ends(this.reading);
   readonly operations = new Operations(this.reading);
   readonly ticks = new Ticks();
+  readonly steps = new Steps(this.reading);
   /** Jobs by the id that several enqueues share. */
   readonly sharers = new Map<string, Set<string>>();
   readonly plantedIds = new Set<string>();
@@ -86,6 +91,10 @@ export class Facts {
         return this.ok(entry[1], entry[2], entry[4]);
       case 'tick':
         return this.tick(entry[1], entry[2], entry[3], entry[4]);
+      case 'step':
+        return this.steps.add(entry[1], entry[2], entry[3]);
+      case 'grown':
+        return this.grown(entry[1], entry[2]);
       case 'deserted':
         return this.ends.end(entry[1], 'deserted');
       case 'reclaimed':
@@ -185,10 +194,16 @@ export class Facts {
       this.reading.mark(this.reading.process, number, UNSURE);
   }
 
+  /** Notes that a member was added by another one. The files of producers are read before. */
+  private grown(process: number, number: number): void {
+    this.reading.of(process, number, ({ state }) => {
+      if (this.reading.sure && state[number] === OPEN) state[number] = ADDED;
+    });
+  }
+
   private kind(number: number, kind: string, delayMs: number): void {
     if (kind === 'final') this.reading.mark(this.reading.process, number, FINAL);
-    // A progress report is a call to Redis, which may fail.
-    if (kind === 'fatal' || kind === 'progress') this.reading.mark(this.reading.process, number, FAILS);
+    if (CALLS_OR_FAILS.has(kind)) this.reading.mark(this.reading.process, number, FAILS);
     if (kind === 'priority') this.reading.mark(this.reading.process, number, PRIORITY);
     if (kind === 'later') this.reading.mark(this.reading.process, number, LATER);
     else if (delayMs > 0)

@@ -47,6 +47,10 @@ export type Entry =
   | ['tick', what: 'start' | 'ok' | Settlement, id: string, fence: number, madeMs?: number]
   /** A claim, by its job and fence, that this process will never end. */
   | ['deserted', claim: string]
+  /** The result of a job's step, as an attempt got it: the fence of the claim that recorded it. */
+  | ['step', process: number, number: number, recorded: number]
+  /** A running member has added this job to its batch. */
+  | ['grown', process: number, number: number]
   /** A sweep of this process took back the claim of a job. */
   | ['reclaimed', id: string]
   /** The process is stopping, so it may release its jobs from now on. */

@@ -53,7 +53,7 @@ async function note({ options, history }: Tools, first: number, random: Random):
   const members = Array.from({ length: MEMBERS }, (_, i): Work => ({
     p: options.number,
     n: first + i,
-    kind: drawKind(random),
+    kind: i === 0 ? 'grows' : drawKind(random),
   }));
   history.add(['enqueue', first, BATCH_NUMBERS]);
   for (const { n, kind } of members) {
@@ -71,7 +71,8 @@ async function isWritten(
   members: Work[],
 ): Promise<boolean> {
   const { p, n: first } = members[0]!;
-  const payload: Work = { p, n: first + MEMBERS, kind: 'plain' };
+  const followUp = first + BATCH_NUMBERS - 1;
+  const payload: Work = { p, n: followUp, kind: 'plain' };
   try {
     const batch = queue.batch({ id: `batch-${p}-${first}`, finally: { name, payload } });
     await batch.addMany(
@@ -79,7 +80,8 @@ async function isWritten(
       members.map((work) => ({ payload: work, id: `flow-${p}-${work.n}`, group: groupOf(work.n)! })),
     );
     await batch.seal();
-    history.add(['enqueued', first, BATCH_NUMBERS]);
+    history.add(['enqueued', first, MEMBERS]);
+    history.add(['enqueued', followUp, 1]);
     return true;
   } catch (error) {
     logger.warn((error as JobQueueError).message);

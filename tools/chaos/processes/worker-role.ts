@@ -7,7 +7,8 @@ import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import { Worker } from '#worker/worker.js';
 import { monotonicMs } from '../histories/clock.js';
-import { flowOptions, MAX_RUNNING } from './flow-work.js';
+import type { HistoryWriter } from '../histories/history.js';
+import { flowOptions, MAX_RUNNING, MEMBERS } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
@@ -117,7 +118,7 @@ async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknow
     await history.written();
     if (tools.blockMs > 0) block(tools);
     try {
-      await behave(job, random);
+      await behave(job, random, history);
     } catch (error) {
       // After a lost claim or a release, the attempt is over and sends nothing.
       if (!job.signal.aborted || job.signal.reason instanceof JobCancelledError) {
@@ -141,7 +142,7 @@ function block(tools: Tools): void {
   tools.report({ type: 'blocked' });
 }
 
-async function behave(job: Job<Work>, random: Random): Promise<void> {
+async function behave(job: Job<Work>, random: Random, history: HistoryWriter): Promise<void> {
   switch (job.payload.kind) {
     case 'error':
       if (job.attempt === 1) throw new Error('fails once');
@@ -156,6 +157,10 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
       await job.progress({ half: 1 });
       await job.log('half of it');
       return;
+    case 'steps':
+      return takeSteps(job, history);
+    case 'grows':
+      return grow(job, history);
     case 'slow':
       // Longer than the visibility timeout: the heartbeat must keep the claim.
       return wait(random.between(1_000, 4_500), random.chance(0.5) ? job.signal : undefined);
@@ -164,6 +169,26 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
       if (random.chance(0.1)) return wait(random.between(50, 500), job.signal);
       return random.chance(0.3) ? wait(random.between(1, 5), job.signal) : undefined;
   }
+}
+
+/** Takes a step, and fails once behind it. Each attempt must get the same result of it. */
+async function takeSteps(job: Job<Work>, history: HistoryWriter): Promise<void> {
+  const { p, n } = job.payload;
+  // The earlier version has no steps.
+  if (!('step' in job)) return;
+  const recorded = await job.step('first', () => job.fence);
+  history.add(['step', p, n, recorded]);
+  await history.written();
+  if (job.attempt === 1) throw new Error('fails once behind its step');
+}
+
+/** Adds a member to the batch of this job. It has an id of its own, so that a later attempt adds it no second time. */
+async function grow(job: Job<Work>, history: HistoryWriter): Promise<void> {
+  const { p, n } = job.payload;
+  const added: Work = { p, n: n + MEMBERS, kind: 'plain' };
+  await job.batch!.add(job.name, added, { id: `flow-${p}-${added.n}` });
+  history.add(['grown', p, added.n]);
+  await history.written();
 }
 
 /** Waits, or rejects once the signal aborts. Without a signal the handler works on although its claim is lost. */

@@ -20,7 +20,9 @@ export type Kind =
   | 'unique'
   | 'own-id'
   | 'later'
-  | 'large';
+  | 'large'
+  | 'steps'
+  | 'grows';
 
 /** The payload of a job. */
 export interface Work {
@@ -53,6 +55,7 @@ export const MIX: Mix = {
   'own-id': 0.02,
   later: 0.002,
   large: 0.01,
+  steps: 0.02,
 };
 
 /** The smallest filler of a large job, in bytes: close to the limit of a queue. */
@@ -73,6 +76,7 @@ export const LOAD_MIX: Mix = {
   'own-id': 0.005,
   later: 0.0001,
   large: 0,
+  steps: 0.001,
 };
 
 /** The operator leaves the first two alone once they are made; to the third it does all that operators do. */
