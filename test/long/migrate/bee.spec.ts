@@ -1,9 +1,9 @@
-// The mover beside a producer and a worker of the real bee-queue. It is killed after any of its steps.
+// The mover beside a producer and a worker of the real bee-queue. It is killed after each of its steps, several times.
 import { expect, it } from '@jest/globals';
 import { BeeSource } from '#migrate/bee/bee-source.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { beeFleet } from '../../support/bullmq/old-fleet.js';
-import { runMover } from '../../support/bullmq/run-mover.js';
+import { killMovers } from '../../support/bullmq/run-mover.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -11,7 +11,9 @@ import { startWorker } from '../../support/worker/workers.js';
 
 const JOBS = Number(process.env.LIVE_JOBS ?? 5_000);
 const CHUNK = 200;
-const KILLS = 20;
+/** The jobs that are added where a mover found too few to die. */
+const MORE = 1_000;
+const KILLS = 35;
 /** The time of a job there, in ms: so slow that most jobs are moved. */
 const WORK_MS = 20;
 
@@ -48,28 +50,20 @@ it('moves a live queue of bee-queue: 0 missing, 0 twice, in order', async () => 
     await sleep(WORK_MS);
     run('there', job);
   });
-  let isAdded = false;
-  const added = (async () => {
-    for (let i = 0; i < JOBS; i += CHUNK) {
-      const chunk = Array.from({ length: Math.min(CHUNK, JOBS - i) }, (_, k) => i + k);
+  let count = 0;
+  const addUntil = async (end: number) => {
+    while (count < end) {
+      const chunk = Array.from({ length: Math.min(CHUNK, end - count) }, (_, k) => count + k);
+      count += chunk.length;
       await Promise.all(chunk.map((n) => old.add('', { n }, optionsOf(n))));
     }
-    isAdded = true;
-  })();
+  };
+  const added = addUntil(JOBS);
   const queue = new JobQueue(redis, name);
   const worker = await startWorker([{ queue, concurrency: 1, handlers: { [name]: (job) => run('here', job) } }]);
-  const kills: Record<string, number> = {};
-  const settings = { redis: url, queue: name, deadly: 0.15, isBull: true, isBee: true, quietMs: 2_000 };
-  for (let died = 0; ;) {
-    const step = await runMover(died < KILLS ? settings : { ...settings, deadly: 0 });
-    if (step === undefined && isAdded) break;
-    if (step !== undefined) {
-      died++;
-      kills[step] = (kills[step] ?? 0) + 1;
-    }
-  }
-  await added;
-  await eventually(async () => runs.size === JOBS, { timeoutMs: 120_000, what: 'all jobs ran' });
+  const settings = { redis: url, queue: name, isBull: true, isBee: true, quietMs: 2_000 };
+  const kills = await killMovers(settings, KILLS, () => added.then(() => addUntil(count + MORE)));
+  await eventually(async () => runs.size === count, { timeoutMs: 120_000, what: 'all jobs ran' });
   await worker.worker.stop();
   const counts = await source.counts();
   await old.close();
@@ -77,7 +71,7 @@ it('moves a live queue of bee-queue: 0 missing, 0 twice, in order', async () => 
   console.log({ kills, here, there: runs.size - here }); // the figures of this run
   expect([...runs].filter(([, where]) => where.length !== 1)).toEqual([]);
   expect(order).toEqual(order.toSorted((a, b) => a - b));
-  expect(Object.keys(kills).length).toBeGreaterThan(0);
+  expect(Object.values(kills)).toEqual(Array(5).fill(KILLS / 5));
   expect(here).toBeGreaterThan(JOBS / 10);
   expect(counts).toMatchObject({ wait: 0, active: 0, delayed: 0, failed: 0, transit: 0 });
 }, 600_000);

@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet } from '../../support/bullmq/old-fleet.js';
-import { runMover } from '../../support/bullmq/run-mover.js';
+import { killMovers } from '../../support/bullmq/run-mover.js';
 import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -14,6 +14,8 @@ import { startWorker } from '../../support/worker/workers.js';
 const FAILED = Number(process.env.FAILED_JOBS ?? 5_000);
 const LATER = FAILED / 10;
 const CHUNK = 500;
+/** The jobs that are added where a mover found too few to die. */
+const MORE = 1_000;
 const KILLS = 35;
 
 it.each([
@@ -28,34 +30,26 @@ it.each([
     const name = uniqueQueueName('failed');
     const old = await fleetOf(name, url);
     const source = new Source(redis, 'bull', name);
-    const add = async (from: number, count: number) => {
-      for (let i = from; i < from + count; i += CHUNK) {
-        const chunk = Array.from({ length: Math.min(CHUNK, from + count - i) }, (_, k) => i + k);
+    let made = 0;
+    const addUntil = async (end: number) => {
+      while (made < end) {
+        const chunk = Array.from({ length: Math.min(CHUNK, end - made) }, (_, k) => made + k);
+        made += chunk.length;
         await Promise.all(chunk.map((n) => old.add('work', { n }, { jobId: `j${n}`, attempts: 1 })));
       }
     };
     old.work(50, () => Promise.reject(new Error('as planned')));
-    await add(0, FAILED);
+    await addUntil(FAILED);
     await eventually(async () => (await source.counts()).failed === FAILED, { timeoutMs: 300_000, everyMs: 100 });
 
     const runs = new Map<string, number>();
     const queue = new JobQueue(redis, name, { completedHistory: 1, resultTtlMs: 1 });
     const run = ({ id }: { id: string }) => void runs.set(id, (runs.get(id) ?? 0) + 1);
     const worker = await startWorker([{ queue, concurrency: 20, handlers: { work: run } }]);
-    let [isAdded, redriven, died] = [false, 0, 0];
-    const added = add(FAILED, LATER).then(() => (isAdded = true));
-    const kills: Record<string, number> = {};
-    const settings = { redis: url, queue: name, deadly: 0.15, isBull: library === 'Bull', quietMs: 1_000 };
-    const moved = (async () => {
-      for (;;) {
-        const step = await runMover(died < KILLS ? settings : { ...settings, deadly: 0 });
-        if (step === undefined && isAdded) break;
-        if (step !== undefined) {
-          died++;
-          kills[step] = (kills[step] ?? 0) + 1;
-        }
-      }
-    })();
+    let redriven = 0;
+    const added = addUntil(FAILED + LATER);
+    const settings = { redis: url, queue: name, isBull: library === 'Bull', quietMs: 1_000 };
+    const moved = killMovers(settings, KILLS, () => added.then(() => addUntil(made + MORE)));
     const ended = new AbortController();
     const redrive = (async () => {
       for (let isOver = false; !isOver;) {
@@ -63,16 +57,16 @@ it.each([
         redriven += await queue.deadLetters.redriveAll();
       }
     })();
-    await Promise.all([added, moved]).finally(() => ended.abort());
+    const kills = await moved.finally(() => ended.abort());
     await redrive;
-    await eventually(async () => runs.size === FAILED + LATER, { timeoutMs: 120_000, what: 'all jobs run here' });
+    await eventually(async () => runs.size === made, { timeoutMs: 120_000, what: 'all jobs run here' });
     await worker.worker.stop();
     const counts = await source.counts();
     await old.close();
     console.log(library, { kills, redriven, ran: runs.size }); // the figures of this run
     expect([...runs].filter(([, count]) => count !== 1)).toEqual([]);
     expect(redriven).toBeGreaterThanOrEqual(FAILED);
-    expect(died).toBeGreaterThan(0);
+    expect(Object.values(kills)).toEqual(Array(5).fill(KILLS / 5));
     expect(counts).toMatchObject({ wait: 0, active: 0, delayed: 0, failed: 0, transit: 0 });
   },
   1_200_000,

@@ -1,9 +1,9 @@
-// A mover that kills itself at drawn steps. node --import ./tools/chaos/register.mjs mover-process.ts
+// A mover that kills itself after one of its steps. node --import ./tools/chaos/register.mjs mover-process.ts
 import { Redis } from 'ioredis';
 import { BeeSource } from '#migrate/bee/bee-source.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { Mover } from '#migrate/mover.js';
-import type { MoveReport } from '#migrate/move-report.js';
+import type { MoveReport, MoveStep } from '#migrate/move-report.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 
@@ -11,8 +11,8 @@ import { systemClock } from '#queue/runtime/clock.js';
 export interface MoverSettings {
   redis: string;
   queue: string;
-  /** The share of steps after which it dies. */
-  deadly: number;
+  /** The step after which it dies, and how often that step comes before. Absent: it does not die. */
+  dies?: { after: MoveStep; passes: number };
   isBull: boolean;
   isBee?: boolean;
   quietMs: number;
@@ -21,7 +21,7 @@ export interface MoverSettings {
 const {
   redis: url,
   queue: name,
-  deadly,
+  dies,
   isBull,
   isBee = false,
   quietMs,
@@ -36,6 +36,7 @@ const report = {
   schedules: [],
   dropped: {},
 } as unknown as MoveReport;
+let passes = dies?.passes ?? 0;
 const mover = new Mover({
   source,
   era,
@@ -51,7 +52,7 @@ const mover = new Mover({
   clock: systemClock,
   report,
   onStep: (step) => {
-    if (Math.random() < deadly) {
+    if (step === dies?.after && passes-- === 0) {
       process.stdout.write(`${step}\n`, () => undefined);
       process.kill(process.pid, 'SIGKILL');
     }

@@ -1,12 +1,42 @@
 // Runs a mover in a process of its own.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { MoveStep } from '#migrate/move-report.js';
 import type { MoverSettings } from './mover-process.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Runs a mover to its end. Returns the step after which it died; undefined if the old queue was quiet. */
-export function runMover(settings: MoverSettings): Promise<string | undefined> {
+/** The steps of each slice of jobs. */
+const STEPS: readonly MoveStep[] = ['take', 'import', 'give-back', 'acknowledge', 'forget'];
+
+/**
+ * Runs movers one after another. Each of the first ones is killed after a step, the first or the second time. One more runs
+ * to its end. Returns the number of deaths after each step.
+ *
+ * @param more adds jobs to the old queue, because a mover found too few of them to die
+ */
+export async function killMovers(
+  settings: Omit<MoverSettings, 'dies'>,
+  count: number,
+  more: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const deaths: Record<string, number> = {};
+  for (let died = 0; died < count;) {
+    const after = STEPS[died % STEPS.length]!;
+    const passes = Math.floor(died / STEPS.length) % 2;
+    if (await runMover({ ...settings, dies: { after, passes } })) {
+      died++;
+      deaths[after] = (deaths[after] ?? 0) + 1;
+    } else {
+      await more();
+    }
+  }
+  await runMover(settings);
+  return deaths;
+}
+
+/** Runs a mover to its end. Returns whether it killed itself; false if the old queue was quiet before. */
+function runMover(settings: MoverSettings): Promise<boolean> {
   const child = spawn(
     process.execPath,
     ['--import', './tools/chaos/register.mjs', join(ROOT, 'test/support/bullmq/mover-process.ts')],
@@ -18,7 +48,11 @@ export function runMover(settings: MoverSettings): Promise<string | undefined> {
   );
   let said = '';
   child.stdout.on('data', (data: Buffer) => (said += data.toString()));
-  return new Promise((resolve) => {
-    child.once('close', () => resolve(said.includes('quiet') ? undefined : said.trim() || 'unknown'));
+  return new Promise((resolve, reject) => {
+    child.once('close', (code, signal) => {
+      const isQuiet = said.includes('quiet');
+      if (isQuiet || (signal === 'SIGKILL' && said.trim() === settings.dies?.after)) resolve(!isQuiet);
+      else reject(new Error(`The mover ended with ${code ?? signal}, and said: ${said}`));
+    });
   });
 }
