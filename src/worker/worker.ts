@@ -155,7 +155,7 @@ export class Worker {
 
   /** The error for which this worker does not claim from all its queues yet. The worker repeats what failed. */
   get trouble(): Error | undefined {
-    return this.repeats?.trouble;
+    return this.repeats?.failure;
   }
 
   /** The jobs here whose handlers still run although their signals were aborted, each until it ends. */

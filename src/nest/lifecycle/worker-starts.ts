@@ -1,6 +1,4 @@
-import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { QueueStore } from '../../queue/store/queue-store.js';
+import { Repetition } from '../../worker/maintenance/repeated-start.js';
 
 /** The pause after an error that passes, in ms. */
 const SOON_MS = 1_000;
@@ -8,23 +6,7 @@ const SOON_MS = 1_000;
 const LATER_MS = 10_000;
 
 /** Repeats the starts of workers until they succeed, so that an app heals without a restart. */
-export class WorkerStarts {
-  private readonly errors = new Map<string, Error>();
-  private readonly pause: InterruptibleWait;
-  private ended = false;
-
-  constructor(
-    private readonly store: Pick<QueueStore, 'clock' | 'passes'>,
-    private readonly logger: JobQueueLogger,
-  ) {
-    this.pause = new InterruptibleWait(store.clock);
-  }
-
-  /** The last error of a start that has not succeeded yet. */
-  get failure(): Error | undefined {
-    return this.errors.values().next().value;
-  }
-
+export class WorkerStarts extends Repetition {
   /**
    * Runs a start until it succeeds or the app ends. Resolves then, or with the first error that stays.
    *
@@ -34,17 +16,11 @@ export class WorkerStarts {
     return new Promise((resolve) => void this.repeat(what, start, resolve));
   }
 
-  /** Repeats no start any more. */
-  end(): void {
-    this.ended = true;
-    this.pause.end();
-  }
-
   private async repeat(what: string, start: () => Promise<void>, settled: (error?: Error) => void): Promise<void> {
     while (!this.ended) {
       try {
         await start();
-        this.errors.delete(what);
+        this.succeeded(what);
         break;
       } catch (error) {
         const passes = this.store.passes(error);
@@ -64,9 +40,7 @@ export class WorkerStarts {
 
   /** Keeps the error, and logs it once. */
   private failed(what: string, error: Error, passes: boolean): void {
-    const isKnown = this.errors.get(what)?.message === error.message;
-    this.errors.set(what, error);
-    if (isKnown || this.ended) {
+    if (!this.note(what, error)) {
       return;
     }
     const again = `trying again every ${(passes ? SOON_MS : LATER_MS) / 1_000} s`;

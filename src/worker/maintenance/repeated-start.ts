@@ -5,24 +5,45 @@ import type { QueueStore } from '../../queue/store/queue-store.js';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Repeats the steps of a worker's start while their errors pass, and keeps the last error of each for operators. */
-export class RepeatedStart {
+/** The base of repeated starts. It keeps the last error of each start that has not succeeded yet. */
+export abstract class Repetition {
   private readonly errors = new Map<string, Error>();
-  private readonly pause: InterruptibleWait;
-  private ended = false;
+  protected readonly pause: InterruptibleWait;
+  protected ended = false;
 
   constructor(
-    private readonly store: Pick<QueueStore, 'clock' | 'passes'>,
-    private readonly logger: JobQueueLogger,
+    protected readonly store: Pick<QueueStore, 'clock' | 'passes'>,
+    protected readonly logger: JobQueueLogger,
   ) {
     this.pause = new InterruptibleWait(store.clock);
   }
 
-  /** The error of a step that has not succeeded yet. */
-  get trouble(): Error | undefined {
+  /** The error of a start that has not succeeded yet. */
+  get failure(): Error | undefined {
     return this.errors.values().next().value;
   }
 
+  /** Ends all waits; nothing is repeated. */
+  end(): void {
+    this.ended = true;
+    this.pause.end();
+  }
+
+  /** Forgets the error of a start. */
+  succeeded(what: string): void {
+    this.errors.delete(what);
+  }
+
+  /** Keeps an error. Returns true if a log does not have it yet. */
+  protected note(what: string, error: Error): boolean {
+    const isKnown = this.errors.get(what)?.message === error.message;
+    this.errors.set(what, error);
+    return !isKnown && !this.ended;
+  }
+}
+
+/** Repeats the steps of a worker's start while their errors pass. */
+export class RepeatedStart extends Repetition {
   /**
    * Runs a step until it succeeds, or a stop ends the wait. Logs an error that passes once.
    *
@@ -41,27 +62,15 @@ export class RepeatedStart {
     }
   }
 
-  /** Forgets the error of a step. */
-  succeeded(what: string): void {
-    this.errors.delete(what);
-  }
-
   private failed(what: string, error: Error): void {
-    const isKnown = this.errors.get(what)?.message === error.message;
-    this.errors.set(what, error);
+    const isNew = this.note(what, error);
     if (!this.store.passes(error)) {
       throw error;
     }
-    if (!isKnown && !this.ended) {
+    if (isNew) {
       this.logger.warn(
         `${what} failed; trying again until it succeeds. If this takes long, check Redis and the network: ${error.message}`,
       );
     }
-  }
-
-  /** Ends all waits; no step is repeated. */
-  end(): void {
-    this.ended = true;
-    this.pause.end();
   }
 }
