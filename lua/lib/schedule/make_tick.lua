@@ -1,5 +1,5 @@
--- make_tick(id, due, key): enqueues the job of a due tick. Returns enqueued | kept | skipped | lost, see lua/schedule/tick,
---   and for all but lost the run: the time in the id of its job.
+-- make_tick(id, due, key): enqueues the job of a due tick. Returns enqueued | kept | skipped | lost, see lua/schedule/tick.
+--   Also the run, except for lost: the time in the id of its job.
 -- Needs: lib/core/clock, lib/core/keys, lib/enqueue/add_scheduled.
 
 -- Returns the due time for the id of its job. In a time that comes again after the clock was ahead, the next ms that no

@@ -1,5 +1,5 @@
--- free_single_slot(ids, left): frees the slots of completed jobs, and places their groups as lib/group/place does, with a fraction of
---   its work. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
+-- free_single_slot(ids, left): frees the slots of completed jobs, and places their groups. That is a fraction of the work of
+--   lib/group/place. It places groups with more jobs, a free slot, no rate, and no state of their own. Wakes a worker if one of
 --   them entered turns.
 -- left: the group of each job
 -- Returns the names of the other groups, which lib/group/place has to place. It needs no other library of groups, so a
