@@ -1,6 +1,6 @@
 import type { ActionLogEntry, LogView } from '../../views/log-view.js';
 import { count, exact } from '../parts/format.js';
-import { Notice, NotRead, Time } from '../parts/parts.js';
+import { Notice, NotRead, ScrolledTable, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -49,27 +49,16 @@ function NoEntry({ isFiltered }: { isFiltered: boolean }) {
 function Entries({ entries, isCut }: Pick<LogView, 'entries' | 'isCut'>) {
   return (
     <>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Action log">
-        <table class="actions">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">Action</th>
-              <th scope="col">What</th>
-              <th scope="col" class="number">
-                Changed
-              </th>
-              <th scope="col">Queue</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry, i) => (
-              <Entry key={i} entry={entry} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrolledTable
+        label="Action log"
+        kind="actions"
+        columns={['When', 'Who', 'Action', 'What', 'Changed', 'Queue']}
+        numbers={['Changed']}
+      >
+        {entries.map((entry, i) => (
+          <Entry key={i} entry={entry} />
+        ))}
+      </ScrolledTable>
       {isCut && <p class="quiet">The latest {count(entries.length)} are shown. A filter finds earlier ones.</p>}
     </>
   );

@@ -170,3 +170,39 @@ export function Notice({
     </div>
   );
 }
+
+interface TableProps {
+  label: string;
+  kind: string;
+  columns: readonly string[];
+  /** The columns of numbers. */
+  numbers?: readonly string[];
+  /** True if the last cell of a row has its buttons. */
+  acts?: boolean;
+  children: ComponentChildren;
+}
+
+/** Shows a table of rows that scrolls by itself. */
+export function ScrolledTable({ label, kind, columns, numbers = [], acts, children }: TableProps) {
+  return (
+    <div class="scroller" tabIndex={0} role="region" aria-label={label}>
+      <table class={kind}>
+        <thead>
+          <tr>
+            {columns.map((text) => (
+              <th key={text} scope="col" class={numbers.includes(text) ? 'number' : undefined}>
+                {text}
+              </th>
+            ))}
+            {acts && (
+              <th scope="col">
+                <span class="hidden">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

@@ -2,7 +2,7 @@ import type { BatchesView, BatchView } from '../../views/batch-views.js';
 import type { QueueView } from '../../views/views.js';
 import { asCommand } from '../../../inspect/display/as-command.js';
 import { count, plural } from '../parts/format.js';
-import { Name, Notice, StateMark, Time } from '../parts/parts.js';
+import { Name, Notice, ScrolledTable, StateMark, Time } from '../parts/parts.js';
 import { BatchBar } from '../batch/batch-bar.js';
 import { now } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -73,28 +73,16 @@ function List({ title, note, batches, end }: ListProps) {
         <h2>{title}</h2> <span class="quiet">{note}</span>
       </div>
       {batches.length > 0 && (
-        <div class="scroller" tabIndex={0} role="region" aria-label={title}>
-          <table class="batches">
-            <thead>
-              <tr>
-                <th scope="col">Batch</th>
-                <th scope="col">Progress</th>
-                {['Done', 'Failed', 'Left', 'Jobs'].map((text) => (
-                  <th key={text} scope="col" class="number">
-                    {text}
-                  </th>
-                ))}
-                <th scope="col">Begun</th>
-                <th scope="col">{end}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {batches.map((batch) => (
-                <Batch key={batch.id} batch={batch} end={end} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrolledTable
+          label={title}
+          kind="batches"
+          columns={['Batch', 'Progress', 'Done', 'Failed', 'Left', 'Jobs', 'Begun', end]}
+          numbers={['Done', 'Failed', 'Left', 'Jobs']}
+        >
+          {batches.map((batch) => (
+            <Batch key={batch.id} batch={batch} end={end} />
+          ))}
+        </ScrolledTable>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 import type { GroupView } from '../../views/group-views.js';
 import type { QueueView } from '../../views/views.js';
 import { count, duration, percent, plural } from '../parts/format.js';
-import { Notice, Time } from '../parts/parts.js';
+import { Notice, ScrolledTable, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -43,29 +43,17 @@ export function Groups({ queue }: { queue: QueueView }) {
 function GroupTable(props: { queue: string; groups: readonly GroupView[]; all: number; changed(): void }) {
   const { groups, ...rest } = props;
   return (
-    <div class="scroller" tabIndex={0} role="region" aria-label="Groups">
-      <table class="group-table">
-        <thead>
-          <tr>
-            <th scope="col">Group</th>
-            {['Waiting', 'Oldest', 'Running', 'Share'].map((text) => (
-              <th key={text} scope="col" class="number">
-                {text}
-              </th>
-            ))}
-            <th scope="col">Limits</th>
-            <th scope="col">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {groups.map((group) => (
-            <GroupRow key={group.name} group={group} {...rest} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrolledTable
+      label="Groups"
+      kind="group-table"
+      columns={['Group', 'Waiting', 'Oldest', 'Running', 'Share', 'Limits']}
+      numbers={['Waiting', 'Oldest', 'Running', 'Share']}
+      acts
+    >
+      {groups.map((group) => (
+        <GroupRow key={group.name} group={group} {...rest} />
+      ))}
+    </ScrolledTable>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
 import { count } from '../parts/format.js';
-import { Notice, NotRead } from '../parts/parts.js';
+import { Notice, NotRead, ScrolledTable } from '../parts/parts.js';
 import { may, now, overview } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -123,27 +123,16 @@ function Rows({ schedules, changed }: { schedules: readonly ScheduleView[]; chan
       {shown.length === 0 ? (
         <Notice title="No recurring job matches." />
       ) : (
-        <div class="scroller" tabIndex={0} role="region" aria-label="Recurring jobs">
-          <table class="schedules">
-            <thead>
-              <tr>
-                {['Recurring job', 'When', 'Next', 'Last runs'].map((text) => (
-                  <th key={text} scope="col">
-                    {text}
-                  </th>
-                ))}
-                <th scope="col">
-                  <span class="hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((schedule) => (
-                <ScheduleRow key={`${schedule.queue} ${schedule.id}`} schedule={schedule} changed={changed} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrolledTable
+          label="Recurring jobs"
+          kind="schedules"
+          columns={['Recurring job', 'When', 'Next', 'Last runs']}
+          acts
+        >
+          {shown.map((schedule) => (
+            <ScheduleRow key={`${schedule.queue} ${schedule.id}`} schedule={schedule} changed={changed} />
+          ))}
+        </ScrolledTable>
       )}
     </>
   );
