@@ -3,7 +3,7 @@
 import { parseAst } from 'rolldown/parseAst';
 import { minifySync } from 'rolldown/utils';
 
-/** The lists that have their members on lines of their own: statements, the members of a class, the cases of a switch. */
+/** The nodes whose members get lines of their own. These are statements, members of a class, and cases of a switch. */
 const LISTS = ['Program', 'BlockStatement', 'StaticBlock', 'ClassBody', 'SwitchStatement', 'SwitchCase'];
 
 /** Returns the code without blanks between its tokens. */

@@ -18,9 +18,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dropUnused, keepUsedKeys, resolveNames } from './lua-names.mjs';
-import { needsOf, withNeeds } from './lua-needs.mjs';
-import { scopeLibraries } from './lua-scopes.mjs';
+import { dropUnused, keepUsedKeys, resolveNames } from './lua/names.mjs';
+import { needsOf, withNeeds } from './lua/needs.mjs';
+import { scopeLibraries } from './lua/scopes.mjs';
 
 /** Before and behind each function at the start of a line. */
 const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^(?:local )?function )/m;

@@ -2,7 +2,7 @@
 // several functions are among them, they are fields of one table. A script may have no more than 200 locals. Each
 // variable that a function binds also costs a search among all that are bound and still in scope.
 import { parse } from 'luaparse';
-import { resolveNames } from './lua-names.mjs';
+import { resolveNames } from './names.mjs';
 
 /** A block costs two lines, so it must hide more names than that. */
 const FEWEST_HIDDEN = 3;

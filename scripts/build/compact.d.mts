@@ -1,0 +1,1 @@
+export function compact(fileName: string, code: string, isModule: boolean): string;
