@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { UI_FILES, type UiFile } from './ui.generated.js';
 
 /** A file of the page, plain and compressed. */
@@ -26,7 +26,8 @@ export class Assets {
   }
 }
 
-function load({ type, gzip }: UiFile): Asset {
-  const gzipped = Buffer.from(gzip, 'base64');
-  return { type, gzipped, plain: gunzipSync(gzipped) };
+/** Compresses the file again, because the package has it in a smaller form that browsers take only over TLS. */
+function load({ type, brotli }: UiFile): Asset {
+  const plain = brotliDecompressSync(Buffer.from(brotli, 'base64'));
+  return { type, gzipped: gzipSync(plain, { level: 9 }), plain };
 }
