@@ -187,4 +187,13 @@ describe('after', () => {
     await maintainBatches(queue);
     expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
   });
+
+  it('is no more looked at by maintenance once its job may start', async () => {
+    const { queue, state } = coreQueue();
+    const a = await queue.enqueue({});
+    await queue.enqueue({}, { after: [a.id] });
+    expect(await state.redis.exists(state.keys.awaiting)).toBe(1);
+    await done(queue, a.id);
+    expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
+  });
 });

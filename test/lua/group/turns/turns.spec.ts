@@ -35,6 +35,26 @@ const limited = async (limits: QueueLimits): Promise<TestQueue> => {
   return q;
 };
 
+it('the completion of a group that has one slot wakes a worker for its next job, and for no other', async () => {
+  const q = await limited({ groups: { maxRunning: 1 } });
+  await fill(q, 'a', 2);
+  for (const wakes of [true, false]) {
+    const [job] = await q.claim(5);
+    await q.takeWake();
+    await q.run(q.scripts.complete([{ ...job!, result: '' }], true));
+    expect(await q.takeWake()).toBe(wakes);
+  }
+});
+
+it('jobs without a group pay for the rate of the queue, beside those of groups', async () => {
+  const q = await limited({ rateLimit: { limit: 4, periodMs: 3_600_000, burst: 4 } });
+  await fill(q, 'a', 1);
+  for (const id of ['p', 'q', 'r', 's', 't']) await q.add(id);
+  expect(await q.claim(2)).toHaveLength(2);
+  expect(await q.claim(5)).toHaveLength(2);
+  expect(await q.claim(5)).toEqual([]);
+});
+
 describe('groups take turns', () => {
   it('one after the other, however deep they are', async () => {
     const q = testQueue();
