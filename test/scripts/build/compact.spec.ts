@@ -1,5 +1,5 @@
 // The code of the package, without blanks between its tokens.
-import { compileFunction } from 'node:vm';
+import { runInThisContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
 import { compact } from '../../../scripts/build/compact.mjs';
 
@@ -28,10 +28,10 @@ it('keeps all names, and gives each statement a line', () => {
   expect(short).not.toContain('\t');
 });
 
-it('does what the code did, and fails on the line of the statement', () => {
+it('does what the code did', () => {
   const loaded = { exports: {} as { Counter: new () => { last: number; add(amount: number): string } } };
-
-  compileFunction(short, ['module', 'require'])(loaded, () => ({}));
+  const run = runInThisContext(`(function (module, require) {${short}})`) as (...given: unknown[]) => void;
+  run(loaded, () => ({}));
   const counter = new loaded.exports.Counter();
   expect([counter.add(1), counter.add(3), counter.last]).toEqual(['one', '  3  many', 2]);
   expect(() => counter.add(-1)).toThrow('below zero');
