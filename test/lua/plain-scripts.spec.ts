@@ -9,7 +9,7 @@ const DIGESTS = {
   attemptClaim: '752e6d50483a',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'efad56049921',
+  attemptComplete: '53d3886ab9c8',
   attemptFail: '31ea29f1a876',
 };
 

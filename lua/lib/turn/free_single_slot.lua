@@ -29,10 +29,12 @@ local function distinct(names)
   return once
 end
 
--- Returns which of some groups have no waiting job. Few groups have none and run one, so most claims only read their names.
+-- Returns which of some groups have no waiting job. If fewer than half as many groups have none and run one, only these are
+-- read.
 local function empty_groups(names)
-  local found, empty = redis.call('ZRANGE', groups .. 'depths', '-inf', '0', 'BYSCORE', 'LIMIT', '0', '100'), {}
-  if #found < 100 then
+  local most, empty = math.floor(#names / 2), {}
+  local found = most > 3 and redis.call('ZRANGE', groups .. 'depths', '-inf', '0', 'BYSCORE', 'LIMIT', '0', most)
+  if found and #found < most then
     for _, name in ipairs(found) do
       empty[name] = true
     end
