@@ -73,6 +73,33 @@ onEachStore('what workers announced', () => {
     await queue.schedules.declare('w', true, [schedule]);
     expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
   });
+
+  it('keeps a schedule of their code from another version, until its worker is gone', async () => {
+    const { queue, clock } = newClockedQueue();
+    const upsert = async (everyMs: number, worker: string) => {
+      const schedule = encodeSchedule(queue, 'report', { everyMs }, {});
+      const { outcome } = await queue.exec((calls) => calls.schedules.upsert(schedule, worker, clock.nowMs + HOUR));
+      return outcome;
+    };
+    expect(await upsert(HOUR, 'ada')).toBe('created');
+    expect(await upsert(HOUR, 'ada')).toBe('unchanged');
+    expect(await upsert(2 * HOUR, 'bob')).toBe('conflict');
+    clock.nowMs += HOUR;
+    expect(await upsert(2 * HOUR, 'bob')).toBe('changed');
+  });
+});
+
+onEachStore('the claims of a worker whose process has ended', () => {
+  it('are reclaimed at once, and those of another worker are not', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany(['a', 'b'].map((id) => ({ payload: 1, id })));
+    for (const worker of ['w1', 'w2']) {
+      await queue.exec((calls) => calls.claim({ worker, stream: '0', count: 1, token: worker }));
+    }
+    const { reclaimed } = await queue.exec((calls) => calls.sweep.reclaimWorker('w1', '0', 500));
+    expect(reclaimed).toMatchObject([{ id: 'a', status: 'pending' }]);
+    expect([(await queue.get('a'))!.status, (await queue.get('b'))!.status]).toEqual(['pending', 'processing']);
+  });
 });
 
 it('forgets the details of workers in memory ten minutes after the last were stored, as their key on Redis expires', async () => {
