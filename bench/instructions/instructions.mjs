@@ -1,6 +1,6 @@
-// Counts the instructions of redis-server for one call of a plain and of a grouped job: enqueue, claim, complete. Counts of
-// two runs differ by less than 1 %, on a busy machine too. Fewer calls would see more or less of the garbage collector of
-// Lua. Needs valgrind.
+// Counts the instructions of redis-server for one call of a plain and of a grouped job: enqueue, claim, complete. Then for a
+// job in calls of 50, while 50 others run: plain, of 100 and of 1,000 groups of one slot. Counts of two runs differ by less
+// than 1 %, on a busy machine too. Fewer calls would see more or less of the garbage collector of Lua. Needs valgrind.
 //
 //   node bench/instructions/instructions.mjs [--beside CHECKOUT] [--json FILE]
 //
@@ -23,6 +23,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const WARM_UP = 50;
 const COUNTED = 1500;
 const CALLS = ['enqueue', 'claim', 'complete'];
+
+/** The jobs of a call, and the calls, where many travel together. */
+const TOGETHER = 50;
+const CALLS_OF_MANY = 30;
+const WAITING = 2_000;
 
 const { values: options } = parseArgs({ options: { beside: { type: 'string' }, json: { type: 'string' } } });
 
@@ -97,13 +102,50 @@ async function measure({ JobQueue }, server, name, enqueueOptions) {
   return figures;
 }
 
+/** Returns the instructions for each job in calls of many, while as many others run. */
+async function measureMany({ JobQueue }, server, name, groups) {
+  const queue = new JobQueue(server.redis, name, { visibilityMs: 3_600_000, enqueueTimeoutMs: 120_000 });
+  if (groups > 0) await queue.limits.set({ groups: { maxRunning: 1 } });
+  let made = 0;
+  const make = () => {
+    const number = made++;
+    const payload = { to: `user-${number}@example.com`, number };
+    return groups > 0 ? { payload, group: `g${number % groups}` } : { payload };
+  };
+  const enqueue = (count) => queue.enqueueMany(Array.from({ length: count }, make));
+  const running = [];
+  const steps = {
+    enqueue: () => enqueue(TOGETHER),
+    claim: async () => running.push(await queue.claimMany(TOGETHER)),
+    complete: (jobs = running.shift()) =>
+      queue.exec((calls) => calls.complete(jobs.map((job) => ({ ...job, result: 'null' })))),
+  };
+  await enqueue(WAITING);
+  await steps.claim();
+  const figures = { enqueue: 0, claim: 0, complete: 0 };
+  for (let call = -2; call < CALLS_OF_MANY; call++) {
+    for (const step of CALLS) {
+      await server.count();
+      await steps[step]();
+      if (call >= 0) figures[step] += await server.count(); // the first calls load the scripts
+    }
+  }
+  queue.close();
+  return Object.fromEntries(CALLS.map((call) => [call, Math.round(figures[call] / CALLS_OF_MANY / TOGETHER)]));
+}
+
 async function measureCheckout(checkout) {
   const core = await loadCore(checkout);
   const server = await startCounted(core.Redis);
   try {
     const plain = await measure(core, server, 'plain', () => ({}));
     const grouped = await measure(core, server, 'grouped', (i) => ({ group: `g${i % 100}` }));
-    return { plain, grouped };
+    const many = {};
+    for (const groups of [0, 100, 1_000]) {
+      const kind = groups === 0 ? 'many plain' : `many of ${groups} groups`;
+      many[kind] = await measureMany(core, server, `many-${groups}`, groups);
+    }
+    return { plain, grouped, ...many };
   } finally {
     await server.stop();
   }
@@ -119,7 +161,7 @@ const results = [];
 for (const checkout of checkouts) {
   results.push({ commit: await commitOf(checkout), instructions: await measureCheckout(checkout) });
 }
-for (const kind of ['plain', 'grouped']) {
+for (const kind of Object.keys(results[0].instructions)) {
   for (const call of CALLS) {
     const counts = results.map(({ commit, instructions }) => `${commit} ${instructions[kind][call]}`);
     console.log(`${kind} ${call}: ${counts.join(', ')}`);
