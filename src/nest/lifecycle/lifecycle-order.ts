@@ -58,17 +58,21 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
     return [...this.runtimes.keys()];
   }
 
-  /** Starts all runtimes. If one fails, closes all, because Nest calls no hook of an app that does not boot. */
+  /** Starts all runtimes. If one fails, closes all. */
   async onApplicationBootstrap(): Promise<void> {
-    const runtimes = [...this.runtimes.values()];
     try {
-      for (const runtime of runtimes) {
+      for (const runtime of this.runtimes.values()) {
         await runtime.start();
       }
     } catch (error) {
-      await Promise.all(runtimes.map((runtime) => runtime.close()));
+      await this.close();
       throw error;
     }
+  }
+
+  /** Closes all runtimes of an app that does not boot, because Nest calls no hook of it. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.runtimes.values()].map((runtime) => runtime.close()));
   }
 
   /** Stops before other providers close in their `onModuleDestroy` what running handlers need. */

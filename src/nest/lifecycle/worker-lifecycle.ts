@@ -99,7 +99,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       }
       await this.connect();
     } catch (error) {
-      await this.parts.redis.close();
+      await this.parts.hooks.close();
       throw error;
     }
   }

@@ -290,6 +290,21 @@ it('an app that does not boot runs no job for another server, and leaves no conn
   expect(await boss.client('LIST')).not.toContain('name=nest-job-queue');
 });
 
+it.each(['default', 'other'])(
+  'an app whose %s server is missing leaves no connection to another',
+  async (missing) => {
+    const away = { redis: 'redis://127.0.0.1:1', requireRedis: { timeoutMs: 100 } };
+    const [first, second] = missing === 'default' ? [away, { redis: url }] : [{ redis: url }, away];
+    const app = await compileApp({
+      jobs: first,
+      imports: [JobQueueModule.forRoot({ name: 'other', ...second })],
+      providers: [handlerOf(uniqueQueueName())],
+    });
+    await expect(app.init()).rejects.toBeInstanceOf(RedisUnsuitableError);
+    expect(await boss.client('LIST')).not.toContain('name=nest-job-queue');
+  },
+);
+
 describe.each(STAYING)('with %s', (_, { begin: beginStaying, repair }) => {
   beforeEach(() => void (timers = holdTimers(LATER_MS)));
 
