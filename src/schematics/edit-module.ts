@@ -14,6 +14,11 @@ function codeOf(source: string): string {
   );
 }
 
+/** Returns how lines of the source end. */
+export function lineEndOf(source: string): string {
+  return source.includes('\r\n') ? '\r\n' : '\n';
+}
+
 /** Returns the module with an entry in one of its lists. Returns undefined if the text has no list to add to. */
 export function withEntry(source: string, list: 'imports' | 'providers', entry: string): string | undefined {
   const code = codeOf(source);
@@ -25,7 +30,7 @@ export function withEntry(source: string, list: 'imports' | 'providers', entry: 
   if (property === undefined) {
     // A spread object may have a list of its own, which would replace this one.
     if (placeIn(code, String.raw`\.\.\.`, open, close) !== undefined) return undefined;
-    return inserted(source, open + 1, `\n  ${list}: [${entry}],`);
+    return inserted(source, open + 1, `${lineEndOf(source)}  ${list}: [${entry}],`);
   }
   // The list of a shorthand, such as `{ providers }`, is elsewhere, like that of `providers: PROVIDERS`.
   if (code[property] !== '[') return undefined;
@@ -40,7 +45,8 @@ function withElement(source: string, inside: string, start: number, entry: strin
   if (isEmpty) return inserted(source, start, entry);
   const line = /\n([ \t]*)[^\n]*$/.exec(source.slice(0, last));
   const isLong = inside.includes('\n');
-  return inserted(source, last, isLong ? `${comma}\n${line?.[1] ?? ''}${entry},` : `${comma} ${entry}`);
+  const own = `${lineEndOf(source)}${line?.[1] ?? ''}${entry},`;
+  return inserted(source, last, isLong ? `${comma}${own}` : `${comma} ${entry}`);
 }
 
 /** Returns the place behind the first property right inside of braces that begins as the pattern says. */
@@ -74,9 +80,9 @@ function inserted(text: string, at: number, more: string): string {
 /** Returns the source with an import behind its last one. */
 export function withImport(source: string, name: string, from: string): string {
   if (new RegExp(`import\\s*\\{[^}]*\\b${name}\\b[^}]*\\}\\s*from`).test(source)) return source;
-  const line = `import { ${name} } from '${from}';\n`;
+  const line = `import { ${name} } from '${from}';${lineEndOf(source)}`;
   const imports = [
-    ...source.matchAll(/^import [^]*?from\s*['"][^'"]+['"];?[ \t]*\n|^import ['"][^'"]+['"];?[ \t]*\n/gm),
+    ...source.matchAll(/^import [^]*?from\s*['"][^'"]+['"];?[ \t\r]*\n|^import ['"][^'"]+['"];?[ \t\r]*\n/gm),
   ];
   const last = imports.at(-1);
   return last ? inserted(source, last.index + last[0].length, line) : line + source;

@@ -1,6 +1,6 @@
 // `nest add nest-job-queue`.
 import { posix } from 'node:path';
-import { withEntry, withImport } from './edit-module.js';
+import { lineEndOf, withEntry, withImport } from './edit-module.js';
 import type { Context, Schematic, Tree } from './tree.js';
 
 const MODULE = 'JobQueueModule';
@@ -38,8 +38,8 @@ function withModule(source: string): string | undefined {
 /** Returns the start of the app with shutdown hooks right behind its creation. */
 function withHooks(source: string): string | undefined {
   if (source.includes('enableShutdownHooks')) return source;
-  const created = /^([ \t]*)const (\w+) = await NestFactory\.create[^;]*;[ \t]*\n/m.exec(source);
+  const created = /^([ \t]*)const (\w+) = await NestFactory\.create[^;]*;[ \t\r]*\n/m.exec(source);
   if (!created) return undefined;
   const at = created.index + created[0].length;
-  return `${source.slice(0, at)}${created[1]}${HOOKS.replace('app', created[2]!)}\n${source.slice(at)}`;
+  return `${source.slice(0, at)}${created[1]}${HOOKS.replace('app', created[2]!)}${lineEndOf(source)}${source.slice(at)}`;
 }

@@ -147,6 +147,24 @@ it('adds the module and the shutdown hooks once', () => {
   expect(run(nestAdd({ sourceRoot: 'src' }), files).files).toEqual(files);
 });
 
+/** Returns the files with the line ends of Windows. */
+const windows = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text.replaceAll('\n', '\r\n')]));
+
+const both: Schematic = (tree, context) => {
+  nestAdd({ sourceRoot: 'src' })(tree, context);
+  handler({ name: 'email', sourceRoot: 'src' })(tree, context);
+};
+
+it('keeps the line ends of Windows', () => {
+  const module = MODULE.replace('[AppService]', '[\n    AppService,\n  ]').replace('  imports: [],\n', '');
+  const project = { ...PROJECT, '/src/app.module.ts': module };
+  const { files, warnings } = run(both, windows(project));
+  const expected = run(both, project).files;
+  for (const path of Object.keys(project)) expect(files[path]).toBe(windows(expected)[path]);
+  expect(warnings).toEqual([]);
+});
+
 it('says what to write by hand where a file is missing or different', () => {
   const { warnings } = run(nestAdd({}), { '/src/main.ts': 'start();' });
   expect(warnings).toEqual([
