@@ -52,6 +52,8 @@ export class InvalidOptionError extends JobQueueError {
     readonly hint = '',
   ) {
     super(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`);
+    // Node prints each enumerable field of an error, and an empty hint says nothing.
+    Object.defineProperty(this, 'hint', { enumerable: hint !== '' });
   }
 }
 

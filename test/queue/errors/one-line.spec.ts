@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, JobFailedError, NonRetryableError } from '#queue/errors/errors.js';
 import { describeError } from '#queue/errors/describe-error.js';
@@ -32,6 +33,17 @@ describe('an error of this package', () => {
   ])('%s is one bounded line', (_, { message }) => {
     expect(message).not.toMatch(/[\p{Cc}\u2028]/u);
     expect(message.length).toBeLessThan(2_300);
+  });
+
+  it('of an option shows its hint only if it has one', () => {
+    const [bare, helped] = [
+      new InvalidOptionError('a', 'b', 'c'),
+      new InvalidOptionError('a', 'b', 'c', 'Leave it out.'),
+    ];
+    expect(bare.hint).toBe('');
+    expect(inspect(bare)).toContain("found: 'c'");
+    expect(inspect(bare)).not.toContain('hint');
+    expect(inspect(helped)).toContain("hint: 'Leave it out.'");
   });
 
   it('of a bad cron expression is short, however long the expression is', () => {
