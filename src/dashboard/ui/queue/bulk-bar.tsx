@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { JobAction, JobMatch, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { type Choice, ask, choose } from '../parts/confirm.js';
@@ -35,6 +35,8 @@ interface BulkProps {
  */
 export function BulkBar({ queue, state, selection, match, groupWords = '', total, done }: BulkProps) {
   const [open, setOpen] = useState(false);
+  const [bar, setBar] = useState<HTMLElement | null>(null);
+  useEffect(() => measured(bar), [bar]);
   const restrictions = restrictionsOf(match, groupWords);
   const actions = actionsOf(state).filter((action) => may(action));
   const chosen = selection.ids.size;
@@ -52,7 +54,12 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
     }
   };
   return (
-    <div class={`bulk ${chosen === 0 && !open ? 'bulk-folded' : ''}`} role="toolbar" aria-label="Actions on jobs">
+    <div
+      ref={setBar}
+      class={`bulk ${chosen === 0 && !open ? 'bulk-folded' : ''}`}
+      role="toolbar"
+      aria-label="Actions on jobs"
+    >
       <span class="bulk-what">
         {chosen > 0 ? `${plural(chosen, 'job')} selected` : `${total === 1 ? '' : 'All '}${howMany(total, state)}`}{' '}
         of <bdi>{queue}</bdi>
@@ -81,6 +88,20 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
       )}
     </div>
   );
+}
+
+/** Keeps the height of the bar in the variable `--bulk-height`, because the panel of runs is above it. */
+function measured(bar: HTMLElement | null): (() => void) | undefined {
+  if (!bar) {
+    return undefined;
+  }
+  const { style } = document.documentElement;
+  const observer = new ResizeObserver(() => style.setProperty('--bulk-height', `${bar.offsetHeight}px`));
+  observer.observe(bar);
+  return () => {
+    observer.disconnect();
+    style.removeProperty('--bulk-height');
+  };
 }
 
 interface Restriction {

@@ -99,3 +99,13 @@ it('a redrive of many begins with ten', async () => {
   });
   await says(page, '.runs', '10 redriven');
 });
+
+it.each([1360, 760, 390])('the panel of runs is above the bar of actions in a window of %i px', async (width) => {
+  await page.setViewportSize({ width, height: 800 });
+  const more = page.locator('.bulk-more');
+  if (await more.isVisible()) await more.click();
+  await patiently(async () => {
+    const [panel, bar] = [await page.locator('.runs').boundingBox(), await page.locator('.bulk').boundingBox()];
+    return panel!.y + panel!.height <= bar!.y && panel!.y + panel!.height > bar!.y - 24;
+  });
+});
