@@ -77,8 +77,23 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const [, icon] = /<link rel="icon"[^>]*href="([^"]+)"/.exec(String(page.body.text)) ?? [];
     const drawn = await ask(new URL(icon!, url).href, {});
     expect([drawn.status, drawn.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
-    const plain = await ask(file.href, { headers: { 'accept-encoding': 'identity' } });
-    expect(plain.headers.get('content-encoding')).toBeNull();
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['br', 'br'],
+      ['br;q=0, gzip', 'gzip'],
+      ['identity', null],
+      ['gzip;q=0', null],
+    ] as const) {
+      const other = await ask(file.href, { headers: { 'accept-encoding': accepted } });
+      expect([accepted, other.headers.get('content-encoding')]).toEqual([accepted, coding]);
+      expect(other.body.text).toBe(loaded.body.text);
+    }
+    const head = await fetch(file.href, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+      '',
+    ]);
     expect((await ask(`${url}/assets/../../etc/passwd`, {})).status).toBe(404);
     expect((await ask(`${url}/assets/nothing.js`, {})).status).toBe(404);
   });

@@ -17,7 +17,7 @@ import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { ServerView, StreamEvent } from '../views/stream-views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { acceptsGzip, header } from '../security/request-facts.js';
+import { accepts, header } from '../security/request-facts.js';
 import { Permissions } from '../security/permissions.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import { SentStates, type SentState } from '../live/sent-states.js';
@@ -69,7 +69,7 @@ export class LiveController extends Routes {
     const { after } = request.query ?? {};
     const last = header(request, 'last-event-id') ?? (typeof after === 'string' ? after : undefined);
     const state = this.sent.begin(last);
-    const isZipped = acceptsGzip(request);
+    const isZipped = accepts(request, 'gzip');
     const body = bodyOf(isZipped, (isDrained) => this.events(request, state, isDrained));
     const { raw = response } = response as StreamResponse;
     (raw as StreamResponse).once('close', () => body.destroy());

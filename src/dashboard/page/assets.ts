@@ -2,11 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { UI_FILES, type UiFile } from './ui.generated.js';
 
-/** A file of the page, plain and compressed. */
-interface Asset {
-  type: string;
-  gzipped: Buffer;
-  plain: Buffer;
+/** A file of the page. Each form is made when a client first asks for it. */
+export class Asset {
+  readonly type: string;
+  /** The form of the package. Browsers take it over TLS only. */
+  readonly br: Buffer;
+  private unpacked: Buffer | undefined;
+  private zipped: Buffer | undefined;
+
+  constructor({ type, brotli }: UiFile) {
+    this.type = type;
+    this.br = Buffer.from(brotli, 'base64');
+  }
+
+  get plain(): Buffer {
+    return (this.unpacked ??= brotliDecompressSync(this.br));
+  }
+
+  get gzip(): Buffer {
+    return (this.zipped ??= gzipSync(this.plain, { level: 9 }));
+  }
 }
 
 /** The built files of the page. They are part of the code, so that every bundler and both module formats find them. */
@@ -20,14 +35,8 @@ export class Assets {
     if (known || !file) {
       return known;
     }
-    const asset = load(file);
+    const asset = new Asset(file);
     this.loaded.set(name, asset);
     return asset;
   }
-}
-
-/** Compresses the file again, because the package has it in a smaller form that browsers take only over TLS. */
-function load({ type, brotli }: UiFile): Asset {
-  const plain = brotliDecompressSync(Buffer.from(brotli, 'base64'));
-  return { type, gzipped: gzipSync(plain, { level: 9 }), plain };
 }

@@ -2,10 +2,12 @@ import { Injectable, NotFoundException, StreamableFile } from '@nestjs/common';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Responder } from '../api/responder.js';
 import { Routes, Serves } from '../api/route.js';
-import { acceptsGzip } from '../security/request-facts.js';
+import { accepts } from '../security/request-facts.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import { Assets } from './assets.js';
 
+/** The codings of files, the smallest first. */
+const CODINGS = ['br', 'gzip'] as const;
 const A_YEAR = 'public, max-age=31536000, immutable';
 
 /** Serves the page and its files. The address of a view is in the fragment, so one page is enough. */
@@ -38,12 +40,12 @@ export class PageController extends Routes {
     if (!asset) {
       throw new NotFoundException();
     }
-    const zipped = acceptsGzip(request);
-    this.responder.send(response, 200, new StreamableFile(zipped ? asset.gzipped : asset.plain), {
+    const coding = CODINGS.find((each) => accepts(request, each));
+    this.responder.send(response, 200, new StreamableFile(asset[coding ?? 'plain']), {
       'Content-Type': asset.type,
       'Cache-Control': A_YEAR,
       Vary: 'Accept-Encoding',
-      ...(zipped && { 'Content-Encoding': 'gzip' }),
+      ...(coding && { 'Content-Encoding': coding }),
       ...SECURITY_HEADERS,
     });
   }

@@ -7,8 +7,15 @@ export function header(request: DashboardRequest, name: string): string | undefi
   return Array.isArray(value) ? value[0] : value;
 }
 
-export function acceptsGzip(request: DashboardRequest): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*,|\s*$))/.test(header(request, 'accept-encoding') ?? '');
+/** The codings of a response, and how a request accepts each. */
+const CODINGS = { br: accepted('br'), gzip: accepted('gzip') };
+
+function accepted(coding: string): RegExp {
+  return new RegExp(String.raw`\b${coding}\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*,|\s*$))`);
+}
+
+export function accepts(request: DashboardRequest, coding: keyof typeof CODINGS): boolean {
+  return CODINGS[coding].test(header(request, 'accept-encoding') ?? '');
 }
 
 /** The header that the page adds to every change. Another site cannot add it without the app's permission. */
