@@ -55,6 +55,7 @@ const NO_STEP: Record<string, string> = {
   'actionLog.record': PLUMBING,
   'actionLog.recordOfJob': PLUMBING,
   'actionLog.note': PLUMBING,
+  'actionLog.noteEnd': PRIVATE,
   'auditTrail.read': TRAIL,
   'auditTrail.latest': TRAIL,
   'auditTrail.take': TRAIL,
