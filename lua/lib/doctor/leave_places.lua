@@ -4,6 +4,7 @@
 -- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
 -- Needs: lib/core/keys, lib/group/slot, lib/kind/change_kind, lib/settle/finish, lib/settle/finish_broken_end,
 --   lib/settle/lifetime.
+--@include lib/settle/is_filler
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   if but ~= 'dead' then
@@ -44,7 +45,7 @@ local function lay_ghost(at)
   leave_places(at)
   redis.call('UNLINK', at.key)
   end_hold_of(at.id)
-  if #at.places > 0 and not only_dead then
+  if #at.places > 0 and not only_dead and not is_filler(at.id) then
     bury(at.id, 'The job hash is missing: it was deleted or has expired.', '@gone')
   end
 end

@@ -2,13 +2,16 @@
 --   broke off halfway, and whether more may be left.
 -- close_ended(ended): removes these claims. One stays where the keys of its end are still to be repaired.
 -- Needs: broken_ms, lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/settle/finish_broken_end.
+--@include lib/settle/is_filler
 local function expired_claims(limit)
   -- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
   local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
   local taken, ended = {}, {}
   for _, id in ipairs(expired) do
     local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
-    if status == 'processing' or not status then -- a missing hash leaves a dead letter with that reason
+    if not status and is_filler(id) then
+      redis.call('ZREM', claims, id)
+    elseif status == 'processing' or not status then -- a missing hash leaves a dead letter with that reason
       taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
     else
       if group then

@@ -32,6 +32,16 @@ const encoded = (id: string, options: object = {}) => ({
   options: Object.keys(options).length > 0 ? JSON.stringify(options) : '',
 });
 
+/** So many jobs that a set or hash of them becomes a tree; see lua/lib/settle/claim_ids and lua/lib/group/padding. */
+const MANY = Array.from({ length: 9 }, (_, i) => `many-${i}`);
+
+/** Returns a job for each of many groups. */
+function inManyGroups(prefix = '') {
+  return MANY.map((id) =>
+    encoded(prefix + id, { group: `group-of-${id}`, worker: JSON.stringify({ group: `group-of-${id}` }) }),
+  );
+}
+
 /** A job with each option, and a job that waits for it. */
 const RICH: EnqueueOptions = { id: 'a', unique: { key: 'u', for: 'unfinished' }, group: 'g', maxAttempts: 5 };
 
@@ -110,6 +120,37 @@ export const SCENARIOS: Scenario[] = [
       await world.queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
       await world.state.makeDue('due');
       return world.state.claimCall(10);
+    },
+  },
+  {
+    name: 'claim, of so many plain jobs that claims become a tree',
+    seed: async ({ state }) => {
+      await state.addAll(...MANY);
+      return state.claimCall(MANY.length);
+    },
+  },
+  {
+    name: 'enqueue, into many groups',
+    seed: async (world) => {
+      await limitGroups(world);
+      return world.state.enqueueCall(inManyGroups());
+    },
+  },
+  {
+    name: 'claim, of many groups',
+    seed: async (world) => {
+      await limitGroups(world);
+      await world.state.run(world.state.enqueueCall(inManyGroups()));
+      return world.state.claimCall(MANY.length);
+    },
+  },
+  {
+    name: 'complete, of many groups',
+    seed: async (world) => {
+      await limitGroups(world);
+      await world.state.run(world.state.enqueueCall([...inManyGroups(), ...inManyGroups('next-')]));
+      const jobs = await claimed(world, MANY.length);
+      return world.state.scripts.complete(jobs.map((job) => ({ ...job, result: '1' })));
     },
   },
   {
