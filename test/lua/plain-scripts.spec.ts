@@ -10,7 +10,7 @@ const DIGESTS = {
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '53d3886ab9c8',
-  attemptFail: '31ea29f1a876',
+  attemptFail: '8391c5a1901a',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

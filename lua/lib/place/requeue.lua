@@ -6,15 +6,22 @@ local function wake_one()
 --@include lib/core/wake
 end
 
+-- Puts a job into the line of its priority: at its rank, else at the end.
+local function to_rank(id, priority, rank)
+  if not rank then
+    rank = next_rank(priority)
+    redis.call('HSET', job .. id, 'rank', rank)
+  end
+  redis.call('ZADD', prioritized, rank, id)
+end
+
 local function to_back(id, priority, group)
   if group then
     rejoin_group(group, id, priority)
   else
     wake_one()
     if priority then
-      local rank = next_rank(priority)
-      redis.call('HSET', job .. id, 'rank', rank)
-      redis.call('ZADD', prioritized, rank, id)
+      to_rank(id, priority)
     else
       redis.call('LPUSH', pending, id)
     end
@@ -28,7 +35,7 @@ local function to_front(id, priority, rank, group)
   else
     wake_one()
     if priority then
-      redis.call('ZADD', prioritized, rank or next_rank(priority), id)
+      to_rank(id, priority, rank)
     else
       redis.call('RPUSH', pending, id)
     end

@@ -56,6 +56,16 @@ describe('attempt/release.lua', () => {
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a', 'b', 'c']);
   });
 
+  it('keeps the place of a prioritized job whose rank was deleted, also after the next claim', async () => {
+    const q = testQueue();
+    await q.add('a', { priority: 5 });
+    const [a] = await q.claim(1);
+    await q.redis.hdel(q.keys.job('a'), 'rank');
+    await q.run(q.scripts.release([release(a!)]));
+    const rank = await q.redis.zscore(q.keys.prioritized, 'a');
+    expect(await q.job('a')).toMatchObject({ rank });
+  });
+
   it('a snoozed job runs again after its delay, by the time of the server', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
