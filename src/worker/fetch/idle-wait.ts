@@ -66,6 +66,8 @@ export class IdleWait implements BackgroundRole {
   /** The runners whose cancels end the current wait; undefined if it has all. */
   private heard: ReadonlySet<QueueRunner> | undefined;
   private loggedRefusal = false;
+  /** The runners whose markers ended a wait, until a claim is sent or the marker is passed on. */
+  private readonly woken = new Set<QueueRunner>();
   private readonly rearming: InterruptibleWait;
   private readonly interruptible: InterruptibleWait;
   private readonly storeWait: WorkerWait;
@@ -100,8 +102,9 @@ export class IdleWait implements BackgroundRole {
     this.ended = this.run();
   }
 
-  /** Makes sure that a runner that became idle or gained a slot is waited for. */
+  /** Makes sure that a runner that became idle or gained a slot is waited for. Passes on markers that no claim follows. */
   check(): void {
+    this.woken.forEach((runner) => this.claimOrPass(runner));
     if (!this.hearsTooLittle && (this.options.capacity() <= 0 || !this.waitsForTooFew)) {
       return;
     }
@@ -112,8 +115,20 @@ export class IdleWait implements BackgroundRole {
     }
   }
 
+  /** Lets another worker claim, if this one took a marker and a trip filled its last slot. Else a look finds the job. */
+  private claimOrPass(runner: QueueRunner): void {
+    const { outlook, capacity, claims, calls } = runner;
+    const isFull = claims.slots === 0 && (this.options.capacity() <= 0 || capacity.freeForWait === 0);
+    if (isFull || !outlook.isWoken) this.woken.delete(runner);
+    if (isFull && outlook.isWoken) {
+      const { store, worker } = this.options;
+      store.exec(calls.workers.passWake(worker), { timeoutMs: LONGEST_WAIT_MS }).catch(() => undefined);
+    }
+  }
+
   private get waitsForTooFew(): boolean {
-    return this.options.runners.some((runner) => isIdle(runner) && !runner.state.isBlockedOn);
+    // Most of thousands are blocked on, which is the cheaper question.
+    return this.options.runners.some((runner) => !runner.state.isBlockedOn && isIdle(runner));
   }
 
   /** True if a cancel of a running job would not end the wait. */
@@ -210,6 +225,11 @@ export class IdleWait implements BackgroundRole {
     }
     this.nudged = false;
     runners.forEach((runner) => runner.waitEnds(!claimsAlong && this.mayHaveJobs(runner, wokenIn)));
+    const woken = runners.find((runner) => runner.calls === wokenIn);
+    if (woken) {
+      woken.outlook.wake();
+      this.woken.add(woken);
+    }
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
     const cancelled = this.options.runners.find((runner) => runner.calls === cancelIn);
     if (cancelled) {

@@ -1,0 +1,67 @@
+// A worker of thousands of queues has several waits. A job of one may take the last slot of the process while another wait
+// takes a marker. The marker then goes on, so that no other worker has to look for its job.
+import { expect, it } from '@jest/globals';
+import { silentLogger } from '#queue/runtime/logger.js';
+import type { QueueStore, WaitOutcome } from '#queue/store/queue-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { IdleWait } from '#worker/fetch/idle-wait.js';
+import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
+
+/** Lets a wait of one queue end with a marker, and then looks as after each trip. Returns the calls that it sends. */
+async function scene({
+  slots,
+  inFlight = 0,
+  claims = false,
+}: {
+  slots: number;
+  inFlight?: number;
+  claims?: boolean;
+}) {
+  const sent: unknown[] = [];
+  let free = 1;
+  const calls = { workers: { passWake: (worker: string) => `pass ${worker}` } };
+  const outlook = new ClaimOutlook(() => undefined);
+  outlook.learn({ jobs: [], refused: [] } as never, 1);
+  const runner = {
+    calls,
+    outlook,
+    capacity: { freeForWait: 1 },
+    claims: { slots: inFlight },
+    attempts: new Set(),
+    state: { isBlockedOn: false },
+    queue: { options: { visibilityMs: 30_000 } },
+    waitBegins: () => undefined,
+    waitEnds: () => undefined,
+  } as unknown as QueueRunner;
+  const taken = { outcomes: [], wokenIn: calls } as unknown as WaitOutcome<[]>;
+  const store = {
+    clock: new VirtualClock(),
+    workerWait: () => ({ wait: () => Promise.resolve(taken), interrupt() {}, close() {} }),
+    exec: (call: unknown) => Promise.resolve(sent.push(call)),
+  } as unknown as QueueStore;
+  const wait = new IdleWait(
+    { worker: 'w', runners: [runner], capacity: () => free, claimsAlong: false, store, logger: silentLogger },
+    { onWake() {}, onDue() {}, onCancel() {} },
+  );
+  await wait.runOnce();
+  free = slots;
+  if (claims) outlook.claims();
+  wait.check();
+  wait.check();
+  return { sent, wait, fill: () => (free = 0) };
+}
+
+it('passes the marker on once where all slots of the process are used', async () => {
+  expect((await scene({ slots: 0 })).sent).toEqual(['pass w']);
+});
+
+it('keeps the marker where a claim follows, at once or after the trip in flight', async () => {
+  expect((await scene({ slots: 0, claims: true })).sent).toEqual([]);
+  expect((await scene({ slots: 0, inFlight: 1 })).sent).toEqual([]);
+  const { sent, wait, fill } = await scene({ slots: 1 });
+  expect(sent).toEqual([]);
+  fill();
+  wait.check();
+  expect(sent).toEqual(['pass w']);
+});
