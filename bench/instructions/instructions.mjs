@@ -1,5 +1,5 @@
 // Counts the instructions of redis-server for one call of a plain and of a grouped job: enqueue, claim, complete. Then for a
-// job in calls of 50, while 50 others run: plain, of 100 and of 1,000 groups of one slot. Counts of two runs differ by less
+// job in calls of 50, while 50 others run. These are plain, of 100, and of 1,000 groups of one slot. Counts of two runs differ by less
 // than 1 %, on a busy machine too. Fewer calls would see more or less of the garbage collector of Lua. Needs valgrind.
 //
 //   node bench/instructions/instructions.mjs [--beside CHECKOUT] [--json FILE]

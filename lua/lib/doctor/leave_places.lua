@@ -4,7 +4,7 @@
 -- lay_ghost(at): ends an id without a hash. at: see lib/doctor/inspect
 -- Needs: lib/core/keys, lib/group/slot, lib/kind/change_kind, lib/settle/finish, lib/settle/finish_broken_end,
 --   lib/settle/lifetime.
---@include lib/settle/is_filler
+--@include lib/reclaim/is_filler
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   if but ~= 'dead' then

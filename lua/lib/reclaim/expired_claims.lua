@@ -2,7 +2,7 @@
 --   broke off halfway, and whether more may be left.
 -- close_ended(ended): removes these claims. One stays where the keys of its end are still to be repaired.
 -- Needs: broken_ms, lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/settle/finish_broken_end.
---@include lib/settle/is_filler
+--@include lib/reclaim/is_filler
 local function expired_claims(limit)
   -- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
   local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)

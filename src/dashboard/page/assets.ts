@@ -3,7 +3,7 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { UI_FILES, type UiFile } from './ui.generated.js';
 
 /** A file of the page. Each form is made when a client first asks for it. */
-export class Asset {
+class Asset {
   readonly type: string;
   /** The form of the package. Browsers take it over TLS only. */
   readonly br: Buffer;

@@ -8,7 +8,7 @@ const FLOW = 5;
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /**
- * Adds two batches, claimed with these fences: each has three members, one that the first of them adds, and a follow-up.
+ * Adds two batches, claimed with these fences. Each has three members, one that the first of them adds, and a follow-up.
  * Returns the violations that the checker finds.
  */
 function violations(fences: readonly number[], spoil: (run: Run) => void = () => undefined): string[] {

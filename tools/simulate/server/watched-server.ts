@@ -115,7 +115,7 @@ export class WatchedServer implements Server {
     this.rights.forget();
   }
 
-  /** Returns whether a repeat may add the job that a unique key kept away, because the time of a key has ended in between. */
+  /** Returns whether a repeat may add the job that a unique key kept away. The time of the key has ended in between. */
   private isFreed(script: string): boolean {
     return (
       script === 'jobEnqueue' &&
