@@ -81,15 +81,20 @@ export class ShownQueues {
     read: (queue: JobQueue) => Promise<readonly Found[]>,
   ): Promise<Gathered<Found>> {
     const verdicts: QueueVerdict[] = [];
-    const found = await Promise.all(
-      names.map((name) =>
-        this.inTime(name, read(this.get(name))).catch((error: unknown) => {
-          verdicts.push(this.verdictOn(name, error));
-          return [];
-        }),
-      ),
-    );
+    const found = await Promise.all(names.map((name) => this.readOrNote(name, read(this.get(name)), verdicts)));
     return { found: found.flat(), unreadable: verdicts };
+  }
+
+  /** Waits for a list of a queue. If it cannot be read, notes the verdict, and returns an empty list. */
+  readOrNote<Found>(
+    name: string,
+    reading: Promise<readonly Found[]>,
+    verdicts: QueueVerdict[],
+  ): Promise<readonly Found[]> {
+    return this.inTime(name, reading).catch((error: unknown) => {
+      verdicts.push(this.verdictOn(name, error));
+      return [];
+    });
   }
 
   /** Waits for a reading. A queue of another app has a limited time, because it may be on a part that is silent. */

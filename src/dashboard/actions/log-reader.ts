@@ -3,7 +3,7 @@ import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { firstVisible } from '../security/first-visible.js';
+import { gatherVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
 import type { ActionLogEntry, LogView } from '../views/log-view.js';
@@ -24,12 +24,10 @@ export class LogReader {
 
   async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<ReadLog> {
     const names = queue === undefined ? await this.visibleQueues(request) : [queue];
-    const { found, unreadable } = await this.queues.gather(names, (each) =>
-      firstVisible(SHOWN, {
-        read: (limit) => this.ofQueue(each, { ...filter, limit }),
-        visible: (entries) => this.permitted(request, entries),
-      }),
-    );
+    const { found, unreadable } = await gatherVisible(this.queues, names, SHOWN, {
+      read: (each, limit) => this.ofQueue(each, { ...filter, limit }),
+      visible: (entries) => this.permitted(request, entries),
+    });
     const entries = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
     return { entries, isCut: entries.length === SHOWN, unreadable };
   }

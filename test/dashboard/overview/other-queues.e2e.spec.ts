@@ -1,6 +1,7 @@
 // Queues of the same Redis that the app of the dashboard does not know.
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
+import type { DashboardOptions } from 'nest-job-queue/dashboard';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { handlerOf } from '../../nest/app.js';
@@ -13,11 +14,11 @@ interface Shown {
 }
 
 /** Returns an app with one queue, and a second program with another one on the same Redis. */
-async function twoPrograms() {
+async function twoPrograms(dashboard: DashboardOptions = {}) {
   const prefix = uniqueQueueName('fleet');
   const app = await startDashboard({
     jobs: { prefix },
-    dashboard: { otherQueues: true },
+    dashboard: { otherQueues: true, ...dashboard },
     providers: [handlerOf('email'), JobQueueHealthIndicator],
   });
   return { app, prefix, other: new JobQueue(connect(), 'emial', { prefix }) };
@@ -115,6 +116,23 @@ it('names a queue that gives no reply beside the jobs, schedules, actions and ru
     body: { entries: [{ action: 'pause' }, { queue: 'email' }], unreadable },
   });
   expect(await app.get('/api/runs')).toMatchObject({ status: 200 });
+});
+
+const failsForIds: DashboardOptions['can'] = (_action, _request, { id }) => {
+  if (id !== undefined) throw new Error('The roles are away');
+  return true;
+};
+
+it.each([
+  ['recurring jobs', '/api/schedules'],
+  ['actions', '/api/log'],
+])('an error of `can` fails the list of %s, and makes no queue unreadable', async (_, path) => {
+  const { app, other } = await twoPrograms({ can: failsForIds });
+  await other.enqueue({});
+  await other.schedules.upsert('digest', { everyMs: 60_000 });
+  await other.as({ via: 'cli', by: 'ada' }).cancel('seen');
+  await eventually(async () => (await connect().zscore(`${other.options.prefix}:queues`, 'emial')) !== null);
+  expect(await app.get(path)).toMatchObject({ status: 500, body: { error: { code: 'internal' } } });
 });
 
 it('lists the others where the register has a bad name, and one queue cannot be looked at', async () => {

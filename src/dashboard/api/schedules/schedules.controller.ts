@@ -7,7 +7,7 @@ import type { JobQueue } from '../../../queue/job-queue.js';
 import { startOf } from '../../../queue/runtime/cut.js';
 import { SharedReads } from '../../live/shared-reads.js';
 import { unreadableView } from '../../live/verdict-view.js';
-import { firstVisible } from '../../security/first-visible.js';
+import { gatherVisible } from '../../security/first-visible.js';
 import { Permissions } from '../../security/permissions.js';
 import { ShownQueues } from '../../shown-queues.js';
 import { describeSchedule } from '../../views/describe-schedule.js';
@@ -51,12 +51,10 @@ export class SchedulesController extends Routes {
   async list(_query: object, { request }: Call): Promise<SchedulesView> {
     await this.queues.look();
     const visible = await this.permissions.visibleQueues(request, this.queues.names());
-    const { found, unreadable } = await this.queues.gather(visible, (queue) =>
-      firstVisible(MOST, {
-        read: (limit) => this.ofQueue(queue, limit),
-        visible: (schedules) => this.permissions.visible(request, schedules),
-      }),
-    );
+    const { found, unreadable } = await gatherVisible(this.queues, visible, MOST, {
+      read: (queue, limit) => this.ofQueue(queue, limit),
+      visible: (schedules) => this.permissions.visible(request, schedules),
+    });
     return {
       schedules: found,
       unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
