@@ -11,13 +11,32 @@ export function compact(fileName, code, isModule) {
   const options = { module: isModule, compress: false, mangle: false };
   const { code: short, errors } = minifySync(fileName, code, options);
   if (errors.length > 0) throw new Error(`compact: ${fileName}: ${errors[0].message}`);
-  const starts = [...startsIn(parseAst(short, { sourceType: isModule ? 'module' : 'script' }))].toSorted(
-    (a, b) => a - b,
-  );
-  const lines = [0, ...starts].map((start, index) => short.slice(start, starts[index]).trimEnd());
-  const text = `${lines.filter((line) => line !== '').join('\n')}\n`;
-  // Tools that look for packages know this form best.
-  return text.replace(/\brequire\(`([\w@/.:-]+)`\)/g, 'require("$1")');
+  const tree = parseAst(short, { sourceType: isModule ? 'module' : 'script' });
+  const starts = [...startsIn(tree)].toSorted((a, b) => a - b);
+  const text = withQuotes(short, requiredIn(tree));
+  const lines = [0, ...starts].map((start, index) => text.slice(start, starts[index]).trimEnd());
+  return `${lines.filter((line) => line !== '').join('\n')}\n`;
+}
+
+/** Returns the code with quotes around these literals, in place of backticks. The length of the code stays. */
+function withQuotes(code, literals) {
+  const quoted = [...literals].toSorted((a, b) => a.start - b.start);
+  let from = 0;
+  const pieces = quoted.map(({ start, end }) => {
+    const piece = `${code.slice(from, start)}"${code.slice(start + 1, end - 1)}"`;
+    from = end;
+    return piece;
+  });
+  return pieces.join('') + code.slice(from);
+}
+
+/** Yields the names of required packages that are in backticks. Tools that look for packages know quotes best. */
+function* requiredIn(node) {
+  if (typeof node !== 'object' || node === null) return;
+  const [name] = node.type === 'CallExpression' && node.callee.name === 'require' ? node.arguments : [];
+  const isText = name?.type === 'TemplateLiteral' && name.expressions.length === 0;
+  if (isText && /^[\w@/.:-]+$/.test(name.quasis[0].value.cooked)) yield name;
+  for (const child of Object.values(node)) yield* requiredIn(child);
 }
 
 /** Yields where each member of a list begins. A line break is safe there. */

@@ -5,6 +5,7 @@ import { compact } from '../../../scripts/build/compact.mjs';
 
 const SOURCE = `
 const { readFileSync } = require("node:fs");
+const load = (name) => require(\`./\${name}\`);
 class Counter {
 	count = 0;
 	static { Counter.made = true; }
@@ -15,7 +16,7 @@ class Counter {
 		switch (amount) { case 1: return "one"; default: return \`  \${amount}  many\`; }
 	}
 }
-module.exports = { Counter };
+module.exports = { Counter, hint: "Call require(\`node:fs\`), or require(\`\${name}\`)" };
 `;
 
 const short = compact('counter.js', SOURCE, false);
@@ -25,15 +26,19 @@ it('keeps all names, and gives each statement a line', () => {
   expect(lines[0]).toBe('const{readFileSync}=require("node:fs");');
   expect(lines).toContain('this.last=each}');
   expect(lines.filter((line) => line.startsWith('if(amount<0)throw'))).toHaveLength(1);
+  expect(lines[1]).toBe('const load=name=>require(`./${name}`);');
   expect(short).not.toContain('\t');
 });
 
 it('does what the code did', () => {
-  const loaded = { exports: {} as { Counter: new () => { last: number; add(amount: number): string } } };
+  const loaded = {
+    exports: {} as { hint: string; Counter: new () => { last: number; add(amount: number): string } },
+  };
   const run = runInThisContext(`(function (module, require) {${short}})`) as (...given: unknown[]) => void;
   run(loaded, () => ({}));
   const counter = new loaded.exports.Counter();
   expect([counter.add(1), counter.add(3), counter.last]).toEqual(['one', '  3  many', 2]);
+  expect(loaded.exports.hint).toBe('Call require(`node:fs`), or require(`${name}`)');
   expect(() => counter.add(-1)).toThrow('below zero');
 });
 
