@@ -35,10 +35,14 @@ function withModule(source: string): string | undefined {
   return entered && withImport(entered, MODULE, 'nest-job-queue');
 }
 
+/** The statement that makes the app, with the rest of its last line. */
+const CREATION =
+  /^([ \t]*)const (\w+)(?:\s*:[^=\n]+)? = await NestFactory\.create[^;]*;[ \t]*(?:\/\/[^\n]*)?\r?\n/m;
+
 /** Returns the start of the app with shutdown hooks right behind its creation. */
 function withHooks(source: string): string | undefined {
   if (source.includes('enableShutdownHooks')) return source;
-  const created = /^([ \t]*)const (\w+) = await NestFactory\.create[^;]*;[ \t\r]*\n/m.exec(source);
+  const created = CREATION.exec(source);
   if (!created) return undefined;
   const at = created.index + created[0].length;
   return `${source.slice(0, at)}${created[1]}${HOOKS.replace('app', created[2]!)}${lineEndOf(source)}${source.slice(at)}`;

@@ -147,6 +147,16 @@ it('adds the module and the shutdown hooks once', () => {
   expect(run(nestAdd({ sourceRoot: 'src' }), files).files).toEqual(files);
 });
 
+it.each([
+  ['with a type', 'const app: INestApplication = await NestFactory.create(AppModule);'],
+  ['before a comment', 'const app = await NestFactory.create(AppModule, { logger }); // ours'],
+  ['on several lines', 'const app = await NestFactory.create<NestFastifyApplication>(\n    AppModule,\n  );'],
+])('finds the start of an app %s', (_, start) => {
+  const main = MAIN.replace('const app = await NestFactory.create(AppModule);', start);
+  const { files } = run(nestAdd({}), { ...PROJECT, '/src/main.ts': main });
+  expect(files['/src/main.ts']).toBe(main.replace(start, `${start}\n  app.enableShutdownHooks();`));
+});
+
 /** Returns the files with the line ends of Windows. */
 const windows = (files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text.replaceAll('\n', '\r\n')]));
