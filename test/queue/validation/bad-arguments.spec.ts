@@ -134,7 +134,7 @@ describe('every method of a queue refuses an argument that is none, by name, and
     const takesNothing = ['stats', 'workers', 'resume', 'close', 'limits.get', 'limits.clear', 'auditTrail.clear'];
     const internal = [
       'as asAction audit calls checkKeys coded exec extendPause lostMembers outbox queueOfMember sleep uncheckedCalls',
-      'limits.record groups.cleanSlices groups.extendPause actionLog.record actionLog.recordOfJob actionLog.note',
+      'limits.record groups.cleanSlices groups.extendPause actionLog.record actionLog.recordOfJob actionLog.note actionLog.noteEnd',
     ].flatMap((names) => names.split(' '));
     const rows = Object.keys(verbs);
     const methods = [...methodsOf(queue), ...PARTS.flatMap((part) => methodsIn(queue, part))];
