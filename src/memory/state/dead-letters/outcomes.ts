@@ -44,8 +44,9 @@ export class Outcomes {
   }
 
   get(now: number, id: string): Line | undefined {
-    const lines = this.live(now).flatMap(({ of }) => of.get(id) ?? []);
-    return lines.toSorted((a, b) => b.at.getTime() - a.at.getTime())[0];
+    return this.live(now)
+      .find(({ of }) => of.has(id))
+      ?.of.get(id);
   }
 
   delete(id: string): void {
