@@ -33,6 +33,20 @@ describe('stop', () => {
     expect(worker.count('started')).toBe(1);
   });
 
+  it('says for how long it waits for the running jobs at most', async () => {
+    const queue = newQueue();
+    const lines: string[] = [];
+    const logger = { log: (line: string) => void lines.push(line), warn: () => {}, error: () => {} };
+    const finish = gate();
+    const worker = await startWorker(queue, () => finish.promise, { logger });
+    await queue.enqueue(1);
+    await worker.event('started');
+    const stopped = worker.worker.stop({ timeoutMs: 4_000 });
+    finish.open();
+    await stopped;
+    expect(lines).toContain('Stopping: waiting for 1 running job(s), at most 3200 ms.'); // 800 ms are for the releases
+  });
+
   it('aborts a handler that overruns, and releases its job uncounted, first in line, in its old order', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const ids = (await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })))).map(({ id }) => id);

@@ -3,7 +3,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
+import { sendFollowUps } from '#queue/operate/elsewhere/send-follow-ups.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
+import { OpenedQueues } from '#queue/operate/opened-queues.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
@@ -289,6 +291,18 @@ onEachStore('a follow-up in another queue', () => {
       }
     },
   );
+
+  it('is asked for and counted once after the death of a sender that has added it', async () => {
+    const { home, mail, end } = await world();
+    await end();
+    intercept(home, { batchAcknowledge: dead });
+    await expect(maintainBatches(home)).rejects.toThrow('died');
+    restore(home);
+    const entries = await home.exec((calls) => calls.batches.outbox(200));
+    const others = new OpenedQueues(home, home.callLimit);
+    expect(await sendFollowUps(home, others, mail.name, entries)).toBe(1);
+    expect((await mail.stats()).totals.enqueued).toBe(1);
+  });
 
   it('is added by nobody who stalled before the enqueue, once another has sent it', async () => {
     const { home, mail, id, end } = await world();

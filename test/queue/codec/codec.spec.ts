@@ -30,6 +30,7 @@ describe.each([bySuperjson, byDevalue])('the codec $name', (codec) => {
           handlers: {
             [queue.name]: async (job) => {
               await job.progress(job.payload);
+              await job.checkpoint(job.payload);
               return job.payload;
             },
           },
@@ -40,7 +41,7 @@ describe.each([bySuperjson, byDevalue])('the codec $name', (codec) => {
     await worker.start();
     const job = await queue.enqueue(VALUE);
     expect(await job.result()).toEqual(VALUE);
-    expect(await job.get()).toMatchObject({ payload: VALUE, progress: VALUE });
+    expect(await job.get()).toMatchObject({ payload: VALUE, progress: VALUE, checkpoint: VALUE });
     await worker.stop();
   });
 

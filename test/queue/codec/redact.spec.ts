@@ -114,7 +114,7 @@ it('the log of failures hides it, the handler and the store see it', async () =>
   expect(lines.join()).not.toContain('1203');
 });
 
-it.each<[unknown]>([['iban'], [[1]], [['']], [{}]])('refuses %j', (redact) => {
+it.each<[unknown]>([['iban'], [[1]], [['']], [['iban', 1]], [{}]])('refuses %j', (redact) => {
   expect(() => new JobQueue(connect(), 'a', { redact: redact as never })).toThrow(InvalidOptionError);
 });
 

@@ -4,6 +4,7 @@ import { defineJob } from '#queue/enqueue/define-job.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 /** Enqueues and fails one job for good. */
 async function bury(queue: JobQueue, id: string, message = 'no', name?: string): Promise<void> {
@@ -159,5 +160,18 @@ describe('clean', () => {
     expect(await queue.clean('scheduled')).toBe(1);
     expect(await queue.clean('failed')).toBe(1);
     expect(await queue.stats()).toMatchObject({ pending: 1, scheduled: 0, failed: 0 });
+  });
+});
+
+onEachStore('a dead letter that was redriven as a new job', () => {
+  it('is redriven again only once that job is gone', async () => {
+    const queue = newQueue();
+    await bury(queue, 'a');
+    const { id } = await queue.deadLetters.redriveAsNew('a');
+    expect(await queue.deadLetters.redriveAsNew('a')).toEqual({ outcome: 'known', id });
+    expect(await queue.deadLetters.redrive('a')).toBe(false);
+    expect((await queue.stats()).pending).toBe(1);
+    await queue.remove(id);
+    expect(await queue.deadLetters.redrive('a')).toBe(true);
   });
 });

@@ -50,6 +50,15 @@ it('shows an object by its first keys, and a mail address as it is', () => {
   expect(show('a?b=c')).toBe('"a?b=c"');
 });
 
+it('shows a short list of scalars as it is, and of any other its length', () => {
+  expect(show([1, 'a', true])).toBe('[1, "a", true]');
+  expect([[], [{}], Array.from({ length: 100 }, () => 1)].map(show)).toEqual([
+    'an array of 0',
+    'an array of 1',
+    'an array of 100',
+  ]);
+});
+
 it('reads a long text once', () => {
   const text = 'redis'.repeat(100_000);
   expect(withoutPasswords(text)).toBe(text);

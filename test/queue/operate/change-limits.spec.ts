@@ -56,6 +56,8 @@ onEachStore('limits.change', () => {
     for (const bad of [{ maxRunning: 0 }, { most: 1 }, null]) {
       await expect(queue.limits.change(bad as never)).rejects.toThrow(InvalidOptionError);
     }
+    const noRate = queue.limits.change({ rateLimit: 5 as never });
+    await expect(noRate).rejects.toThrow('rateLimit: expected { limit?, periodMs?, burst? }, found 5');
     expect(await queue.limits.get()).toEqual({ source: 'set', maxRunning: 5 });
   });
 });

@@ -52,6 +52,7 @@ describe('a queue refuses', () => {
   it.each([
     [{ pth: 1 }, 'Known: '], // no option is near enough to a short word
     [{ prefx: 1 }, 'Did you mean prefix?'],
+    [{ globalConcurrency: 1 }, 'Did you mean maxRunning?'],
     [{ opts: { maxAttempts: 1 } }, 'Write its fields here, without opts.'],
   ])('%j, and suggests only what may be meant', async (options, hint) => {
     const error = await failure(() => new JobQueue(connect(), 'jobs', options as object));

@@ -1,6 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
+import { systemClock } from '#queue/runtime/clock.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
@@ -191,6 +193,16 @@ describe('a schedule that the code declares', () => {
     await two!.role.runOnce();
     expect(await inForce()).toBe('old');
     expect((await queue.stats()).totals.enqueued).toBe(1);
+  });
+
+  it('is not declared again by a process that stops during its first declaration', async () => {
+    const setInterval = jest.fn(systemClock.setInterval);
+    const queue = newQueue({}, new MemoryStore({ ...systemClock, setInterval }));
+    const { role } = declarer(queue, 's', 'w', {});
+    const started = role.start();
+    await role.stop();
+    await started;
+    expect(setInterval).not.toHaveBeenCalled();
   });
 
   it('cannot be changed or removed by a call, but paused, which outlives a deploy', async () => {

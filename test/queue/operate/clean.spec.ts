@@ -1,4 +1,4 @@
-// Cleaning of groups, whose lines are not sorted by age: urgent jobs come before older ones.
+// Cleaning by age. The lines of groups are not sorted by it: urgent jobs come before older ones.
 import { describe, expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryStore } from '#memory/memory-store.js';
@@ -41,5 +41,18 @@ describe.each([
     expect(await queue.clean('pending', { olderThanMs })).toBe(6);
     expect((await queue.stats()).pending).toBe(1_201);
     expect(await queue.clean('pending')).toBe(1_201);
+  });
+
+  it.each(['completed', 'cancelled'] as const)('of the %s jobs deletes the old ones only', async (place) => {
+    const queue = newQueue({}, store());
+    const end = async (id: string) => {
+      await queue.enqueue(1, { id });
+      await (place === 'completed' ? queue.complete((await queue.claim())!) : queue.cancel(id));
+    };
+    for (const id of ['older', 'old']) await end(id);
+    clock.nowMs += HOUR;
+    await end('young');
+    expect(await queue.clean(place, { olderThanMs })).toBe(2);
+    expect((await queue.list(place)).map(({ id }) => id)).toEqual(['young']);
   });
 });
