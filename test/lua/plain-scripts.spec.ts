@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '1d804dc371ae',
-  attemptClaim: '752e6d50483a',
+  attemptClaim: '1bdabf1845bf',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '53d3886ab9c8',

@@ -18,7 +18,6 @@ local function place_plain()
     leave_turns('')
     go_idle('')
   end
-  write_scores()
   return waiting
 end
 
