@@ -75,7 +75,7 @@ export class DirectedWait implements BackgroundRole {
     this.unheardQueues = new UnheardQueues({ clock: store.clock, logger, openWait });
     this.clock = store.clock;
     this.byCalls = new Map(runners.map((runner) => [runner.calls, runner]));
-    runners.forEach((runner) => (runner.outlook.onReply = () => this.answered.add(runner)));
+    runners.forEach((runner) => runner.outlook.onReply(() => this.answered.add(runner)));
     const ofMasters = groupBy(runners, ({ calls }) => store.serverOf(calls));
     this.looks = [...ofMasters.values()].map(
       (own) => new IdleLooks({ store, runners: own, isIdle, found: () => listener.onWake() }),

@@ -14,8 +14,7 @@ export class ClaimOutlook {
   private woken = false;
   private repliesSoFar = 0;
   private unheard = false;
-  /** Called after each reply of a claim. */
-  onReply: (() => void) | undefined;
+  private replied: (() => void) | undefined;
 
   /** @param expected called when a claim may find something again */
   constructor(private readonly expected: () => void) {}
@@ -92,7 +91,12 @@ export class ClaimOutlook {
     if (this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
       this.expectJobs();
     }
-    this.onReply?.();
+    this.replied?.();
+  }
+
+  /** Calls a listener after each reply of a claim. It replaces the listener before. */
+  onReply(replied: () => void): void {
+    this.replied = replied;
   }
 
   /** Records that settlements are sent. A slot that they free for a waiting job is claimed at once. */
