@@ -105,6 +105,23 @@ onEachStore('after', () => {
 });
 
 onEachStore('a batch', () => {
+  it('is told by its members and follow-ups, and its progress as often as asked', async () => {
+    const [home, other] = [newQueue(), newQueue()];
+    const batch = home.batch({ then: { name: 'then' } });
+    const [near, far] = [await batch.add(home.name, 1), await batch.add(other.name, 1, { queue: other })];
+    const member = { id: batch.id, queue: home.name, role: 'member' };
+    expect([(await near.get())!.batch, (await far.get())!.batch]).toEqual([member, member]);
+    const { signal } = new AbortController();
+    for await (const { total } of batch.progress({ everyMs: 50, signal })) {
+      expect(total).toBe(2);
+      break;
+    }
+    await batch.seal();
+    for (const queue of [home, other]) await queue.complete((await queue.claim())!);
+    await maintainBatches(other);
+    expect((await home.get(`@batch:${batch.id}:then`))!.batch).toEqual({ ...member, role: 'follow-up' });
+  });
+
   it('fires once, when its last member has ended, with readable outcomes', async () => {
     const queue = newQueue();
     const batch = await batchOf(queue, 2);
