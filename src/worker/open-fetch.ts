@@ -3,6 +3,7 @@ import { slicesOf } from '../queue/runtime/slices-of.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 import { DirectedWait } from './fetch/directed-wait.js';
+import { FleetTurns } from './fetch/fleet-turns.js';
 import { IdleWait, MOST_CLAIMED_AT_ONCE, type IdleWaitListener } from './fetch/idle-wait.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 
@@ -17,6 +18,16 @@ interface WaitingWorker {
   readonly options: ResolvedWorkerOptions;
   /** Returns how many more jobs the process may claim. */
   readonly capacity: () => number;
+  readonly turns?: FleetTurns | undefined;
+}
+
+/**
+ * Returns the turns of a worker in the looks of its fleet. A worker of a few queues claims after each wait instead. In a
+ * Cluster each worker looks by itself.
+ */
+export function openTurns(member: ConstructorParameters<typeof FleetTurns>[0]): FleetTurns | undefined {
+  const { store, runners } = member;
+  return store.isSharded || runners.length <= MOST_CLAIMED_AT_ONCE ? undefined : new FleetTurns(member);
 }
 
 /**
@@ -38,13 +49,13 @@ export type JobWait = IdleWait | DirectedWait;
  * Many queues are woken over the hub. On one server thousands of queues have several waits.
  */
 export function openIdleWaits(
-  { worker, runners, store, options, capacity }: WaitingWorker,
+  { worker, runners, store, options, capacity, turns }: WaitingWorker,
   listener: IdleWaitListener,
 ): JobWait[] {
   const { logger, concurrency } = options;
   const claimsAlong = concurrency === undefined;
   const openWait = (together: readonly QueueRunner[]) =>
-    new IdleWait({ worker, runners: together, capacity, claimsAlong, store, logger }, listener);
+    new IdleWait({ worker, runners: together, capacity, claimsAlong, turns, store, logger }, listener);
   return store.isSharded && runners.length > MOST_CLAIMED_AT_ONCE
     ? [
         new DirectedWait(

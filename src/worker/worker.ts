@@ -19,11 +19,10 @@ import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { WorkerSchedules } from './maintenance/worker-schedules.js';
 import type { LongRun, StuckJob } from '../queue/model/worker-record.js';
-import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';
 import type { ResolvedWorkerOptions, WorkerOptions, WorkerQueue } from './worker-options.js';
-import { openIdleWaits, runnersTogether, type JobWait } from './open-fetch.js';
+import { openIdleWaits, openTurns, runnersTogether, type JobWait } from './open-fetch.js';
 import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
@@ -47,10 +46,11 @@ export class Worker {
   private idleWaits: JobWait[] = [];
   private heartbeats: Heartbeat[] = [];
   private transport: StoreTransport | undefined;
-  private sweeper: Sweeper | undefined;
+  private sweeper: ReturnType<typeof startSweeper>;
   private endDeathWatch: (() => void) | undefined;
   private reports: WorkerReports | undefined;
   private repeats: RepeatedStart | undefined;
+  private turns: ReturnType<typeof openTurns>;
   private readonly schedules: WorkerSchedules;
   private readonly slots: ProcessCapacity;
   private readonly isolation = new CrashIsolation(
@@ -79,7 +79,7 @@ export class Worker {
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation, clock);
     this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
-    this.schedules = new WorkerSchedules(this.id, queues, this.options.logger);
+    this.schedules = new WorkerSchedules(this.id, queues, this.options.logger, () => this.turns);
   }
 
   /**
@@ -188,15 +188,16 @@ export class Worker {
   private async begin(): Promise<void> {
     const { logger } = this.options;
     if (!logger.isSilent) this.store.logger = logger;
-    const repeats = new RepeatedStart(this.store, logger);
-    this.repeats = repeats;
+    const repeats = (this.repeats = new RepeatedStart(this.store, logger));
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([this.store.whenReady(), this.halted]));
     if (this.stopping) return;
-    const { id, store } = this;
+    const { id, store, slots } = this;
     const shared = store.isSharded ? undefined : new ClaimBudget();
-    this.runners = this.queues.map((served) => this.makeRunner(served, shared ?? new ClaimBudget()));
-    this.reports = new WorkerReports({ ...this.options, id, runners: this.runners, store, repeats });
+    const runners = this.queues.map((served) => this.makeRunner(served, shared ?? new ClaimBudget()));
+    this.runners = runners;
+    this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity });
+    this.reports = new WorkerReports({ ...this.options, id, runners, store, repeats, fleet: this.turns?.fleet });
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
     if (!this.stopping) this.run();
@@ -242,8 +243,7 @@ export class Worker {
   }
 
   private makeLoop(): FetchLoop {
-    const { id: worker, store } = this;
-    const { logger, onTrip } = this.options;
+    const [{ id: worker, store }, { logger, onTrip }] = [this, this.options];
     const transport = (this.transport = store.transport(logger));
     const [together, { measuredRoom: room }] = [runnersTogether(this.runners, store), this.slots];
     const observer = { answered: this.onFetch, measure: safeListener(onTrip, logger) };
@@ -251,9 +251,9 @@ export class Worker {
   }
 
   private makeIdleWaits(): JobWait[] {
-    const { id: worker, runners, store, options } = this;
+    const { id: worker, runners, store, options, turns } = this;
     return openIdleWaits(
-      { worker, runners, store, options, capacity: this.slots.capacity },
+      { worker, runners, store, options, turns, capacity: this.slots.capacity },
       {
         onWake: this.onFetch,
         onDue: () => this.onChange(),

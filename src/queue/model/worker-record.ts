@@ -10,6 +10,8 @@ export interface WorkerDetails {
   slots: number;
   /** The number of jobs that its process runs at once over all queues, if limited. */
   processSlots?: number;
+  /** A digest of its queues and handlers. Workers with the same one look for jobs in turn. Absent: it looks by itself. */
+  fleet?: string;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
   /** Jobs whose handlers continue although their signals were aborted. */

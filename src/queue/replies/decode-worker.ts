@@ -9,6 +9,7 @@ const detailsSchema = z.object({
   version: z.string().optional(),
   slots: z.number(),
   processSlots: z.number().optional(),
+  fleet: z.string().optional(),
   paused: z.literal(true).optional(),
   stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
 });

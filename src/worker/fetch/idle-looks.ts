@@ -7,9 +7,13 @@ import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Look, Place } from '../../queue/store/verbs/queues-verbs.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import type { FleetTurns } from './fleet-turns.js';
 
 /** The interval of the looks, in ms. */
 const INTERVAL_MS = 1_000;
+
+/** The most workers of a fleet that look one after another. One that is left looks after as many intervals at the latest. */
+const MOST_TURNS = 10;
 
 /** The places of jobs that a claim could find. */
 const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'due', 'groupDepths'];
@@ -25,6 +29,8 @@ interface WaitingRunners {
   readonly runners: readonly QueueRunner[];
   /** Returns whether a runner waits, with a free slot. */
   isIdle(runner: QueueRunner): boolean;
+  /** The turns of the worker in its fleet; undefined if it looks by itself. */
+  readonly turns?: FleetTurns | undefined;
   /** Called when some of them may have jobs. */
   found(): void;
 }
@@ -44,21 +50,36 @@ class TurnedLook {
   }
 
   /** Looks at the idle queues whose turn it is. Returns the queues that may have jobs. */
-  async look(): Promise<QueueRunner[]> {
+  look(): Promise<QueueRunner[]> {
     const turn = this.next;
     this.next = (turn + 1) % this.slices.length;
-    const idle = this.slices[turn]!.filter((runner) => this.waiting.isIdle(runner));
-    if (idle.length === 0) {
+    return this.lookAt(
+      turn,
+      this.slices[turn]!.filter((runner) => this.waiting.isIdle(runner)),
+    );
+  }
+
+  /** Looks at all queues, also for workers that wait for jobs where this one does not. */
+  async lookForFleet(): Promise<QueueRunner[]> {
+    return (await Promise.all(this.slices.map((slice, turn) => this.lookAt(turn, slice)))).flat();
+  }
+
+  private async lookAt(turn: number, runners: readonly QueueRunner[]): Promise<QueueRunner[]> {
+    if (runners.length === 0) {
       return [];
     }
     const calls = keptArray(
       this.kept[turn],
-      idle.map((runner) => runner.calls),
+      runners.map((runner) => runner.calls),
     );
     this.kept[turn] = calls;
     const looks = await this.waiting.store.queues.look(calls, this.places, LIMIT);
+    const answered = looks.find((look) => look.ok);
+    if (answered) {
+      this.waiting.turns?.noteTime(answered.reply.atMs);
+    }
     // After an error the claims find out.
-    return idle.filter((runner, i) => {
+    return runners.filter((runner, i) => {
       const look = looks[i]!;
       return !look.ok || isNews(runner, look.reply.found);
     });
@@ -67,7 +88,8 @@ class TurnedLook {
 
 /**
  * Looks for jobs without a marker, once a second for all idle queues together. Clients of the Redis pattern set no marker,
- * and a worker may die after it has taken one. A claim for each queue would cost far more.
+ * and a worker may die after it has taken one. A claim for each queue would cost far more. The workers of a fleet look in
+ * turn, each at all queues.
  */
 export class IdleLooks implements BackgroundRole {
   private timer: Timer | undefined;
@@ -80,7 +102,19 @@ export class IdleLooks implements BackgroundRole {
   }
 
   start(): void {
-    this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+    if (this.waiting.turns) {
+      this.lookInTurn(this.waiting.turns);
+    } else {
+      this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+    }
+  }
+
+  private lookInTurn(turns: FleetTurns): void {
+    const look = () => {
+      void this.runOnce();
+      this.lookInTurn(turns);
+    };
+    this.timer = this.waiting.store.clock.setTimeout(look, turns.untilNext(INTERVAL_MS, MOST_TURNS));
   }
 
   async stop(): Promise<void> {
@@ -95,12 +129,19 @@ export class IdleLooks implements BackgroundRole {
   }
 
   private async look(): Promise<void> {
-    if (!this.waiting.store.isReady) {
+    const { store, turns, isIdle } = this.waiting;
+    if (!store.isReady) {
       return;
     }
-    const found = (await Promise.all(this.looks.map((look) => look.look()))).flat();
-    found.forEach(({ outlook }) => outlook.expectJobs());
-    if (found.length > 0) {
+    const isShared = turns?.areShared === true;
+    const looks = this.looks.map((look) => (isShared ? look.lookForFleet() : look.look()));
+    const [found] = await Promise.all([Promise.all(looks).then((each) => each.flat()), turns?.readWorkers()]);
+    if (isShared) {
+      turns.wakeOthers(found);
+    }
+    const claimable = found.filter(isIdle);
+    claimable.forEach(({ outlook }) => outlook.expectJobs());
+    if (claimable.length > 0) {
       this.waiting.found();
     }
   }

@@ -7,20 +7,14 @@ import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-st
 import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
+import type { FleetTurns } from './fleet-turns.js';
 import { IdleLooks } from './idle-looks.js';
+import { LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
 
-/** The longest wait, in ms. The worker then polls, because a producer of the Redis pattern sets no marker. */
-const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
-
-/** The longest wait of a worker with many queues, in ms. It looks for jobs without a marker in other ways, see IdleLooks. */
-const LONGEST_WAIT_FOR_MANY_MS = 5_000;
 
 /** The ms after which the worker ends an overdue wait. An idle server ends waits only ten times a second (`hz`). */
 const LATEST_MS = 2;
-
-/** The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. */
-const WAIT_SHARE = 0.25;
 
 /** The pause after a wait that ended with a transient error, such as a failover, in ms. */
 const PAUSE_MS = 50;
@@ -39,6 +33,8 @@ interface IdleWaitOptions {
   readonly capacity: () => number;
   /** True if claims travel behind the wait. */
   readonly claimsAlong: boolean;
+  /** The turns of the worker in its fleet; undefined if it looks by itself. */
+  readonly turns?: FleetTurns | undefined;
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
 }
@@ -92,6 +88,7 @@ export class IdleWait implements BackgroundRole {
             store,
             runners,
             isIdle,
+            turns: options.turns,
             found: () => listener.onWake(),
           })
         : undefined;
@@ -201,10 +198,7 @@ export class IdleWait implements BackgroundRole {
   private async waitFor(runners: QueueRunner[]): Promise<void> {
     const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
-    const longestMs = Math.min(
-      this.looks ? LONGEST_WAIT_FOR_MANY_MS : LONGEST_WAIT_MS,
-      ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
-    );
+    const longestMs = longestWaitMs(runners, this.looks && (this.options.turns?.areShared ? 'fleet' : 'worker'));
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());

@@ -13,6 +13,14 @@ import type { TickReport } from '../../queue/schedules/schedules.js';
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
+/** The most workers of a fleet that look one after another. */
+const MOST_TURNS = 3;
+
+/** The turns of a worker in the looks of its fleet; see FleetTurns. */
+export interface LooksInTurn {
+  untilNext(intervalMs: number, mostTurns: number): number;
+}
+
 /** The number of queues that are asked one by one. */
 const FEW = 4;
 
@@ -42,6 +50,7 @@ export class ScheduleTicker implements BackgroundRole {
   constructor(
     private readonly queues: readonly JobQueue[],
     private readonly logger: JobQueueLogger,
+    private readonly turns?: () => LooksInTurn | undefined,
   ) {
     this.faults = new FaultLog(logger);
   }
@@ -81,7 +90,7 @@ export class ScheduleTicker implements BackgroundRole {
     this.clock.clear(this.timer);
     do {
       this.again = false;
-      this.nextInMs = LOOK_MS;
+      this.nextInMs = this.turns?.()?.untilNext(LOOK_MS, MOST_TURNS) ?? LOOK_MS;
       await this.tickAll();
     } while (this.again && !this.stopped);
     if (!this.stopped) {

@@ -14,4 +14,6 @@ export interface WorkerContext {
   /** The slots of all queues together; undefined without a limit. */
   readonly concurrency?: number | undefined;
   readonly repeats: RepeatedStart;
+  /** A digest of its queues and handlers, if it looks for jobs in turn with other workers. */
+  readonly fleet?: string | undefined;
 }

@@ -233,7 +233,7 @@ export class WorkerRegistration implements BackgroundRole {
   }
 
   private detailsOf(runner: QueueRunner): WorkerDetails {
-    const { version, concurrency } = this.worker;
+    const { version, concurrency, fleet } = this.worker;
     const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
     return {
       host: hostname(),
@@ -241,6 +241,7 @@ export class WorkerRegistration implements BackgroundRole {
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
+      ...(fleet !== undefined && { fleet }),
       ...(runner.state.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };

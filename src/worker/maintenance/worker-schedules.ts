@@ -11,7 +11,7 @@ import type { DeclaredSchedule } from '../handlers/worker-queue.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';
 import type { BulkHandler } from '../handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';
-import { ScheduleTicker } from './schedule-ticker.js';
+import { ScheduleTicker, type LooksInTurn } from './schedule-ticker.js';
 
 /** A queue of a worker, as far as it recurs. */
 interface RecurringQueue {
@@ -28,7 +28,12 @@ export class WorkerSchedules implements BackgroundRole {
   private readonly checks: Promise<unknown>[] = [];
 
   /** @throws InvalidOptionError, InvalidPayloadError */
-  constructor(worker: string, queues: readonly RecurringQueue[], logger: JobQueueLogger) {
+  constructor(
+    worker: string,
+    queues: readonly RecurringQueue[],
+    logger: JobQueueLogger,
+    turns?: () => LooksInTurn | undefined,
+  ) {
     const declared = queues.map((each) => ({
       queue: each.queue,
       schedules: Object.entries(each.schedules ?? {}).map(([id, schedule]) => this.declared(each, id, schedule)),
@@ -41,6 +46,7 @@ export class WorkerSchedules implements BackgroundRole {
     this.ticker = new ScheduleTicker(
       queues.map(({ queue }) => queue),
       logger,
+      turns,
     );
   }
 

@@ -22,12 +22,12 @@ const BOUNDS = [
 ];
 
 /**
- * The most that a fleet costs, as times the cost of one process with the same queues. Each process has its own looks, waits and
- * announcements. Only maintenance is shared.
+ * The most that a fleet costs, as times the cost of one process with the same queues. Each process has its own waits and
+ * announcements. Looks and maintenance are shared.
  */
 const FLEET_BOUNDS = [
-  { count: 300, sent: 10, inside: 7.5, cpuMs: 6 },
-  { count: 1_000, sent: 9, inside: 7.5, cpuMs: 8 },
+  { count: 300, sent: 4, inside: 7.5, cpuMs: 3 },
+  { count: 1_000, sent: 3.5, inside: 7.5, cpuMs: 4 },
 ];
 
 const open: JobQueue[] = [];

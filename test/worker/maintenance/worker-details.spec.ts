@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../support/faults/wait.js';
 import { connect } from '../../support/redis/redis.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 it('the detail of a worker is its host, process, version and slots, and since when it runs', async () => {
   const queue = newQueue();
@@ -43,4 +43,21 @@ it('the detail is left out where no worker of ours wrote it', async () => {
   await connect().hset(`queue:${queue.name}:worker_details`, 'w-1', '5 {"host":1}');
   await eventually(async () => (await queue.workers()).length === 1);
   expect(await queue.workers()).toEqual([{ id: 'w-1', seenAt: expect.any(Date) }]);
+});
+
+onEachStore('the detail of a worker of many queues', () => {
+  it('is the same fleet for workers with the same queues and handlers, in any order', async () => {
+    const queues = Array.from({ length: 5 }, () => newQueue());
+    const served = queues.map((queue) => ({ queue, handlers: { a: () => undefined, b: () => undefined } }));
+    const [first, ...rest] = served;
+    await startWorker(served, undefined, { id: 'w-1' });
+    await startWorker([...rest.toReversed(), first!], undefined, { id: 'w-2' });
+    await startWorker([{ ...first!, handlers: { a: () => undefined } }, ...rest], undefined, { id: 'w-3' });
+    await startWorker(rest, undefined, { id: 'w-4' }); // too few queues for turns
+    const fleets = new Map((await queues[1]!.workers()).map(({ id, fleet }) => [id, fleet]));
+    expect(fleets.get('w-1')).toMatch(/^[\da-f]{16}$/);
+    expect(fleets.get('w-2')).toBe(fleets.get('w-1'));
+    expect(fleets.get('w-3')).not.toBe(fleets.get('w-1'));
+    expect(fleets.get('w-4')).toBeUndefined();
+  });
 });

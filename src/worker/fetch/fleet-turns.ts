@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
+
+/** The age of the list of workers, in ms, at which it is read again. A worker that has died stays on it for 30 s more. */
+const READ_AGAIN_MS = 15_000;
+
+/** The most workers that are read. Beyond them several workers have the same turn. */
+const MOST_READ = 100;
+
+/** The most queues in which a look wakes another worker. */
+const MOST_WOKEN = 20;
+
+/** A turn that is nearer than this share of its length is the one that has just been used. */
+const JUST_USED = 0.1;
+
+const LIMIT = { timeoutMs: 2_000 };
+
+interface Member {
+  readonly worker: string;
+  readonly store: QueueStore;
+  readonly runners: readonly QueueRunner[];
+  /** Returns how many more jobs the process may claim. */
+  readonly capacity: () => number;
+}
+
+/**
+ * The turns of a worker in the looks of its fleet. A fleet is the workers of one server with the same queues and handlers.
+ * Each reads from the announcements which workers live, and derives its place among their ids. So no call agrees on the
+ * turns. Workers whose lists differ for a while may share a turn or leave one out. Each still looks once in a round.
+ */
+export class FleetTurns {
+  /** A digest of the names of the queues and handlers. Workers with the same one are a fleet. */
+  readonly fleet: string;
+  /** The runner whose queue has the list of workers. */
+  private readonly keeper: QueueRunner;
+  private workers = 1;
+  private place = 0;
+  /** The time of the server minus that of the monotonic clock; undefined before a look. */
+  private serverAheadMs: number | undefined;
+  private readAtMs = -Infinity;
+
+  constructor(private readonly member: Member) {
+    const sorted = member.runners.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    this.keeper = sorted[0]!;
+    const lines = sorted.map(({ name, limits }) => [name, ...limits.all.map((each) => each.name).toSorted()]);
+    this.fleet = createHash('sha1').update(JSON.stringify(lines)).digest('hex').slice(0, 16);
+  }
+
+  /** True if other workers look too, so that this one looks at all queues when its turn comes. Else it looks by itself. */
+  get areShared(): boolean {
+    return this.workers > 1 && this.serverAheadMs !== undefined;
+  }
+
+  /**
+   * Returns the time until this worker looks next, in ms.
+   *
+   * @param lengthMs the time between two looks of the fleet
+   * @param mostTurns the most turns in a round. So one worker that is left looks after that many lengths at the latest.
+   */
+  untilNext(lengthMs: number, mostTurns: number): number {
+    if (!this.areShared) {
+      return lengthMs;
+    }
+    const turns = Math.min(this.workers, mostTurns);
+    const roundMs = turns * lengthMs;
+    const atMs = this.member.store.clock.monotonic() + this.serverAheadMs!;
+    const ms = roundMs - ((atMs - (this.place % turns) * lengthMs) % roundMs);
+    return ms < JUST_USED * lengthMs ? ms + roundMs : ms;
+  }
+
+  /** Notes the time of the server, by which the turns are. */
+  noteTime(atMs: number): void {
+    this.serverAheadMs = atMs - this.member.store.clock.monotonic();
+  }
+
+  /** Reads which workers live, if the last list is old. After an error the worker looks by itself. */
+  async readWorkers(): Promise<void> {
+    const { store, worker } = this.member;
+    const now = store.clock.monotonic();
+    if (now - this.readAtMs < READ_AGAIN_MS) {
+      return;
+    }
+    this.readAtMs = now;
+    const listed = await store.exec(this.keeper.calls.workers.list(MOST_READ), LIMIT).catch(() => []);
+    const others = listed.filter(({ id, fleet }) => fleet === this.fleet && id !== worker);
+    this.workers = others.length + 1;
+    this.place = others.filter(({ id }) => id < worker).length;
+  }
+
+  /** Wakes another worker for jobs that this one has found and cannot claim. */
+  wakeOthers(found: readonly QueueRunner[]): void {
+    const { store, worker, capacity } = this.member;
+    const isFull = capacity() <= 0;
+    const full = found.filter((runner) => isFull || runner.capacity.freeForWait === 0);
+    for (const { calls } of full.slice(0, MOST_WOKEN)) {
+      store.exec(calls.workers.passWake(worker), LIMIT).catch(() => undefined); // the next look finds the job
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// Workers with the same queues and handlers look for jobs in turn, by virtual time.
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Worker } from '#worker/worker.js';
+
+const QUEUES = 6;
+
+/** A call and the end of a timer take no virtual time, but a look follows the calls of others. */
+const MARGIN_MS = 100;
+
+interface Member {
+  readonly worker: Worker;
+  /** The times of its looks for jobs, in ms. */
+  readonly looks: number[];
+  /** The jobs that it has started, with the times, in ms. */
+  readonly ran: Map<string, number>;
+  isDead: boolean;
+}
+
+interface Fleet {
+  readonly clock: VirtualClock;
+  readonly server: MemoryServer;
+  readonly members: Member[];
+}
+
+const fleets: Fleet[] = [];
+
+afterEach(async () => {
+  for (const { clock, members } of fleets.splice(0)) {
+    const stopping = Promise.all(members.map(({ worker }) => worker.stop({ timeoutMs: 0 })));
+    await clock.advance(60_000);
+    await stopping;
+  }
+});
+
+const long = ({ signal }: { signal: AbortSignal }) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+
+/** Starts workers with the same queues. A job named `long` runs until it is aborted. */
+async function startFleet(
+  count: number,
+  { seed = 1, extraName = (_i: number): string[] => [], refuses = '' } = {},
+): Promise<Fleet> {
+  const clock = new VirtualClock(undefined, seed);
+  const server = new MemoryServer(() => clock.now());
+  const fleet: Fleet = { clock, server, members: [] };
+  fleets.push(fleet);
+  for (let i = 0; i < count; i++) {
+    const member = { looks: [] as number[], ran: new Map<string, number>(), isDead: false };
+    const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
+      if (member.isDead) return new Promise(() => undefined);
+      if (script === refuses) return Promise.reject(new Error('refused'));
+      if (script === 'queueLook') member.looks.push(clock.now());
+      return Promise.resolve().then(run);
+    };
+    const store = new MemoryStore(clock, { server, link });
+    const run = ({ id }: { id: string }) => void member.ran.set(id, clock.now());
+    const served = Array.from({ length: QUEUES }, (_, q) => ({
+      queue: new JobQueue(store, `q${q}`),
+      concurrency: 1,
+      handlers: { [`q${q}`]: run, long, ...Object.fromEntries(extraName(i).map((name) => [name, run])) },
+    }));
+    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0 });
+    const starting = worker.start();
+    await clock.advance(100);
+    await starting;
+    fleet.members.push(Object.assign(member, { worker }));
+    await clock.advance(clock.random() * 700);
+  }
+  await clock.advance(45_000); // each has read the list of workers with all of them
+  return fleet;
+}
+
+/** Adds a job whose wake is lost. */
+async function addUnheard({ clock, server }: Fleet, queue: string, id: string): Promise<void> {
+  const wake = jest.spyOn(server, 'wake').mockImplementation(() => undefined);
+  await new JobQueue(new MemoryStore(clock, { server }), queue).enqueue({}, { id });
+  wake.mockRestore();
+}
+
+/** Returns the longest time between two looks for jobs of some members since a time, in ms. */
+function longestGap(members: readonly Member[], sinceMs: number, untilMs: number): number {
+  const times = members.flatMap(({ looks }) => looks).filter((at) => at > sinceMs);
+  const sorted = [sinceMs, ...times.toSorted((a, b) => a - b), untilMs];
+  return Math.max(...sorted.slice(1).map((at, i) => at - sorted[i]!));
+}
+
+function looksOf(members: readonly Member[], sinceMs: number): number {
+  return members.reduce((sum, { looks }) => sum + looks.filter((at) => at > sinceMs).length, 0);
+}
+
+function startedAt({ members }: Fleet, id: string): number {
+  return Math.min(...members.map(({ ran }) => ran.get(id) ?? Infinity));
+}
+
+it.each([2, 5, 10, 13])('looks about once a second together: %d workers', async (count) => {
+  const { clock, members } = await startFleet(count);
+  const fromMs = clock.now();
+  await clock.advance(60_000);
+  // Each second one for jobs. Each five seconds some for schedules.
+  const perSecond = Math.ceil(count / 10);
+  expect(looksOf(members, fromMs)).toBeLessThanOrEqual(60 * perSecond + 12 * Math.ceil(count / 3) + count);
+  expect(longestGap(members, fromMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+});
+
+it('looks a second later for each worker that has just died, and then once a second again', async () => {
+  const { clock, members } = await startFleet(5);
+  members.slice(0, 2).forEach((each) => (each.isDead = true));
+  const diedMs = clock.now();
+  await clock.advance(50_000);
+  const rest = members.slice(2);
+  expect(longestGap(rest, diedMs, clock.now())).toBeLessThanOrEqual(3_000 + MARGIN_MS);
+  const calmMs = clock.now();
+  await clock.advance(20_000);
+  expect(longestGap(rest, calmMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+});
+
+it('looks each second by itself again, once it is alone', async () => {
+  const { clock, members } = await startFleet(12);
+  members.slice(1).forEach((each) => (each.isDead = true));
+  const diedMs = clock.now();
+  await clock.advance(50_000);
+  expect(longestGap(members.slice(0, 1), diedMs, clock.now())).toBeLessThanOrEqual(10_000 + MARGIN_MS);
+  const aloneMs = clock.now();
+  await clock.advance(20_000);
+  expect(longestGap(members.slice(0, 1), aloneMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+});
+
+it.each([
+  ['its handlers differ', { extraName: (i: number) => [`only-of-${i}`] }],
+  ['it cannot read which workers live', { refuses: 'workerList' }],
+])('looks by itself where %s', async (_where, options) => {
+  const { clock, members } = await startFleet(2, options);
+  const fromMs = clock.now();
+  await clock.advance(20_000);
+  members.forEach((each) => expect(longestGap([each], fromMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS));
+});
+
+it('wakes a free worker for a job that the looking worker cannot claim', async () => {
+  const fleet = await startFleet(10);
+  const { clock, server, members } = fleet;
+  const queue = new JobQueue(new MemoryStore(clock, { server }), 'q3');
+  await queue.enqueueMany(Array.from({ length: 9 }, (_, i) => ({ name: 'long', payload: {}, id: `long-${i}` })));
+  await clock.advance(12_000);
+  const busy = members.filter(({ worker }) => worker.running === 1);
+  expect(busy).toHaveLength(9);
+  for (let i = 0; i < 5; i++) {
+    await addUnheard(fleet, 'q3', `job-${i}`);
+    const addedMs = clock.now();
+    await clock.advance(13_300);
+    expect(startedAt(fleet, `job-${i}`) - addedMs).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+  }
+});
+
+it.each([1, 2, 3, 4, 5, 6])('finds each job whose wake was lost, whichever workers die, seed %d', async (seed) => {
+  const fleet = await startFleet(7, { seed });
+  const { clock, members } = fleet;
+  for (let i = 0; i < 25; i++) {
+    if (clock.random() < 0.2 && members.filter(({ isDead }) => !isDead).length > 1) {
+      members[Math.floor(clock.random() * members.length)]!.isDead = true;
+    }
+    const dead = members.filter(({ isDead }) => isDead).length;
+    if (dead === members.length) break;
+    await addUnheard(fleet, `q${Math.floor(clock.random() * QUEUES)}`, `job-${i}`);
+    const addedMs = clock.now();
+    await clock.advance(clock.random() * 3_000 + 8_000);
+    expect(startedAt(fleet, `job-${i}`) - addedMs).toBeLessThanOrEqual(1_000 * (dead + 2) + MARGIN_MS);
+  }
+});
