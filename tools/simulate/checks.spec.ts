@@ -6,6 +6,7 @@ import { FollowUpBatch } from '#memory/state/follow-up-batch.js';
 import { enqueue } from '#memory/verbs/enqueue.js';
 import { claim as claimJobs } from '#memory/verbs/attempt/claim.js';
 import { complete, release } from '#memory/verbs/attempt/settle.js';
+import { mark } from '#memory/verbs/attempt/unstarted.js';
 import { stats } from '#memory/verbs/operate/stats.js';
 import type { MemberEnd } from '#queue/model/batch.js';
 import { History } from './history/history.js';
@@ -31,6 +32,7 @@ beforeEach(() => {
     () => server.all,
     undefined,
     () => undefined,
+    () => now,
   );
   history = new History(() => now);
 });
@@ -342,4 +344,125 @@ it.each([
   rules.enqueued(queue, id);
 
   expect(faults.includes(`tick: ${id} was made twice`)).toBe(isTwice);
+});
+
+describe('the tick after one that was made', () => {
+  const SECOND_MS = 1_000;
+  const dueMs = 1_700_000_000_000;
+  let faults: string[];
+  let rules: ScheduleRules;
+  const tick = (atMs: number, nextDueMs: number) => {
+    now = Math.max(now, atMs);
+    queue.scheduleDue.set('each-second', nextDueMs);
+    rules.enqueued(queue, `@schedule:each-second:${atMs}`);
+  };
+
+  beforeEach(() => {
+    now = dueMs;
+    faults = [];
+    rules = new ScheduleRules((fault) => faults.push(fault));
+    tick(dueMs, dueMs + SECOND_MS);
+  });
+
+  it('may be a later one if its maker read the clock before it was set back', () => {
+    rules.clockJumped(now);
+    tick(dueMs + SECOND_MS, dueMs + 600 * SECOND_MS);
+    tick(dueMs + 3 * SECOND_MS, dueMs + 4 * SECOND_MS);
+    expect(faults).toEqual([]);
+    tick(dueMs + 5 * SECOND_MS, dueMs + 6 * SECOND_MS);
+    expect(faults.join()).toMatch(`that of ${dueMs + 4 * SECOND_MS} was not made`);
+  });
+
+  it('must come soon then', () => {
+    rules.clockJumped(now);
+    tick(dueMs + SECOND_MS, dueMs + 600 * SECOND_MS);
+    queue.schedules.set('each-second', { ticks: '2' });
+    now += 28 * SECOND_MS;
+    rules.looks(queue);
+    expect(faults).toEqual([]);
+    now++;
+    rules.looks(queue);
+    expect(faults.join()).toMatch('each-second is silent');
+  });
+
+  it.each([false, true])('must be the next one otherwise, after a jump: %j', (hasJumped) => {
+    if (hasJumped) {
+      rules.clockJumped(now);
+      tick(dueMs + SECOND_MS, dueMs + 2 * SECOND_MS);
+    }
+    const nextMs = dueMs + (hasJumped ? 2 : 1) * SECOND_MS;
+    tick(nextMs + SECOND_MS, nextMs + 2 * SECOND_MS);
+    expect(faults.join()).toMatch(`that of ${nextMs} was not made`);
+  });
+
+  it('must be the next one if a second tick after a jump has a late due time', () => {
+    rules.clockJumped(now);
+    tick(dueMs + SECOND_MS, dueMs + 2 * SECOND_MS);
+    tick(dueMs + 2 * SECOND_MS, dueMs + 600 * SECOND_MS);
+    tick(dueMs + 4 * SECOND_MS, dueMs + 5 * SECOND_MS);
+    expect(faults.join()).toMatch(`that of ${dueMs + 3 * SECOND_MS} was not made`);
+  });
+});
+
+it.each([
+  { due: 100, taken: 32, faults: [] },
+  { due: 101, taken: 0, faults: ['I4: one claim made 101 jobs ready'] },
+  { due: 0, taken: 101, faults: ['I4: one claim took 101 jobs'] },
+])('a claim makes a slice of due jobs ready, and fills the slots of a worker: %j', ({ due, taken, faults }) => {
+  const ids = Array.from({ length: due }, (_, i) => `due-${i}`);
+  ids.forEach((id) => queue.scheduled.set(id, now));
+  watched.run(claim(), () => {
+    ids.forEach((id) => queue.scheduled.delete(id));
+    Array.from({ length: taken }, (_, i) => queue.claims.set(`taken-${i}`, now + 1));
+    return { jobs: [], refused: [] };
+  });
+  expect([...watched.violations]).toEqual(faults);
+});
+
+function end(script: string, count: number): void {
+  const ids = Array.from({ length: count }, (_, i) => `ended-${script}-${i}`);
+  ids.forEach((id) => queue.claims.set(id, now + 1));
+  watched.run({ script, process: 'worker-0' }, () => {
+    ids.forEach((id) => queue.claims.delete(id));
+    return ids.map(() => 'ok');
+  });
+}
+
+function hold(count: number): void {
+  watched.run(claim(), () => {
+    for (let i = 0; i < count; i++) {
+      const job = { status: 'processing', worker: 'worker-0', fence: String(i) };
+      mark(job);
+      queue.jobs.set(`held-${i}`, job);
+      queue.claims.set(`held-${i}`, now + 1);
+    }
+    return { jobs: [], refused: [] };
+  });
+}
+
+const ahead = (count: number) => [`ahead: worker-0 holds ${count} jobs of mixed that have not started`];
+
+describe('a worker', () => {
+  it.each([
+    { held: 24, ended: 0, waitMs: 0, isTooMany: false },
+    { held: 25, ended: 0, waitMs: 0, isTooMany: true },
+    { held: 40, ended: 40, waitMs: 500, isTooMany: false },
+    { held: 40, ended: 39, waitMs: 0, isTooMany: true },
+    { held: 40, ended: 40, waitMs: 501, isTooMany: true },
+  ])('holds no more unstarted jobs than it has ended lately: %j', ({ held, ended, waitMs, isTooMany }) => {
+    end('attemptComplete', Math.min(ended, 20));
+    end('attemptFail', Math.max(0, ended - 20));
+    now += waitMs;
+    hold(held);
+    expect([...watched.violations]).toEqual(isTooMany ? ahead(held) : []);
+  });
+
+  it('may hold what it claimed at a better pace', () => {
+    end('attemptComplete', 40);
+    hold(40);
+    now += 501;
+    run(claim(), 'another');
+    run({ script: 'attemptClaim', process: 'worker-1' }, 'a third');
+    expect([...watched.violations]).toEqual([]);
+  });
 });

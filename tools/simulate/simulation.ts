@@ -116,6 +116,7 @@ export class Simulation implements World {
       () => this.server.all,
       plant,
       (script, process) => this.lookAfter(script, process),
+      () => this.clock.monotonic(),
     );
     const share = () => this.random.next() * 0.04;
     this.faults = { lost: share(), unanswered: share(), repeated: share(), delayed: 0.3, longestMs: 40 };

@@ -25,14 +25,17 @@ interface MadeTicks {
   createdAt: string | undefined;
   /** The latest due time of the next tick. Undefined after a change, a pause, a removal or a jump of the clock. */
   latestMs: number | undefined;
-  /** The time of the server's last jump, until the next tick. */
+  /** The time of the server's last jump, or of a tick after it whose maker had read the old clock. Until the next tick. */
   silentSinceMs?: number | undefined;
+  /** The jumps of the clock before the last tick. */
+  jumps: number;
 }
 
 export class ScheduleRules {
   private readonly made = new Map<string, MadeTicks>();
   /** The time of the server after its last jump. What was due before is late without a fault. */
   private jumpedAtMs = -Infinity;
+  private jumps = 0;
   private silentMs = SILENT_AMONG_FAULTS_MS;
 
   constructor(private readonly fault: Fault) {}
@@ -48,6 +51,7 @@ export class ScheduleRules {
    */
   clockJumped(nowMs: number): void {
     this.jumpedAtMs = nowMs;
+    this.jumps++;
     for (const ticks of this.made.values()) {
       ticks.ids.forEach((id) => dueOf(id) > nowMs && ticks.ids.delete(id));
       if (ticks.latestMs !== undefined || ticks.silentSinceMs !== undefined) {
@@ -89,7 +93,7 @@ export class ScheduleRules {
       this.fault(`tick: ${id} was made ${dueMs - now} ms before it was due`);
     }
     this.isOnTime(schedule, dueMs, now);
-    this.isNext(schedule, ticks, dueMs, now);
+    this.isNext(schedule, ticks, dueMs, queue);
   }
 
   /** Checks that the counter of a schedule, which limits its jobs, counts each tick once, and that none is silent. */
@@ -121,8 +125,17 @@ export class ScheduleRules {
     }
   }
 
-  /** Checks that no tick is left out. Each is due no later than the first due time after the previous one was made. */
-  private isNext(schedule: string, ticks: MadeTicks, dueMs: number, nowMs: number): void {
+  /**
+   * Checks that no tick is left out. Each is due no later than the first due time after the previous one was made. The
+   * maker of the first tick after a jump may have read the clock before it. Then the next due time, if it is too late, is
+   * moved soon.
+   */
+  private isNext(
+    schedule: string,
+    ticks: MadeTicks,
+    dueMs: number,
+    { now: nowMs, scheduleDue }: MemoryQueue,
+  ): void {
     const declared = SCHEDULES[schedule as ScheduleId];
     if (!declared) {
       return; // an operator changes it
@@ -130,8 +143,11 @@ export class ScheduleRules {
     if (ticks.latestMs !== undefined && dueMs > ticks.latestMs + this.repeatedAheadMs) {
       this.fault(`tick: of ${schedule} that of ${ticks.latestMs} was not made, but that of ${dueMs}`);
     }
-    ticks.latestMs = latestNextTick(nowMs, declared.everyMs);
-    ticks.silentSinceMs = undefined;
+    const latestMs = latestNextTick(nowMs, declared.everyMs);
+    const isOfOldClock = ticks.jumps < this.jumps && (scheduleDue.score(schedule) ?? 0) > latestMs;
+    ticks.latestMs = isOfOldClock ? undefined : latestMs;
+    ticks.silentSinceMs = isOfOldClock ? nowMs : undefined;
+    ticks.jumps = this.jumps;
   }
 
   /** How far the time in an id may be ahead, in ms. */
@@ -145,6 +161,7 @@ export class ScheduleRules {
       count: 0,
       createdAt: undefined,
       latestMs: undefined,
+      jumps: 0,
     };
     this.made.set(schedule, known);
     return known;

@@ -2,19 +2,49 @@
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import { isMarked } from '#memory/verbs/attempt/unstarted.js';
 
-/** The most unstarted jobs of a worker, at the pace of the simulated handlers. Slow trips let it hold more than ten. */
-const MOST_HELD = 24;
+/** The unstarted jobs that a worker may hold at any pace. */
+const FEW_HELD = 24;
 
-/** Returns the workers that hold too many jobs which have not started. An isolated job waits for another reason. */
-export function heldTooMany(queue: MemoryQueue): string[] {
-  const held = new Map<string, number>();
-  for (const id of queue.claims.members()) {
-    const job = queue.jobs.get(id);
-    if (job && isMarked(job) && job.crashes === undefined) {
-      held.set(job.worker!, (held.get(job.worker!) ?? 0) + 1);
+/**
+ * The time in which the ends of a worker's last jobs reach the server, in ms. It may hold what starts within 7 ms at the
+ * lower of its last two rates. Each rate is measured over 5 ms or more. So more jobs have ended than it holds.
+ */
+const ENDS_MS = 500;
+
+/** Calls by which a worker ends jobs. */
+const ENDS = new Set(['attemptComplete', 'attemptFail']);
+
+export class HeldCheck {
+  /** The times at which jobs of each worker ended. */
+  private readonly ends = new Map<string, number[]>();
+
+  /** @param nowMs a time that never jumps */
+  constructor(private readonly nowMs: () => number) {}
+
+  /** Notes the jobs that a call of a worker ended. */
+  ended(script: string, worker: string, count: number): void {
+    if (ENDS.has(script) && count > 0) {
+      this.ends.set(worker, [...this.recent(worker), ...Array.from({ length: count }, () => this.nowMs())]);
     }
   }
-  return [...held]
-    .filter(([, count]) => count > MOST_HELD)
-    .map(([worker, count]) => `ahead: ${worker} holds ${count} jobs of ${queue.name} that have not started`);
+
+  /**
+   * Returns what is wrong after a claim that brought a worker a job ahead. An isolated job waits for another reason.
+   *
+   * @param before the jobs that were claimed before
+   */
+  tooMany(queue: MemoryQueue, worker: string, before: ReadonlyMap<string, unknown>): string[] {
+    const held = queue.claims.members().filter((id) => {
+      const job = queue.jobs.get(id);
+      return job?.worker === worker && isMarked(job) && job.crashes === undefined;
+    });
+    const isAhead = held.some((id) => !before.has(id));
+    return isAhead && held.length > Math.max(FEW_HELD, this.recent(worker).length)
+      ? [`ahead: ${worker} holds ${held.length} jobs of ${queue.name} that have not started`]
+      : [];
+  }
+
+  private recent(worker: string): number[] {
+    return (this.ends.get(worker) ?? []).filter((atMs) => atMs >= this.nowMs() - ENDS_MS);
+  }
 }

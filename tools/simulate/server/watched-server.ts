@@ -3,7 +3,7 @@ import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { ClaimReply } from '#queue/store/store-calls.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
-import { heldTooMany } from './held-check.js';
+import { HeldCheck } from './held-check.js';
 import type { SentCall, Server } from './network.js';
 import { stateOf } from './queue-state.js';
 import { RightCheck } from './right-check.js';
@@ -61,13 +61,20 @@ export class WatchedServer implements Server {
   private readonly claims = new ClaimCheck(this.violations);
   private readonly work = new WorkCheck();
   private readonly rights = new RightCheck();
+  private readonly held: HeldCheck;
 
-  /** @param looks checks the queues after a call of a process */
+  /**
+   * @param looks checks the queues after a call of a process
+   * @param steadyMs a time that never jumps
+   */
   constructor(
     private readonly queues: () => readonly MemoryQueue[],
     private readonly plant: Plant | undefined,
     private readonly looks: (script: string, process: string) => void,
-  ) {}
+    steadyMs: () => number,
+  ) {
+    this.held = new HeldCheck(steadyMs);
+  }
 
   run<Reply>(call: SentCall, run: () => Reply): Reply {
     const { script, process } = call;
@@ -84,9 +91,12 @@ export class WatchedServer implements Server {
     this.count(script, process);
     queues.forEach((queue, i) => this.claims.after(queue, before[i] ?? new Map(), script, process));
     const taken = this.claimCount() - before.reduce((sum, { size }) => sum + size, 0);
+    this.held.ended(script, process, -taken);
     if (script === 'attemptClaim') {
       queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
-      queues.flatMap(heldTooMany).forEach((fault) => this.violations.add(fault));
+      queues
+        .flatMap((queue, i) => this.held.tooMany(queue, process, before[i]!))
+        .forEach((fault) => this.violations.add(fault));
       this.takesOnce(call, taken);
     }
     if (script === 'sweepHold') {
