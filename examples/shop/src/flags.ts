@@ -72,7 +72,7 @@ export function readFlags(args: string[], env = process.env): Flags {
   return {
     // Not HOST: some shells export it, and the shop would be open to the network.
     host: values.host ?? env.SHOP_HOST ?? '127.0.0.1',
-    port: number('port', 0, 65_535) ?? env.PORT ?? '3000',
+    port: number('port', 0, 65_535) ?? (env.PORT || '3000'),
     workers: Number(number('workers', 0, 8) ?? 0),
     firstJobs: values['first-jobs'] ?? false,
     story: values.story ?? false,

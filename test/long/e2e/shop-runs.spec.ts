@@ -54,6 +54,12 @@ describe('a run', () => {
     expect(readdirSync(tmp)).toEqual([]);
   });
 
+  it('takes an empty PORT as none', async () => {
+    const shop = startProcess('node', [...MAIN, '--queue-name', 'no-port'], { ...env(), PORT: '' });
+    expect(await opened(shop)).toMatch(/^http:/);
+    expect(await shop.kill('SIGTERM')).toBe(0);
+  });
+
   it('answers 503 while Redis is full, and says that nothing was written', async () => {
     const full = await startOwnRedis();
     const shop = startProcess('node', [...MAIN, '--queue-name', 'full'], { ...env(), REDIS_URL: full.url });

@@ -29,7 +29,7 @@ function optionsOrExit(): { jobs: number; port: number } {
     }
     return {
       jobs: numberOf('jobs', values.jobs ?? ALL_JOBS, 1_000_000),
-      port: numberOf('port', values.port ?? process.env.PORT ?? 4_000, 65_535),
+      port: numberOf('port', values.port ?? (process.env.PORT || 4_000), 65_535),
     };
   } catch (error) {
     console.error((error as Error).message);
