@@ -194,6 +194,14 @@ for (const [name, make] of Object.entries(CLIENTS)) {
   describeClient(name, make);
 }
 
+it.each([
+  [{ prepared: true }, /fromPg\.prepared: expected a known option.*prepare/],
+  [{ prepare: 'yes' }, /fromPg\.prepare: expected true or false, found "yes"/],
+  [null, /fromPg: expected an object with prepare, found null/],
+])('refuses the options %j of fromPg', (options, message) => {
+  expect(() => fromPg({} as pg.Pool, options as never)).toThrow(message);
+});
+
 it.each([true, false])('prepares only the insert of one job, and only if told to: %s', async (prepare) => {
   const pool = new pg.Pool({ connectionString: server.url, max: 1 });
   const database = fromPg(pool, { prepare });

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import { numbered, rowsOf, type OutboxDatabase } from '../outbox-database.js';
 
 /** A client of the package pg, as the outbox uses it. */
@@ -28,6 +30,11 @@ interface Preparing {
   ): Promise<unknown>;
 }
 
+const optionsSchema = z.strictObject(
+  { prepare: z.boolean({ error: 'expected true or false' }).default(false) },
+  { error: 'expected an object with prepare' },
+);
+
 const STATES: Record<string, string> = {
   I: 'a client without a transaction',
   E: 'a transaction that has failed',
@@ -45,9 +52,11 @@ export interface FromPgOptions {
 /**
  * Makes the database of the outbox from a pool of `pg`. The transaction of an enqueue is the client that has sent BEGIN.
  *
+ * @throws InvalidOptionError for an unknown option, or a `prepare` that is no boolean
  * @example JobOutboxModule.forRoot({ database: fromPg(pool, { prepare: true }) })
  */
-export function fromPg(pool: PgPool, { prepare = false }: FromPgOptions = {}): OutboxDatabase {
+export function fromPg(pool: PgPool, options: FromPgOptions = {}): OutboxDatabase {
+  const { prepare } = checkOptions('fromPg', optionsSchema, options);
   /** The texts of the statements with a name. */
   const texts = new Map<string, string>();
   const textOf = (name: string, sql: string) => {
