@@ -198,7 +198,8 @@ export class IdleWait implements BackgroundRole {
   private async waitFor(runners: QueueRunner[]): Promise<void> {
     const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
-    const longestMs = longestWaitMs(runners, this.looks && (this.options.turns?.areShared ? 'fleet' : 'worker'));
+    const isOfFleet = claims.length === 0 && this.options.turns?.areShared; // a claim behind it would be old at its job
+    const longestMs = longestWaitMs(runners, this.looks && (isOfFleet ? 'fleet' : 'worker'));
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());
@@ -214,9 +215,7 @@ export class IdleWait implements BackgroundRole {
     );
     this.waiting = false;
     this.heard = undefined;
-    if (ending !== undefined) {
-      this.clock.clear(ending);
-    }
+    this.clock.clear(ending);
     this.nudged = false;
     runners.forEach((runner) => runner.waitEnds(!claimsAlong && this.mayHaveJobs(runner, wokenIn)));
     const woken = runners.find((runner) => runner.calls === wokenIn);

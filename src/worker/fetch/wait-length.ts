@@ -6,7 +6,7 @@ export const LONGEST_WAIT_MS = 1_000;
 /** The longest wait of a worker with many queues, in ms. It looks for jobs without a marker in other ways, see IdleLooks. */
 const LONGEST_WAIT_FOR_MANY_MS = 5_000;
 
-/** The longest wait of such a worker while other workers look for jobs too, in ms. No claim travels behind it. */
+/** The longest wait of such a worker while other workers look for jobs too, in ms. None if claims travel behind it. */
 const LONGEST_WAIT_IN_FLEET_MS = 10_000;
 
 /** The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. */

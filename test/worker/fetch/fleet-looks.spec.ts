@@ -15,6 +15,8 @@ interface Member {
   readonly worker: Worker;
   /** The times of its looks for jobs, in ms. */
   readonly looks: number[];
+  /** The lengths of its waits for jobs, in ms, with the number of claims behind each. */
+  readonly waits: { ms: number; claims: number }[];
   /** The jobs that it has started, with the times, in ms. */
   readonly ran: Map<string, number>;
   isDead: boolean;
@@ -49,7 +51,12 @@ async function startFleet(
   const fleet: Fleet = { clock, server, members: [] };
   fleets.push(fleet);
   for (let i = 0; i < count; i++) {
-    const member = { looks: [] as number[], ran: new Map<string, number>(), isDead: false };
+    const member = {
+      looks: [] as number[],
+      waits: [] as Member['waits'],
+      ran: new Map<string, number>(),
+      isDead: false,
+    };
     const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
       if (member.isDead) return new Promise(() => undefined);
       if (script === refuses) return Promise.reject(new Error('refused'));
@@ -57,6 +64,7 @@ async function startFleet(
       return Promise.resolve().then(run);
     };
     const store = new MemoryStore(clock, { server, link });
+    noteWaits(store, member.waits);
     const run = ({ id }: { id: string }) => void member.ran.set(id, clock.now());
     const served = Array.from({ length: QUEUES }, (_, q) => ({
       queue: new JobQueue(store, `q${q}`),
@@ -72,6 +80,19 @@ async function startFleet(
   }
   await clock.advance(45_000); // each has read the list of workers with all of them
   return fleet;
+}
+
+function noteWaits(store: MemoryStore, waits: Member['waits']): void {
+  const open = store.workerWait.bind(store);
+  store.workerWait = (worker) => {
+    const wait = open(worker);
+    const begin = wait.wait.bind(wait);
+    wait.wait = (queues, ms, calls, running) => {
+      waits.push({ ms, claims: calls.length });
+      return begin(queues, ms, calls, running);
+    };
+    return wait;
+  };
 }
 
 /** Adds a job whose wake is lost. */
@@ -153,6 +174,49 @@ it('wakes a free worker for a job that the looking worker cannot claim', async (
     await clock.advance(13_300);
     expect(startedAt(fleet, `job-${i}`) - addedMs).toBeLessThanOrEqual(1_000 + MARGIN_MS);
   }
+});
+
+it('waits long where no claim travels behind the wait, and for a share of the visibility timeout where one does', async () => {
+  const { clock, server, members } = await startFleet(2);
+  const [first] = members;
+  expect(first!.waits.at(-1)).toEqual({ ms: 10_000, claims: 0 });
+  for (let q = 0; q < 3; q++) {
+    const queue = new JobQueue(new MemoryStore(clock, { server }), `q${q}`);
+    await queue.enqueueMany(Array.from({ length: 2 }, (_, i) => ({ name: 'long', payload: {}, id: `${q}-${i}` })));
+  }
+  await clock.advance(20_000);
+  expect(members.map(({ worker }) => worker.running)).toEqual([3, 3]);
+  const { visibilityMs } = new JobQueue(new MemoryStore(clock, { server }), 'q3').options;
+  members.forEach(({ waits }) => {
+    const last = waits.at(-1)!;
+    expect(last.claims).toBe(3);
+    expect(last.ms).toBeLessThanOrEqual(Math.min(5_000, visibilityMs / 4));
+  });
+});
+
+it('does not look after its stop', async () => {
+  const { clock, members } = await startFleet(3);
+  const stopping = members[0]!.worker.stop({ timeoutMs: 1_000 });
+  await clock.advance(1_000);
+  await stopping;
+  const stoppedMs = clock.now();
+  await clock.advance(60_000);
+  expect(looksOf(members.slice(0, 1), stoppedMs)).toBe(0);
+  expect(longestGap(members.slice(1), clock.now() - 20_000, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+});
+
+it('starts a delayed job within a second of its due time where only busy workers know of it', async () => {
+  const fleet = await startFleet(10);
+  const { clock, server, members } = fleet;
+  const queue = new JobQueue(new MemoryStore(clock, { server }), 'q3');
+  const wake = jest.spyOn(server, 'wake').mockImplementation(() => undefined);
+  await queue.enqueue({}, { id: 'late', delayMs: 1_500 });
+  wake.mockRestore();
+  const dueMs = clock.now() + 1_500;
+  await queue.enqueueMany(Array.from({ length: 9 }, (_, i) => ({ name: 'long', payload: {}, id: `long-${i}` })));
+  await clock.advance(15_000);
+  expect(members.filter(({ worker }) => worker.running === 1)).toHaveLength(9);
+  expect(startedAt(fleet, 'late') - dueMs).toBeLessThanOrEqual(1_000 + MARGIN_MS);
 });
 
 it.each([1, 2, 3, 4, 5, 6])('finds each job whose wake was lost, whichever workers die, seed %d', async (seed) => {
