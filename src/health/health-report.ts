@@ -23,7 +23,8 @@ export interface JobQueueHealthOptions {
   maxExpiredClaims?: number;
   /**
    * The time since Redis last replied to a fetch of this process's worker, in ms, at most. It does not count while all
-   * slots are busy, or the worker is paused here. Applies only if this process runs a worker.
+   * slots are busy, or the worker is paused here. A worker of many queues waits up to ten seconds for the next job.
+   * Such a wait counts from its end. Applies only if this process runs a worker.
    */
   maxSinceLastFetchMs?: number;
   /** The longest wait of jobs without a live worker for their name, in ms. */
@@ -103,7 +104,8 @@ export interface WorkerHealth {
   /** The number of jobs that run in this process now. */
   running: number;
   /**
-   * The time since Redis last replied to a fetch, in ms. 0 while all slots are busy or the worker is paused here.
+   * The time since Redis last replied to a fetch, in ms. 0 while all slots are busy or the worker is paused here, or waits
+   * for a job of many queues. A wait counts from the time at which it should have ended.
    * Before the first: the time since the app started.
    */
   sinceLastFetchMs: number;

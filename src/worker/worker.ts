@@ -148,7 +148,7 @@ export class Worker {
     return this.runners.reduce((sum, { state }) => sum + state.running, 0);
   }
 
-  /** The time since Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
+  /** The ms since Redis last answered a fetch. 0 in a long wait or while all slots are busy, undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
     return this.fetchLiveness.sinceMs;
   }
@@ -204,7 +204,6 @@ export class Worker {
   }
 
   private makeRunner(served: WorkerQueue, budget: ClaimBudget): QueueRunner {
-    const { logger } = this.options;
     const options = { ...this.options, budget };
     const runner = openRunner(served, options, {
       shared: this.slots.shared,
@@ -213,8 +212,8 @@ export class Worker {
       changed: () => this.onChange(),
       holdsSettlements: (each) => this.loop?.expectSettlements(each),
       settle: () => this.loop?.settle(),
-      emit: safeListener(options.onEvent, logger),
-      warn: (message) => logger.warn(message),
+      emit: safeListener(options.onEvent, options.logger),
+      warn: (message) => options.logger.warn(message),
       failures: this.failures,
       isolate: (each, attempt, askedAtMs) => {
         this.isolation.isolate(each, attempt, askedAtMs);
@@ -256,6 +255,7 @@ export class Worker {
       { worker, runners, store, options, turns, capacity: this.slots.capacity },
       {
         onWake: this.onFetch,
+        onLongWait: (ms) => this.fetchLiveness.waitsFor(ms),
         onDue: () => this.onChange(),
         onCancel: (runner) => void this.heartbeats.find((each) => each.runner === runner)?.runOnce(),
       },

@@ -14,7 +14,7 @@ it('waits for all of 5,000 queues of one server, in commands of at most 3,999 ar
 
   openIdleWaits(
     { worker: 'worker', runners, store, options: { logger: silentLogger } as never, capacity: () => Infinity },
-    { onWake() {}, onDue() {}, onCancel() {} },
+    { onWake() {}, onLongWait: () => () => {}, onDue() {}, onCancel() {} },
   );
 
   expect(waited.flat()).toEqual(runners.map(({ calls }) => calls));

@@ -5,11 +5,20 @@
 export class FetchLiveness {
   private lastReply: number | undefined;
   private full = false;
+  /** The ends of the long waits for jobs that are open, by the monotonic clock. */
+  private readonly waits = new Set<{ readonly untilMs: number }>();
 
   constructor(private readonly now: () => number) {}
 
   answered(): void {
     this.lastReply = this.now();
+  }
+
+  /** Notes a long wait for jobs, which counts as a fetch until its time is over. Returns a function to call at its end. */
+  waitsFor(ms: number): () => void {
+    const wait = { untilMs: this.now() + ms };
+    this.waits.add(wait);
+    return () => this.waits.delete(wait);
   }
 
   /** Notes whether all slots are busy. Must be called whenever a slot was filled or freed. */
@@ -25,6 +34,11 @@ export class FetchLiveness {
     if (this.full) {
       return 0;
     }
-    return this.lastReply === undefined ? undefined : Math.round(this.now() - this.lastReply);
+    if (this.lastReply === undefined) {
+      return undefined;
+    }
+    const now = this.now();
+    const waited = [...this.waits].map(({ untilMs }) => Math.min(untilMs, now));
+    return Math.round(now - Math.max(this.lastReply, ...waited));
   }
 }

@@ -42,6 +42,8 @@ interface IdleWaitOptions {
 export interface IdleWaitListener {
   /** Called when a wait has ended. */
   onWake(): void;
+  /** Called when a wait begins that may last longer than a second. Returns a function to call at its end. */
+  onLongWait(ms: number): () => void;
   /** Called when a claim may be due, although Redis said nothing. */
   onDue(): void;
   /** Called when a cancel was asked for of a job that this worker has claimed. */
@@ -207,12 +209,14 @@ export class IdleWait implements BackgroundRole {
     this.heard =
       this.looks && new Set(this.options.runners.filter((runner) => !isIdle(runner) || runner.attempts.size > 0));
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
+    const ended = waitMs > LONGEST_WAIT_MS ? this.listener.onLongWait(waitMs) : undefined;
     const { outcomes, cancelIn, wokenIn, refusal } = await this.storeWait.wait(
       this.inTurn(runners),
       waitMs,
       claims.map(({ call }) => call),
       this.heard && [...this.heard].map((runner) => runner.calls),
     );
+    ended?.();
     this.waiting = false;
     this.heard = undefined;
     this.clock.clear(ending);

@@ -194,6 +194,14 @@ it('waits long where no claim travels behind the wait, and for a share of the vi
   });
 });
 
+it('counts its long waits as fetches, so that no threshold of health trips while it is idle', async () => {
+  const { clock, members } = await startFleet(10);
+  for (let i = 0; i < 300; i++) {
+    await clock.advance(100);
+    members.forEach(({ worker }) => expect(worker.sinceLastFetchMs).toBeLessThan(100));
+  }
+});
+
 it('does not look after its stop', async () => {
   const { clock, members } = await startFleet(3);
   const stopping = members[0]!.worker.stop({ timeoutMs: 1_000 });

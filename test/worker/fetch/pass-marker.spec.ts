@@ -42,7 +42,7 @@ async function scene({
   } as unknown as QueueStore;
   const wait = new IdleWait(
     { worker: 'w', runners: [runner], capacity: () => free, claimsAlong: false, store, logger: silentLogger },
-    { onWake() {}, onDue() {}, onCancel() {} },
+    { onWake() {}, onLongWait: () => () => {}, onDue() {}, onCancel() {} },
   );
   await wait.runOnce();
   free = slots;
