@@ -74,7 +74,7 @@ const DRAWN = { seed: 1, isPlanted: true };
 describe('the comparison of both stores finds that', () => {
   it.each(Object.values(FAULTS).flat())('%s', async (breaks) => {
     chosen.plantedFault = breaks;
-    const error: unknown = await compareStores({ ...DRAWN, runs: 10 }).catch((each: unknown) => each);
+    const error: unknown = await compareStores({ ...DRAWN, runs: 30 }).catch((each: unknown) => each);
     expect(error).toMatchObject({ cause: { message: expect.stringContaining('not as on Redis') } });
   });
 });
