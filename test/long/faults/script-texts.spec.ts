@@ -47,8 +47,7 @@ async function textsOf(server: Redis): Promise<number> {
 it('a process sends each text twice at most after SCRIPT FLUSH and after a failover, whatever the number of its queues', async () => {
   const { master, replica, redis } = await startReplicatedRedis();
   const { proxy, queues, work } = await startProcess(master.url);
-  await work();
-  expect(await work()).toBe(0);
+  await eventually(async () => (await work()) === 0); // some scripts run by time, or only where a wake is passed on
 
   await redis.script('FLUSH');
   const sentAfterFlush = await work();
