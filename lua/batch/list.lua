@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
--- Lists batches of this queue: the unfinished ones, the oldest first, or the ones that ended within the last week. Of more
--- than 10,000 unfinished ones it looks only at those that the sweep checks next.
+-- Lists batches of this queue: the unfinished ones, the oldest first, or the ones that ended within the last week.
+-- It looks at 10,000 unfinished ones at most. These are the ones that the sweep checks next.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most to return
 -- ARGV[2] '1' for ended ones, the last first; '0' for unfinished ones

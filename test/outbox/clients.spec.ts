@@ -49,33 +49,23 @@ const Order = new EntitySchema<{ name: string }>({
 const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
 let server: Postgres;
 
+function pgClient(options?: Parameters<typeof fromPg>[1]): Promise<Client> {
+  const pool = new pg.Pool({ connectionString: server.url });
+  return Promise.resolve({
+    database: fromPg(pool, options),
+    itself: pool,
+    nested: async (client: pg.PoolClient, work) => {
+      await client.query('SAVEPOINT inside');
+      await work(client);
+      await client.query('ROLLBACK TO SAVEPOINT inside');
+    },
+    close: () => pool.end(),
+  });
+}
+
 const CLIENTS: Record<string, () => Promise<Client>> = {
-  pg: async () => {
-    const pool = new pg.Pool({ connectionString: server.url });
-    return {
-      database: fromPg(pool),
-      itself: pool,
-      nested: async (client: pg.PoolClient, work) => {
-        await client.query('SAVEPOINT inside');
-        await work(client);
-        await client.query('ROLLBACK TO SAVEPOINT inside');
-      },
-      close: () => pool.end(),
-    };
-  },
-  'pg, with prepared statements': async () => {
-    const pool = new pg.Pool({ connectionString: server.url });
-    return {
-      database: fromPg(pool, { prepare: true }),
-      itself: pool,
-      nested: async (client: pg.PoolClient, work) => {
-        await client.query('SAVEPOINT inside');
-        await work(client);
-        await client.query('ROLLBACK TO SAVEPOINT inside');
-      },
-      close: () => pool.end(),
-    };
-  },
+  pg: () => pgClient(),
+  'pg, with prepared statements': () => pgClient({ prepare: true }),
   TypeORM: async () => {
     const db = await new DataSource({ type: 'postgres', url: server.url }).initialize();
     return {

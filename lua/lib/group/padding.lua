@@ -3,7 +3,7 @@
 --   values to a hash if option is nil. Returns how many were new, with CH how many it changed. One call takes a slice.
 -- score_text(score): returns a score as text, because a whole number is cheaper to write.
 -- Redis keeps a small set or hash as a list, and each change walks through it. A member of more than 64 bytes turns it into
--- a tree or a table. So many values come after one that no group can have as its name, which has at most 256 characters.
+-- a tree or a table. So add_many first adds such a member, and removes it at the end. A group's name is shorter.
 local function add_many(key, option, values)
   local n, added, padding = #values, 0, #values >= 16 and string.rep('-', 257)
   if padding then

@@ -9,7 +9,7 @@ local first_left = type(last_fence) ~= 'number' and 1 or nil
 local fence = first_left and 0 or last_fence - #ids
 local expiry = string.format('%d', now + visibility)
 -- Redis keeps a small set as a list, and each change walks through it. A member of more than 64 bytes turns it into a tree.
--- So many jobs come behind such a member, which is removed again. No id is as long. See lib/group/padding.
+-- So a claim of eight jobs or more first adds such a member, and removes it at the end. An id is shorter.
 local filler, filled = #ids >= 8 and string.rep('-', 257), #ids >= 8 and 2 or 0
 local expiries, remembered, claimed, none = filler and { expiry, filler } or { nil, nil }, { token, nil }, 0, {}
 reply[3] = fence + 1

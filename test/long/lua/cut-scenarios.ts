@@ -32,7 +32,7 @@ const encoded = (id: string, options: object = {}) => ({
   options: Object.keys(options).length > 0 ? JSON.stringify(options) : '',
 });
 
-/** So many jobs that a set or hash of them becomes a tree; see lua/lib/settle/claim_ids and lua/lib/group/padding. */
+/** A set or hash of this many jobs becomes a tree. See lua/lib/settle/claim_ids and lua/lib/group/padding. */
 const MANY = Array.from({ length: 9 }, (_, i) => `many-${i}`);
 
 /** Returns a job for each of many groups. */

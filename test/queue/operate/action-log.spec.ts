@@ -130,32 +130,20 @@ onEachStore('the action log', () => {
 
   it('returns the outcome of an action whose end cannot be written, and logs that', async () => {
     const queue = newQueue();
-    const { store } = queue;
-    const { logger } = store;
-    const errors: string[] = [];
-    store.logger = { ...silentLogger, error: (message) => errors.push(message) };
-    const { actionLog } = queue.as(ADA);
-    const note = actionLog.note.bind(actionLog);
-    actionLog.note = (action) => (action.of === undefined ? note(action) : Promise.reject(new Error('READONLY')));
+    const { actionLog, errors, restore } = withoutEnds(queue);
     expect(await actionLog.record({ action: 'pause', subject: 'the queue' }, () => Promise.resolve(7))).toBe(7);
-    store.logger = logger;
+    restore();
     expect(errors).toEqual([expect.stringMatching(/^Could not write .* how "pause" ended: READONLY$/)]);
     expect(await logOf(queue)).toEqual([['pause', 'the queue', null]]);
   });
 
   it('rejects with the refusal of an action whose end cannot be written', async () => {
     const queue = newQueue();
-    const { store } = queue;
-    const { logger } = store;
-    const errors: string[] = [];
-    store.logger = { ...silentLogger, error: (message) => errors.push(message) };
-    const { actionLog } = queue.as(ADA);
-    const note = actionLog.note.bind(actionLog);
-    actionLog.note = (action) => (action.of === undefined ? note(action) : Promise.reject(new Error('READONLY')));
+    const { actionLog, errors, restore } = withoutEnds(queue);
     const refusal = new InvalidOptionError('limit', 'a number', 'none');
     const refused = actionLog.record({ action: 'pause', subject: 'the queue' }, () => Promise.reject(refusal));
     await expect(refused).rejects.toBe(refusal);
-    store.logger = logger;
+    restore();
     expect(errors).toEqual([expect.stringMatching(/^Could not write .* how "pause" ended: READONLY$/)]);
   });
 
@@ -181,6 +169,18 @@ onEachStore('the action log', () => {
     expect(changes).toBe(1);
   });
 });
+
+/** Lets the log of a queue refuse the ends of actions, and collects the errors that are logged until `restore`. */
+function withoutEnds(queue: JobQueue) {
+  const { store } = queue;
+  const { logger } = store;
+  const errors: string[] = [];
+  store.logger = { ...silentLogger, error: (message) => errors.push(message) };
+  const { actionLog } = queue.as(ADA);
+  const note = actionLog.note.bind(actionLog);
+  actionLog.note = (action) => (action.of === undefined ? note(action) : Promise.reject(new Error('READONLY')));
+  return { actionLog, errors, restore: () => (store.logger = logger) };
+}
 
 describe('the action log on Redis', () => {
   it('costs a job nothing, and a verb two calls', async () => {
