@@ -146,7 +146,7 @@ describe('the worker pool', () => {
     await patiently(async () => (await workers().count()) === 2, { timeoutMs: 20_000 });
   });
 
-  it('follows what somebody else sets', async () => {
+  it('shows a failure rate that somebody else sets', async () => {
     await shop.post('/workers/configure', { fail_rate: '0.5' });
     await says(page, 'output[for=fail_rate]', '50 %');
   });
@@ -198,7 +198,7 @@ it('resets: no jobs, no workers, zero totals', async () => {
   expect(await shop.get('/stats')).toMatchObject({ worker_processed_total: 0 });
 });
 
-it('asks before it resets, counts what would go, and keeps all where the answer is no', async () => {
+it('asks before a reset with the number of jobs, and keeps all after a no', async () => {
   await enqueue('email', 3);
   await says(page, '.completed .range', '1 to 3 of 3');
   for (const no of [

@@ -205,7 +205,7 @@ async function deleteJobs(): Promise<void> {
   await new JobQueue(connect({}, shop.redis.url), 'jobs').purge({ confirm: 'jobs' });
 }
 
-it('continues with the show, and stops the workers that it started, when nobody watches any more', async () => {
+it('continues the show, and stops its workers, when the last viewer leaves', async () => {
   const before = { work_latency_ms: 100, fail_rate: 0.05, hang_rate: 0.05 };
   await shop.post(
     '/workers/configure',

@@ -99,7 +99,7 @@ it('shows a job whose payload is not JSON, and one of a megabyte, in a bounded r
   await page.keyboard.press('Escape');
 });
 
-it('refuses what another site sends through the browser of a visitor, and foreign names of a loopback server', async () => {
+it('refuses requests of another site, and foreign names of a loopback server', async () => {
   const { port } = new URL(shop.url);
   const status = (method: string, headers: Record<string, string>, path = method === 'GET' ? '/jobs' : '/reset') =>
     new Promise<number | undefined>((resolve, reject) => {

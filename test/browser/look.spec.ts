@@ -72,7 +72,7 @@ it('is clean under axe-core in light, in dark and on a phone, and never too wide
   expect(await violationsInEveryLook(page)).toEqual([]);
 });
 
-it('on a phone says what came of a button in sight of the button, however far down it is', async () => {
+it('on a phone shows the answer to a button in sight of it', async () => {
   // Less motion: what was said fades away after a while, and has no contrast while it does.
   page = await openPage(shop.link, { colorScheme: 'dark', viewport: PHONE, reducedMotion: 'reduce' });
   await says(page, '#done-count', /\d/);
@@ -159,7 +159,7 @@ it('looks as in the README', async () => {
   await picture('control-page-job.png');
 });
 
-it('on a phone looks as in the README: the broken lane, and a line that says what happens', async () => {
+it('on a phone looks as in the README: broken lane and line of the story', async () => {
   page = await openPage(shop.link, { colorScheme: 'dark', viewport: PHONE });
   await shop.post('/workers/crash');
   await page.locator('#workers > [data-state=dead]').waitFor({ timeout: 40_000 });

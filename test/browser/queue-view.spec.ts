@@ -50,7 +50,7 @@ const enqueueEmails = (count: number) =>
   queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {}, name: 'email' })));
 
 describe('the rows of', () => {
-  it('the four lists show what their jobs are, attempts, outcome and error', async () => {
+  it('the four lists show payload, attempts, outcome and error of their jobs', async () => {
     const enqueue = async (name: string, to: string) => (await queue.enqueue({ to }, { name })).id;
     const completed = await enqueue('thumbnail', 'ada');
     await queue.complete((await queue.claim())!, { width: 240 });
@@ -228,7 +228,7 @@ it('expired claims are reclaimed by hand; the page says when there is none', asy
   await patiently(async () => (await numberOf(page, 'Reclaimed')) === 1);
 });
 
-it('asks nothing of Redis while it is hidden, and shows what is new when it is seen again', async () => {
+it('asks Redis nothing while it is hidden, and shows new jobs when it is seen', async () => {
   const hide = (hidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
       document.dispatchEvent(new Event('visibilitychange'));`);
@@ -258,7 +258,7 @@ const plotted = (facts: number[]) => patiently(async () => String((await figures
 describe('the charts', () => {
   beforeAll(() => page.locator('#figures summary').click());
 
-  it('plot what is so: the table of their figures has the facts', async () => {
+  it('plot the counts of the queue, as the table of figures shows', async () => {
     await plotted([0, 0, 0, 0, 0]);
     await queue.enqueueMany(Array.from({ length: 7 }, () => ({ payload: {}, name: 'email' })));
     await plotted([7, 0, 0, 0, 0]);
@@ -302,7 +302,7 @@ describe('the charts', () => {
 });
 
 describe('the story', () => {
-  it('of a restarted shop is told from its beginning', async () => {
+  it('of a restarted shop begins anew', async () => {
     const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
       const line = (n, at, text) => ({ n, at, tone: 'plain', text });
       showStory([line(1, 1, 'before'), line(2, 2, 'before')]);
@@ -317,7 +317,7 @@ describe('the story', () => {
     expect(told).toEqual(['after', 'after', true, false]);
   });
 
-  it('tells the first hour of a day as 00', async () => {
+  it('shows the first hour of a day as 00', async () => {
     const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
       showStory([{ n: 1, at: new Date(2026, 1, 1, 0, 5).getTime(), tone: 'plain', text: 'at night' }]);
       return document.querySelector('#story time').textContent;

@@ -36,7 +36,7 @@ it('does not begin by itself where the user prefers less motion', async () => {
   await calm.context().close();
 });
 
-it('says what it is, and tells the crash once by itself; then the button says Again, and the code is there', async () => {
+it('names itself, plays the crash once, then offers it again beside the code', async () => {
   page = await openPage(shop.link, { viewport: { width: 1280, height: 800 } });
   await says(page, '.brand', /^\s*nest-job-queue\s+background jobs for NestJS on Redis/);
   await says(page, '#install', 'npm i nest-job-queue ioredis');

@@ -38,7 +38,7 @@ describe('on a pipe', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('leaves a queue alone whose keys a newer version wrote, and says what to do', async () => {
+  it('leaves a queue with keys of a newer version alone, and names the remedy', async () => {
     const name = uniqueQueueName();
     const redis = connect();
     await redis.hset(`queue:${name}:sweep`, 'layout', 99);
@@ -64,7 +64,7 @@ describe('on a pipe', () => {
     expect(await cli(['list', queue.name, 'pending', '--metadata', 'tenant'])).toMatchObject({ code: EXIT.usage });
   });
 
-  it('hides what the workers of a queue hide, and stores nothing in the clear where they encrypt', async () => {
+  it('hides the fields that workers hide, and encrypts where they encrypt', async () => {
     const { name } = newQueue();
     const key = { id: 'a', key: Buffer.alloc(32) };
     const queue = new JobQueue(connect(), name, { codec: encrypted([key]), redact: ['iban'] });
@@ -113,7 +113,7 @@ describe('on a pipe', () => {
     }
   });
 
-  it('redrives and discards dead letters; what destroys wants a yes', async () => {
+  it('redrives and discards dead letters, and destroys them only after a yes', async () => {
     const queue = newQueue();
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
     for (const job of await queue.claimMany(2)) await queue.fail(job, new Error('down'), { final: true });
@@ -221,7 +221,7 @@ describe('on a pipe', () => {
     });
   }, 90_000); // a process for each command
 
-  it('says what is wrong, and how bad it is by its exit code', async () => {
+  it('names the problem, and returns its severity as exit code', async () => {
     const queue = newQueue();
     await startWorker(queue, () => 1);
     await (await queue.enqueue({})).result();
@@ -281,7 +281,7 @@ describe('on a pipe', () => {
     expect(seen.map((stats) => stats.queues[queue.name]!.pending)).toEqual([1, 1, 1]);
   });
 
-  it('says its version, and shows no stack of what it says itself', async () => {
+  it('prints its version, and no stack with an error of its own', async () => {
     expect(await cliProcess(['--version'])).toMatchObject({
       code: EXIT.ok,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

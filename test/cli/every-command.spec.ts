@@ -127,7 +127,7 @@ async function run(args: string[]): Promise<Ran> {
 
 describe.each(Object.keys(COMMANDS))('%s', (command) => {
   it.each([[[]], [['--json']]])(
-    'steers no terminal, and shows what is broken, with %j',
+    'steers no terminal, and shows broken records, with %j',
     async (options) => {
       await plant();
       const { code, stdout, stderr } = await run([...COMMANDS[command]!(queue.name), ...options]);
@@ -162,7 +162,7 @@ it('has every command in its table', async () => {
   );
 });
 
-it('keeps the value of what it escapes in JSON', async () => {
+it('keeps the value of an escaped text in JSON', async () => {
   await plant();
   const { stdout } = await cli(['show', queue.name, FAILED, '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ payload: { text: HOSTILE }, name: HOSTILE, lastError: HOSTILE });

@@ -8,7 +8,7 @@ import { cli, cliOnScreen } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged';
 
-it('lists groups and what holds each back, and pauses and resumes one', async () => {
+it('lists groups with the reason that holds each back, and pauses and resumes one', async () => {
   const queue = newQueue();
   expect(await cli(['groups', queue.name])).toMatchObject({ code: EXIT.notFound });
   await queue.enqueueMany([

@@ -71,7 +71,7 @@ it.each([
   [['list', 'mail', 'failed', '--limit'], '--limit needs its value <n>.'],
   [['queues', 'mail'], 'queues: expected at most 0 arguments, found 1.'],
   [['outbox', 'sql', '--dialect', 'db2'], '--dialect: expected postgres, mysql, sqlite, found "db2".'],
-])('says what is wrong with %j in our words, and in JSON', async (args, words) => {
+])('explains the error in %j in our words, and in JSON', async (args, words) => {
   expect(await saidTo(...args)).toBe(`${words}\nAdd --help for its arguments, options and an example.\n`);
   expect(JSON.parse(await saidTo('--json', ...args))).toEqual({ error: { code: 'USAGE', message: words } });
 });

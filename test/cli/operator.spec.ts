@@ -21,7 +21,7 @@ const AHEAD = encodeURIComponent(`
 `);
 
 it(
-  'I5: tells ages by the clock of Redis',
+  'I5: shows ages by the clock of Redis',
   async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue(1, { group: 'ada' });

@@ -111,7 +111,7 @@ it(
 );
 
 it(
-  'tells how often a rate limit rested a job, and the error where that was too often',
+  'shows how often a rate limit rested a job, and its error',
   async () => {
     const queue = newQueue({ maxRateLimitRetries: 1 });
     const { id } = await queue.enqueue({});
@@ -131,7 +131,7 @@ it(
 );
 
 it(
-  'tells the attempts of a job, each with its wait, its length and its error',
+  'shows each attempt of a job with its wait, its length and its error',
   async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue(

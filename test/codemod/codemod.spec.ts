@@ -83,7 +83,7 @@ it('names the files that it wrote before one could not be written', () => {
   expect(() => write([change('b.ts')])).toThrow('Nothing was written before it');
 });
 
-it('ends with 3 where something is left, and says where and what to read', () => {
+it('ends with 3 where code is left, with its place and the page to read', () => {
   const { folder } = projectWith('left');
   const { code, out } = command('bullmq', join(folder, 'app.ts'));
   expect(code).toBe(3);

@@ -179,7 +179,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get(`/api/find?id=${id}`)).body).toMatchObject({ jobs: [], ended });
   });
 
-  it('downloads what a page cuts, whole and as it may be shown', async () => {
+  it('downloads a value that a page cuts, whole and redacted', async () => {
     const name = uniqueQueueName();
     const queues = { [name]: { redact: ['iban'], maxAttempts: 1 } };
     const { queue, get } = await startDashboard({ platform, jobs: { queues, worker: false } });
@@ -220,7 +220,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     },
   );
 
-  it('hides what the queue hides, also where errors and log lines quote it, in pages, searches and groups', async () => {
+  it('hides redacted values and their quotes in pages, searches and groups', async () => {
     const name = uniqueQueueName('pay');
     const app = await start({ jobs: { queues: { [name]: { redact: ['iban'] } } } });
     const queue = app.queue(name);
@@ -475,7 +475,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.queue(name).stats()).pending).toBe(1);
   });
 
-  it('decides by guard, by can and by readOnly what a request may do', async () => {
+  it('allows a request by guard, by can and by readOnly', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({
       dashboard: {

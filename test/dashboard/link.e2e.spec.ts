@@ -48,7 +48,7 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
     expect((await open(asked.href)).leadsTo).toBe(`${url}?a=b`);
   });
 
-  it('no address opens it: neither that of this machine, nor what a proxy says', async () => {
+  it('no address opens it: neither one of this machine, nor one that a proxy sends', async () => {
     const { url, log } = await startDashboard({ platform, jobs: OFF, dashboard: unguarded });
     const { cookie } = await open(linkOf(log.lines));
     const name = cookie.split('=')[0]!;

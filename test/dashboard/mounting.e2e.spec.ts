@@ -110,7 +110,7 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
   );
 });
 
-it('says what to import where an app imports the class of the module alone', async () => {
+it('names the import that is missing where an app imports the bare class', async () => {
   const imports = [JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false }), JobQueueDashboardModule];
   await expect(Test.createTestingModule({ imports }).compile()).rejects.toThrow(
     'imports: expected JobQueueDashboardModule.forRoot() or JobQueueDashboardModule.forRootAsync(), ' +

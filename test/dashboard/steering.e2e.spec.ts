@@ -121,7 +121,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     );
   });
 
-  it('keeps what holds for the groups of a queue where the limits of the queue are set', async () => {
+  it('keeps the limits of groups when the limits of their queue are set', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name] } });
     await app.queue(name).limits.set({ groups: { maxRunning: 2 } });
@@ -148,7 +148,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(last).toMatchObject({ action: 'limits', subject: 'the queue: no limit of running jobs' });
   });
 
-  it('shows batches, their members in other queues, and what follows, and cancels one', async () => {
+  it('shows batches, their members in other queues, and their follow-ups, and cancels one', async () => {
     const [home, remote] = [uniqueQueueName('book'), uniqueQueueName('page')];
     const app = await start({ dashboard: { queues: [home, remote] } });
     const batch = app.queue(home).batch({ id: 'atlas', finally: { name: 'bind' } });
@@ -181,7 +181,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.post('/api/batch/cancel', { queue: home, id: 'never-was' })).status).toBe(404);
   });
 
-  it('shows a follow-up in another queue without what the workers of that queue hide', async () => {
+  it('shows a follow-up in another queue without the fields that its workers hide', async () => {
     const [home, mail] = [uniqueQueueName('book'), uniqueQueueName('mail')];
     const app = await start({ dashboard: { queues: [home, mail] } });
     await connect().hset(`queue:${mail}:sweep`, 'content', JSON.stringify({ redact: ['token'] }));

@@ -169,7 +169,7 @@ describe('a missing permission', () => {
     expect(await admin.keys(`queue:${queue.name}:*`)).toEqual([]);
   });
 
-  it('of a command inside of the script takes back what the script wrote before', async () => {
+  it('of a command inside of the script takes back the earlier writes of the script', async () => {
     const queue = await queueOf(`${MINIMAL_PERMISSIONS} -lpush`);
     await expect(queue.enqueue({})).rejects.toMatchObject({
       outcome: 'not-sent',
@@ -190,7 +190,7 @@ describe('a missing permission', () => {
     await expect(queue.stats()).rejects.toThrow("found refused: the queue's keys");
   });
 
-  it('to ask the server what it is keeps an app from booting', async () => {
+  it('to ask the server for its version keeps an app from booting', async () => {
     await user(`${MINIMAL_PERMISSIONS} -info`);
     jest.spyOn(console, 'warn').mockImplementation(() => undefined); // ioredis speaks for itself here
     const redis = server.url.replace('//', '//queue:pw@');

@@ -115,7 +115,7 @@ describe('credentials that Redis refuses', () => {
 });
 
 describe('credentials that were right', () => {
-  it('and are changed while the app runs: no error of what then connects again tells them', async () => {
+  it('and change while the app runs are in no error of a later connection', async () => {
     await grant(SECRET);
     const log = new KeptLog();
     const app = await startApp({

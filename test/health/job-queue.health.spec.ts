@@ -346,7 +346,7 @@ it('says that Redis is full, and is down for it where failOn says so', async () 
   await app.close();
 });
 
-it('says of Redis what is wrong, also in an app without a queue', async () => {
+it('names the problem of Redis, also in an app without a queue', async () => {
   const server = await startOwnRedis();
   const app = await startApp({ jobs: { worker: false, maintenance: false, redis: server.url } });
   expect(await check(app)).toMatchObject({ status: 'up', redis: { reachable: true }, queues: {} });

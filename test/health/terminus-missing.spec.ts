@@ -11,7 +11,7 @@ jest.unstable_mockModule('@nestjs/terminus', () => {
 const { JobQueueHealthIndicator } = await import('nest-job-queue/health');
 const { startApp } = await import('../nest/app.js');
 
-it('an app with the indicator does not boot without terminus, and says what to install', async () => {
+it('an app with the indicator but without terminus does not boot, and names the package', async () => {
   await expect(startApp({ providers: [JobQueueHealthIndicator] })).rejects.toMatchObject({
     name: 'InvalidOptionError',
     message:

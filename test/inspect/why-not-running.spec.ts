@@ -119,7 +119,7 @@ describe('a job does not run, because', () => {
     expect((await why(queue, id))!.because).toBe('it is due, and the next claim or sweep takes it');
   });
 
-  it('it is due, and nobody serves its queue', async () => {
+  it('it is due, and no worker serves its queue', async () => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1, { delayMs: 60_000 });
     const { keys, client } = await redisOf(queue);

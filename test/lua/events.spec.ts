@@ -49,7 +49,7 @@ const ALL = [
 
 describe('events', () => {
   it.each<QueueOptions>([{ events: 'listened' }, { events: 'always' }])(
-    'tell every end and retry, in their order, with name, attempt, error and progress (%j)',
+    'report every end and retry, in order, with name, attempt, error and progress (%j)',
     async (options) => {
       const q = testQueue(options);
       const messages = await published(q, () => allTransitions(q));
@@ -111,7 +111,7 @@ describe('events', () => {
   });
 
   it.each([undefined, 100])(
-    'tell of each job that an enqueue added, once, where that is asked for (maxPending %s)',
+    'report each job that an enqueue added, once, where that is asked for (maxPending %s)',
     async (maxPending) => {
       const q = testQueue({ eventExtras: { enqueued: true }, ...(maxPending && { maxPending }) });
       const job = (id: string, options = '') => ({ id, name: q.name, payload: '1', options });

@@ -85,13 +85,13 @@ describe.each(scripts)('lua/%s', (file) => {
     .slice(0, -'.lua'.length)
     .replace(/[-/](\w)/g, (_, letter: string) => letter.toUpperCase()) as LuaScriptName;
 
-  it('says what it does, what it returns and what a repeated call does', () => {
+  it('describes its effect, its reply and a repeated call', () => {
     expect(script.header).toMatch(/^-- [A-Z].*[a-z]/);
     expect(script.header).toMatch(/Returns[ ,]/);
     expect(script.header).toMatch(/Repeated[: ]/);
   });
 
-  it('has flags, so that Redis 7 checks what it may do', () => {
+  it('has flags, by which Redis 7 limits it', () => {
     // A call for many queues of one master of a Cluster has keys of many slots.
     expect(script.flags).toMatch(/^#!lua( flags=(no-writes,)?allow-oom(,allow-cross-slot-keys)?)?$/);
   });
@@ -103,7 +103,7 @@ describe.each(scripts)('lua/%s', (file) => {
     expect([file, changesJobs(embedded)]).toEqual([file, changes]);
   });
 
-  it('includes only libraries that exist, after what they need', () => {
+  it('includes only libraries that exist, after those that they need', () => {
     for (const name of script.includes) {
       expect(libs).toContain(`${name.slice('lib/'.length)}.lua`);
     }
@@ -163,7 +163,7 @@ describe('the specs', () => {
 });
 
 describe('lua/lib', () => {
-  it.each(libs)('%s says what it gives to the scripts that include it', (file) => {
+  it.each(libs)('%s names the functions that it gives to scripts', (file) => {
     const { header } = read(`lib/${file}`);
     const text = header === '' ? readFileSync(new URL(`lib/${file}`, LUA), 'utf8') : header;
     expect(text).toMatch(/^-- \S+/);

@@ -12,7 +12,7 @@ const fail = async (queue: JobQueue, final: boolean) => {
 };
 
 onEachStore('limits and groups', () => {
-  it('tell when the rate lets the next job start, and until when the queue rests', async () => {
+  it('return when the rate lets the next job start, and until when the queue rests', async () => {
     const queue = newQueue();
     await queue.limits.set({ rateLimit: { limit: 60, periodMs: HOUR } });
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);

@@ -124,7 +124,7 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(order).toEqual(['a:3', 'a:1', 'a:2']);
   });
 
-  it('get back what the rate was charged for a job whose handler was never called', async () => {
+  it('get the charge of a rate back for a job whose handler was never called', async () => {
     const rateLimit = { limit: 1, periodMs: 3_600_000 };
     const queue = newQueue({ groups: { rateLimit } });
     await queue.groups.set('a', { rateLimit });

@@ -22,7 +22,7 @@ const at = (minutes: number) => new Date(START + minutes * MINUTE + 1_000);
 const read = (queue: JobQueue) => queue.history.read({ lastMs: 60 * MINUTE });
 
 onEachStore('the history', () => {
-  it('has what happened in each minute, and the times of workers once', async () => {
+  it('has the counts of each minute, and the times of workers once', async () => {
     const { queue, close, pass } = recorded();
     expect(await close()).toBe(59_000);
     await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));

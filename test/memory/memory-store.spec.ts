@@ -36,7 +36,7 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
     return queue;
   }
 
-  it('tells what happens, with attempts, errors, progress and results, until the queue has drained', async () => {
+  it('publishes attempts, errors, progress and results, until the queue has drained', async () => {
     const eventExtras = { results: true, enqueued: true, drained: true };
     const queue = newQueue({ eventExtras, maxAttempts: 2, backoff: 0 });
     const events: JobEvent[] = [];

@@ -70,7 +70,7 @@ describe('for Prometheus', () => {
     expect(await age()).toBeLessThan(60);
   });
 
-  it('I5: tells the age of the maintenance by the clock of the server', async () => {
+  it('I5: gives the age of the maintenance by the clock of the server', async () => {
     const queue = newQueue();
     const { read } = measured({ queues: [queue] });
     await startWorker([{ queue, handlers: { [queue.name]: () => 1 } }], undefined, { sweepIntervalMs: 50 });
@@ -88,7 +88,7 @@ describe('for Prometheus', () => {
     expect(await read(`job_queue_stuck_handlers_total{queue="${queue.name}",name="${queue.name}"}`)).toBe(0);
   });
 
-  it('counts slots, names that nobody serves, unheld jobs and crashes', async () => {
+  it('counts slots, unserved names, unheld jobs and crashes', async () => {
     const queue = newQueue();
     const { read } = measured({ queues: [queue] });
     const figure = (name: string) => read(`job_queue_${name}{queue="${queue.name}"}`);
@@ -182,7 +182,7 @@ describe('for Prometheus', () => {
     expect(await read(`job_queue_up{queue="${name}"}`)).toBe(1);
   });
 
-  it('says that a queue is not up, and gives what it has, when Redis is away', async () => {
+  it('reports a queue as down when Redis is away, and gives the metrics that it has', async () => {
     const client = new Redis(await freePort(), { retryStrategy: null, lazyConnect: true });
     client.on('error', () => undefined);
     const queue = new JobQueue(client, 'away', { enqueueTimeoutMs: 100 });

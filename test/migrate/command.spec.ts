@@ -23,7 +23,7 @@ async function seeded(): Promise<SeededQueue> {
 }
 
 describe('migrate', () => {
-  it('shows with --dry-run what it would move, and changes nothing', async () => {
+  it('shows with --dry-run the jobs that it would move, and changes nothing', async () => {
     const old = await seeded();
     const { code, stdout } = await cli(['migrate', 'bullmq', old.name, '--dry-run']);
     expect(code).toBe(EXIT.ok);

@@ -128,7 +128,7 @@ describe('failed jobs', () => {
   });
 });
 
-describe('what a job becomes', () => {
+describe('a moved job', () => {
   it('keeps id, name, payload, attempts, backoff and the past of a job', async () => {
     const { old, queue, mover, report } = scene();
     const opts = {

@@ -133,7 +133,7 @@ it.each<[unknown, string]>([
   expect(() => jobs.batch({ then } as never)).toThrow(message);
 });
 
-it('a purge without its options is told what they are', async () => {
+it('a purge without its options names them in its error', async () => {
   const jobs = await service();
   await expect(jobs.queue(BOOK).purge(undefined as never)).rejects.toThrow(
     'purge: expected { confirm: the name of the queue }, found undefined.',

@@ -245,7 +245,7 @@ describe('forRootAsync', () => {
     );
   });
 
-  it('checks what the factory gave', async () => {
+  it('checks the options that the factory returns', async () => {
     const module = JobQueueModule.forRootAsync({ useFactory: () => ({ visibilityMs: -1 }) });
     await expect(compileApp({ module })).rejects.toThrow(
       'JobQueueModule.forRoot.visibilityMs: expected a whole number',

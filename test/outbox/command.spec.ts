@@ -56,7 +56,7 @@ describe('outbox', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('says what is missing, and what to do', async () => {
+  it('names the missing part, and the remedy', async () => {
     const { code, stdout } = await outbox('check');
     expect(code).toBe(EXIT.failed);
     expect(stdout).toContain('✕ The table job_outbox is missing.');

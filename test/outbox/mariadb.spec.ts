@@ -11,7 +11,7 @@ import { connect } from '../support/redis/redis.js';
 
 const scene = describeMysql(startMariadb);
 
-it('the check of MariaDB finds what is wrong with its tables', async () => {
+it('the check of MariaDB finds the faults of its tables', async () => {
   await scene.pool.query('ALTER TABLE job_done DROP INDEX job_done_at, MODIFY id VARCHAR(20)');
   await scene.pool.query('RENAME TABLE job_outbox_order TO other');
   expect(await checkTables(scene.database)).toEqual([

@@ -206,7 +206,7 @@ it('is measured, and a scrape does not wait for a database that gives no answer'
   answers = true;
 });
 
-it('says what is missing: the module, or its tables', async () => {
+it('names the missing module, or the missing tables', async () => {
   const app = await startApp({});
   const jobs = app.get(JobQueueService);
   await expect(jobs.enqueue('mail', {}, { transaction: {} })).rejects.toThrow('Import JobOutboxModule');

@@ -317,7 +317,7 @@ describe('the relay', () => {
     await t.purge();
   });
 
-  it('refuses what a transaction cannot decide, before any statement', async () => {
+  it('refuses options that a transaction cannot decide, before any statement', async () => {
     const t = outboxOf({ durability: 'memory' });
     const refused = (options: object) =>
       commit((tx) => t.enqueue(tx, 1, options)).then(
@@ -349,7 +349,7 @@ describe('the relay', () => {
     expect(await t.pending(again.queueOf(t.queue.name))).toEqual([1, 2]);
   });
 
-  it('finds what is wrong with its tables', async () => {
+  it('finds the faults of its tables', async () => {
     await pool.query('CREATE SCHEMA wrong');
     const other = new pg.Pool({ connectionString: server.url, options: '-c search_path=wrong' });
     const here = fromPg(other);

@@ -65,7 +65,7 @@ describe('JobQueue', () => {
     expect(await queue.purge({ confirm: queue.name })).toBe(2_500);
   });
 
-  it('gives a handle that can be logged, without what is behind it', async () => {
+  it('gives a handle that can be logged, without its internals', async () => {
     const { queue } = coreQueue();
     const handle = await queue.enqueue(1, { id: 'a' });
     expect(JSON.parse(JSON.stringify(handle))).toEqual({

@@ -119,7 +119,7 @@ it.each([
   '@Module({ providers, imports })',
   '@Module({\n  providers, // ours\n})',
   '@Module({ imports, ...rest })',
-])('says what to add by hand where the module has no list in its text: %s', (decorator) => {
+])('prints the lines to add by hand where the module has no list in its text: %s', (decorator) => {
   const files = { ...PROJECT, '/src/app.module.ts': `${decorator}\nclass M {}` };
   expect(added({ name: 'email' }, files).warnings).toEqual([
     'Add EmailHandler to the providers of a module: /src/app.module.ts',
@@ -175,7 +175,7 @@ it('keeps the line ends of Windows', () => {
   expect(warnings).toEqual([]);
 });
 
-it('says what to write by hand where a file is missing or different', () => {
+it('prints the lines to write by hand where a file is missing or different', () => {
   const { warnings } = run(nestAdd({}), { '/src/main.ts': 'start();' });
   expect(warnings).toEqual([
     'Could not change /src/app.module.ts: add imports: [JobQueueModule.forRoot()] by hand',

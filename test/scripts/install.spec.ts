@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-it('npm ci has nothing to say against this version of Node', async () => {
+it('npm ci warns of nothing on this version of Node', async () => {
   // A dry run reads the lock file alone: nothing is fetched, changed or run.
   const { stderr } = await promisify(execFile)('npm', ['ci', '--dry-run', '--offline'], { cwd: root });
   expect(stderr).not.toContain('EBADENGINE');

@@ -36,7 +36,7 @@ it('passes a signal on, starts no other command, and lets the script clean up', 
   ]);
 });
 
-it('throws what a command wrote that failed', async () => {
+it('throws the output of a failed command', async () => {
   expect(await script("console.error('no such file'); process.exit(3)", 'pipe')).toEqual([
     'no such file',
     'cleaned up',

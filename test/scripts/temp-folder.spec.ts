@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { openTempFolder } from '../support/run/temp-folder.mjs';
 
-it('a run leaves nothing in the temporary folder, and removes what a killed run left', () => {
+it('a run leaves the temporary folder empty, and removes files of a killed run', () => {
   const before = process.env.TMPDIR;
   const shared = mkdtempSync(join(tmpdir(), 'shared-'));
   const { pid } = spawnSync(process.execPath, ['--version']); // has ended

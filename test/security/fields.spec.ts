@@ -54,7 +54,7 @@ it('the secret is in every field, and in no window: dashboard, stream, command, 
   }
 });
 
-it('the dashboard of another process hides what the workers hide', async () => {
+it('the dashboard of another process hides the fields that the workers hide', async () => {
   const windows = await new Windows().open(false);
   const texts = await windows.look();
   judgeTexts(texts);

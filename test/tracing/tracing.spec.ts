@@ -195,7 +195,7 @@ describe('by link', () => {
     expect(first!.spanContext().traceId).not.toBe(second!.spanContext().traceId);
   });
 
-  it('quotes nothing of what the queue hides', async () => {
+  it('quotes no value that the queue hides', async () => {
     const middleware = [jobTracing()];
     const name = uniqueQueueName();
     const queue = new JobQueue(connect(), name, { middleware, redact: ['iban'], maxAttempts: 1 });

@@ -28,7 +28,7 @@ it('has a row for each length of handlers: a rate where they do nothing, else th
   expect(slotsTable(report)).toBe(table);
 });
 
-it('has only what takes part', () => {
+it('has only the rows and columns of the report', () => {
   const rows = report.rows.slice(0, 1);
   expect(slotsTable({ rows, versions: { self: '0.1.0' } })).toBe(
     '| handler, ours | 1 slot |\n| --- | --- |\n| nothing, jobs/s | 20,000 |',

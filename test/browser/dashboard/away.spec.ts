@@ -20,7 +20,7 @@ beforeAll(async () => {
   await says(pages[4]!, 'body', 'studio-a');
 }, 120_000);
 
-it('says on every page that Redis is away, keeps what was there, and continues when it is back', async () => {
+it('shows on every page that Redis is away, keeps the page, and continues afterwards', async () => {
   await world.redis.kill('SIGKILL');
   for (const page of pages) {
     await says(page, '.banner', 'Redis is away');

@@ -46,7 +46,7 @@ it('a hidden tab costs nothing, and is live again once it is seen', async () => 
   await says(page, '.tabs', 'Pending 121');
 });
 
-it('three viewers cost what one costs', async () => {
+it('three viewers cost as much as one', async () => {
   const one = Math.max(await commands(), await commands()); // a busy machine may leave a read out
   const others = [await openQueue(), await openQueue()];
   // A page that has just been opened still reads more.

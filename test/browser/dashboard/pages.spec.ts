@@ -41,7 +41,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     if (platform === 'express') await stillOf(page, name, { width, height });
   }
 
-  it('the overview says first what is wrong, and shows each queue', async () => {
+  it('the overview begins with the problem, and shows each queue', async () => {
     await says(page, 'h1', '`email` is stuck'.replaceAll('`', ''));
     await says(page, 'tr[data-queue=email]', '120');
     await says(page, 'tr[data-queue=archive]', 'paused');
@@ -153,7 +153,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.toast', 'continues');
   });
 
-  it('workers are shown with what they run', async () => {
+  it('workers are shown with the jobs that they run', async () => {
     await open('/workers');
     await says(page, 'h1', '1 worker, 2 jobs running');
     expect(await violationsInEveryLook(page)).toEqual([]);
@@ -188,7 +188,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await picture('log');
   });
 
-  it('empty and missing things have words', async () => {
+  it('empty lists and missing jobs have words', async () => {
     await open('/queue/archive?state=failed');
     await says(page, '.notice', 'No dead letters');
     await picture('empty');
@@ -213,7 +213,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await picture('job-gone-meanwhile');
   });
 
-  it('says that it loads, and shows what comes late, also when the queues are read meanwhile', async () => {
+  it('shows that it loads, and a late answer also after a reading of the queues', async () => {
     const [job] = await world.jobs.queue('email').list('pending', { limit: 1 });
     await page.route('**/api/job?*', continueLate);
     await open(`/job/email/${job!.id}`);

@@ -31,7 +31,7 @@ async function open(hash: string): Promise<void> {
   await page.goto(`${world.url}#${hash}`);
 }
 
-it('a row has the times in words, the next three, its rules, and its runs as links; what failed comes first', async () => {
+it('a row has its times in words, its rules and links to runs; failures come first', async () => {
   await open('/recurring');
   await says(page, 'h1', '3 recurring jobs, the last run of one failed');
   await says(page, '.schedule:first-child', 'page-3');
@@ -58,7 +58,7 @@ it('the toast of a run leads to its job', async () => {
   await says(page, '.state-line', 'pending');
 });
 
-it('the form shows what is wrong beside its field, and the next times of what is right', async () => {
+it('the form shows an error beside its field, and the next times of a valid rule', async () => {
   await open('/recurring');
   await page.getByRole('link', { name: 'New schedule' }).click();
   await page.getByLabel('Queue', { exact: true }).selectOption('email');
@@ -115,7 +115,7 @@ it('the form refuses a number that was typed in half, and stores nothing', async
   await world.jobs.schedules.remove('email', 'half');
 });
 
-it('an edit sets what the form shows and keeps the rest, and a schedule is removed with its id typed', async () => {
+it('an edit sets the fields of the form alone; a removal wants the id typed', async () => {
   await open('/recurring');
   await page.getByRole('link', { name: 'Edit digest' }).click();
   await says(page, 'h1', 'Edit the schedule digest');
@@ -210,7 +210,7 @@ it('in the hour that a clock shows twice, times say which one they are, and an e
   expect(berlin.complaints).toEqual([]);
 });
 
-it('a zone that nobody knows is refused beside its own field', async () => {
+it('an unknown zone is refused beside its own field', async () => {
   await open('/recurring/new?queue=email');
   await page.getByRole('textbox', { name: 'Cron expression' }).fill('0 3 * * *');
   await page.getByLabel('Time zone').fill('Europe/Berln');

@@ -26,7 +26,7 @@ async function open(hash: string): Promise<void> {
   await page.goto(`${world.url}#${hash}`);
 }
 
-it('a queue shows its batches, a batch its jobs and what follows, and each a link to the other', async () => {
+it('a queue links its batches, and a batch its jobs and follow-up', async () => {
   await open('/queue/book');
   await page.locator('.tabs a', { hasText: 'Batches' }).click();
   await says(page, '.batches', 'next-book');

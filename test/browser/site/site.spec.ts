@@ -68,7 +68,7 @@ it('the API has the exports, and its own search', async () => {
   await says(page, 'h1', 'JobQueue');
 });
 
-it('each page says what it is about', async () => {
+it('each page has its own description', async () => {
   page = await openAny(`${url}/limits`);
   expect(await page.locator('meta[name=description]').getAttribute('content')).toMatch(/^Bound how many jobs/);
 });

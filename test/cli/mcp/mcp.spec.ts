@@ -64,7 +64,7 @@ describe('beside a queue with dead letters and secrets', () => {
     worker.pause();
   });
 
-  it('lists what a search finds, in a queue, in a state and in all queues', async () => {
+  it('lists the jobs of a search in a queue, in a state and in all queues', async () => {
     const { call } = await serve();
     const id = `sought-${queue.name}`;
     await queue.enqueue({ customer: 4 }, { id });
@@ -140,7 +140,7 @@ describe('beside a queue with dead letters and secrets', () => {
   });
 });
 
-it('the MCP server changes with --write what it is told to, and marks what destroys', async () => {
+it('the MCP server changes jobs with --write, and marks the tools that destroy', async () => {
   const own = new JobQueue(connect(), uniqueQueueName());
   const { client, call } = await serve('--write');
   const { tools } = await client.listTools();
@@ -164,7 +164,7 @@ it('the MCP server changes with --write what it is told to, and marks what destr
   expect(await call('retry', { queue: name, id: 'none' })).toMatchObject({ isError: true });
 });
 
-it('the MCP server says what to install if the SDK is missing', async () => {
+it('the MCP server names the package to install if the SDK is missing', async () => {
   const missing = Object.assign(new Error("Cannot find package '@modelcontextprotocol/sdk'"), {
     code: 'ERR_MODULE_NOT_FOUND',
   });

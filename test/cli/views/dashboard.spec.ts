@@ -43,7 +43,7 @@ describe('dashboard', () => {
     await end();
   }, 60_000);
 
-  it('lets its users change what --allow-changes allows', async () => {
+  it('lets its users make the changes that --allow-changes allows', async () => {
     const queue = newQueue();
     await queue.enqueue({});
     const { url, end } = await serve('--allow-changes');

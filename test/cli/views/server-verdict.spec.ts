@@ -110,7 +110,7 @@ describe('a change that Redis refuses', () => {
     ],
     ['replica', /^Redis at .* is a replica and takes no writes \(READONLY .*\)\. Connect to the master, or /],
   ])(
-    'by one that is %s says what to do',
+    'by one that is %s names the remedy',
     async (fault, words) => {
       const { env, redis } = await serve();
       await new JobQueue(redis, 'email').enqueue({});

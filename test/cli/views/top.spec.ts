@@ -155,7 +155,7 @@ describe('top', () => {
   );
 
   it(
-    'says in JSON what it says in words',
+    'prints the same in JSON as in words',
     async () => {
       const { stdout } = await cli(['top', '--count', '1', '--json'], env);
       const [first] = Object.values((JSON.parse(stdout) as { queues: object }).queues);

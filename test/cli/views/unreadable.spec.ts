@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 describe.each([[['stats']], [['top', '--count', '1']], [['health']]])('%j', (args) => {
   it(
-    'shows the rest, and what is wrong',
+    'shows the readable jobs, and the error',
     async () => {
       const { code, stdout, stderr } = await cli(args, env);
       expect(stderr).toBe('');

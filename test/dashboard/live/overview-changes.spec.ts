@@ -7,7 +7,7 @@ import { changed, changeOf, type Change } from '#dashboard/views/overview-change
 const sent = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
 const fields = () => fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }));
 
-it('a change holds only what differs', () => {
+it('a change holds only the fields that differ', () => {
   const before = { a: { b: 1, c: [1, 2] }, d: null, gone: 1 };
   const after = { a: { b: 2, c: [1, 2] }, d: { e: 3 }, added: [] };
   expect(changeOf(before, after)).toEqual({ a: { b: [2] }, d: [{ e: 3 }], added: [[]], gone: [] });

@@ -12,7 +12,7 @@ function reading(at: number, pending: number): StreamEvent & { overview: Overvie
 
 const AWAY = { overview: null, away: { since: 1, message: 'Redis does not answer.', isSlow: false } } as const;
 
-it('a message is the whole state once, and then what has changed', () => {
+it('a message is the whole state once, and then the changes', () => {
   const state = new SentStates().begin(undefined);
   expect(state.next(reading(1, 5))).toEqual({ overview: reading(1, 5).overview });
   expect(state.next(reading(2, 6))).toEqual({

@@ -209,7 +209,7 @@ async function failedElsewhere(announce: boolean) {
   return (await app.get(`/api/job?queue=emial&id=${id}`)).body;
 }
 
-it('hides what the other app announces, and what this app hides', async () => {
+it('hides the fields that the other app announces, and those of this app', async () => {
   expect(await failedElsewhere(true)).toMatchObject({
     payload: { iban: '[redacted]', token: '[redacted]', to: 'Byron' },
     error: 'no account [redacted], [redacted] of Lovelace',

@@ -11,7 +11,7 @@ function formOf(fields: Record<string, string>): FormData {
   return form;
 }
 
-it('sends what is filled in, and leaves the rest out', () => {
+it('sends the fields that are filled in, and leaves the others out', () => {
   const fields = { kind: 'cron', cron: ' 0 3 * * * ', timeZone: '', every: '5', payload: '{"a":1}', single: 'on' };
   expect(definitionOf(formOf(fields), null)).toEqual({
     queue: 'q',

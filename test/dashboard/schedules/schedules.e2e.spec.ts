@@ -51,7 +51,7 @@ describe('a row', () => {
 });
 
 describe.each<Platform>(['express', 'fastify'])('the form on %s', (platform) => {
-  it('makes a schedule, edits it, and keeps what it does not show', async () => {
+  it('makes a schedule, edits it, and keeps the fields that it does not show', async () => {
     const name = uniqueQueueName('report');
     const app = await startDashboard({ platform, jobs: OFF, dashboard: { queues: [name], user: () => 'ada' } });
     const { schedules } = app.queue(name);
@@ -97,7 +97,7 @@ describe('the form', () => {
     [{ priority: 2_000 }, 'schedule "new".priority', /0 to 1,?000/],
     [{ maxAttempts: 0 }, 'schedule "new".maxAttempts', /expected/],
     [{ onMissed: 'never' }, 'schedule "new".onMissed', /'skip' or 'once'/],
-  ])('says of %j what is wrong, and stores nothing', async (wrong, subject, message) => {
+  ])('explains the error in %j, and stores nothing', async (wrong, subject, message) => {
     const app = await startWith();
     await app.queue(app.name).schedules.upsert('taken', NIGHTLY);
     const body = { queue: app.name, id: 'new', recurrence: NIGHTLY, updatedAt: null, ...wrong };
@@ -187,7 +187,7 @@ describe('the form', () => {
     expect((await app.post('/api/schedules/set', { ...edit, updatedAt: undeclared.updatedAt })).status).toBe(200);
   });
 
-  it('shows the next times of what is not stored yet, by the clock of the server', async () => {
+  it('shows the next times before it is stored, by the clock of the server', async () => {
     const app = await startWith();
     const ask = (recurrence: unknown) =>
       app.get(

@@ -109,7 +109,7 @@ it('takes the same terms in one queue and for an action on all that match', asyn
   expect((await app.queue(hook).get('other'))!.status).toBe('failed');
 });
 
-it('refuses a bad term, and says what was expected', async () => {
+it('refuses a bad term, and names the expected one', async () => {
   const { app, hook } = await twoQueues();
   const refused = {
     status: 400,

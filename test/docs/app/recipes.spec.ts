@@ -129,7 +129,7 @@ it('import-with-progress: goes on at its checkpoint, and its page follows', asyn
   expect((await seen).at(-1)).toEqual({ data: { status: 'completed', progress: undefined } });
 });
 
-it('webhooks: takes each event once, refuses a wrong signature, and signs what it sends', async () => {
+it('webhooks: takes each event once, refuses a wrong signature, and signs its own events', async () => {
   process.env.WEBHOOK_SECRET = 'secret';
   const { Webhooks, ReceivedHandler, jobs, url } = await start('webhooks');
   const handle = jest.spyOn(app.get(ReceivedHandler!), 'handle');

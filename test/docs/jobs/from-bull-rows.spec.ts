@@ -144,7 +144,7 @@ it('both libraries run on one Redis: a queue of the same name leaves the keys of
   expect(await Promise.all(theirs.map((key) => redis.dumpBuffer(key)))).toEqual(before);
 });
 
-it('after a way back, the handlers here finish what they have', async () => {
+it('after a way back, the handlers here finish their jobs', async () => {
   const seen: unknown[] = [];
   @JobHandler('transcode')
   class Transcode {

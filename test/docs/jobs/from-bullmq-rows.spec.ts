@@ -11,7 +11,7 @@ import { startTested } from '../../testing/module/app.js';
 
 const HOUR = 3_600_000;
 
-it('@OnJobEvent hears all queues, and failed is the last failure', async () => {
+it('@OnJobEvent gets events of all queues, and failed is the last failure', async () => {
   const heard: string[] = [];
   @Injectable()
   class Listener {

@@ -103,11 +103,11 @@ const inBackticks = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, e
 
 const fits = (key: string, name: string) => (name.endsWith('…') ? key.startsWith(name.slice(0, -1)) : key === name);
 
-describe('what a purge leaves', () => {
+describe('the data that a purge leaves', () => {
   const rows = rowsOf('purge', 'docs/managing-jobs.md').slice(2);
   const named = rows.flatMap(([keys, , life]) => inBackticks(keys!).map((key) => [key, life!] as const));
 
-  it('is all in the table, and stays as long as it says', async () => {
+  it('is all in the table, and lives as long as its row says', async () => {
     const { queue, state } = coreQueue({ auditTrail: { maxEntries: 1_000 }, outcomes: {} });
     await useAll(queue, state);
     const used = await livesOf(state);

@@ -21,7 +21,7 @@ it.each(skills)('%s names commands that exist', (_, text) => {
   expect(named.filter((command) => !known.includes(`\`${command}`))).toEqual([]);
 });
 
-it.each(skills)('%s imports what the package exports, and links pages that exist', (_, text) => {
+it.each(skills)('%s imports only exports of the package, and links pages that exist', (_, text) => {
   const imported = [...text.matchAll(/import \{([^}]*)\} from 'nest-job-queue'/g)].flatMap(([, names]) =>
     names!.split(',').map((name) => name.trim()),
   );

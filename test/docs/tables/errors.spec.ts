@@ -32,7 +32,7 @@ it('the table names each error with its code and its anchor, and no other', () =
   expect(said.toSorted()).toEqual([...expected, row('JobQueueError', JobQueueError.code)].toSorted());
 });
 
-it('an error tells its code and the address of its row; a subclass of an app keeps them', () => {
+it('an error has its code and the address of its row, also a subclass', () => {
   expect(new JobTimeoutError('1', 5)).toMatchObject({ code: 'JOB_TIMEOUT' });
   expect(new JobTimeoutError('1', 5).docs).toMatch(/\/docs\/errors\.md#job-timeout$/);
   expect(new BatchSealedError('1').code).toBe('BATCH_SEALED');

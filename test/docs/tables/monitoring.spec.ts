@@ -30,12 +30,12 @@ const series = instruments.flatMap(seriesOf);
 beforeAll(() => void checkRules('groups: []'), 120_000);
 
 describe('alert rules', () => {
-  it('are what Prometheus accepts', () => {
+  it('are accepted by Prometheus', () => {
     expect(checkRules(rules)).toMatchObject({ status: 0 });
     expect(checkRules(rules.replace('max by', 'max bye')).status).not.toBe(0);
   });
 
-  it('name only what is measured', () => {
+  it('name only series that are measured', () => {
     expect(namesIn(rules).filter((name) => !series.includes(name))).toEqual([]);
   });
 });

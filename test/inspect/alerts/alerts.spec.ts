@@ -40,7 +40,7 @@ function play(...looks: [atMin: number, severity: keyof typeof verdicts, kinds?:
 }
 
 describe('alertsOf', () => {
-  it('tells an incident once: its begin, that it became worse, and its end after a minute', () => {
+  it('reports an incident once: its begin, a worse severity, and its end after a minute', () => {
     expect(
       play([0, 'ok'], [1, 'warning'], [2, 'warning'], [3, 'critical'], [4, 'warning'], [5, 'ok'], [5.5, 'notice'], [6, 'ok'], [7, 'ok']),
     ).toEqual([
@@ -56,7 +56,7 @@ describe('alertsOf', () => {
     ]); // prettier-ignore
   });
 
-  it('stays quiet while a queue flaps, and tells the next incident again', () => {
+  it('stays quiet while a queue flaps, and reports the next incident again', () => {
     const looks = play(
       [0, 'critical'],
       [1, 'ok'],
@@ -69,7 +69,7 @@ describe('alertsOf', () => {
     expect(looks.map((texts) => texts.map((text) => text.split(':')[0]))).toEqual([['began'], [], [], [], [], ['ended'], ['began']]); // prettier-ignore
   });
 
-  it('tells new kinds of error in one notice, and not again within a day', () => {
+  it('reports new kinds of error in one notice, and not again within a day', () => {
     const [a, b] = [kind('a'), kind('b')];
     expect(play([0, 'ok', [kind('old', false)]], [1, 'ok', [a, b]], [2, 'ok', [a]], [100, 'ok', []], [110, 'ok', [a]], [1_500, 'ok', [a]])).toEqual([
       [],
@@ -81,7 +81,7 @@ describe('alertsOf', () => {
     ]); // prettier-ignore
   });
 
-  it('keeps that an incident was told before it tells the new kinds', () => {
+  it('reports an incident before its new kinds', () => {
     const steps = alertsOf(parseRecord(''), { nowMs: 0, verdict: verdicts.critical, kinds: [kind('a')] });
     expect(steps.map(({ notice, record }) => [notice?.event, Object.keys(record.kinds)])).toEqual([
       ['began', []],

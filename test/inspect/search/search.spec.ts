@@ -42,7 +42,7 @@ it.each([
   ['"410 Gone', /^search: expected a closing quote, found "\\"410 Gone"/],
   ['name:a '.repeat(21), /^search: expected at most 20 terms, found 21/],
   ['x'.repeat(501), /^search: expected a search of at most 500 characters, found 501 characters/],
-])('refuses %j, and says what was expected', (search, message) => {
+])('refuses %j, and names the expected form', (search, message) => {
   expect(() => parseSearch(search)).toThrow(InvalidOptionError);
   expect(() => parseSearch(search)).toThrow(message);
 });

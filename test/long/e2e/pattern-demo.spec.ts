@@ -170,7 +170,7 @@ describe('the demo of the pattern', () => {
     await post('/workers/configure', { fail_rate: '0' });
   });
 
-  it('reclaims what a hanging worker holds, once its claim has run out', async () => {
+  it('reclaims the job of a hanging worker, once its claim has run out', async () => {
     await post('/workers/start', { size: '1', hang_rate: '1' });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
     // One that has claimed it does not hang yet.
@@ -191,7 +191,7 @@ describe('the demo of the pattern', () => {
     await patiently(async () => (await get<Stats>('/stats')).completed_total === 7, { timeoutMs: 40_000 });
   });
 
-  it('stops workers, and resets: no jobs, nothing of what they made, zero totals', async () => {
+  it('stops workers, and resets: no jobs, no files of theirs, zero totals', async () => {
     expect(await get('/mails')).not.toEqual([]);
     expect(await post<Stats>('/workers/stop')).toMatchObject({ workers_running: 0 });
     // A worker that does not know of the stop yet may begin a job: the reset waits for it.
@@ -205,7 +205,7 @@ describe('the demo of the pattern', () => {
     expect(await get('/mails')).toEqual([]);
   });
 
-  it('releases what a stopped worker has not finished, and tells of it', async () => {
+  it('releases the unfinished job of a stopped worker, and shows the release', async () => {
     await post('/workers/start', { size: '1', work_latency_ms: '60000' });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
     const begun = `"job":{"id":"${enqueued[0]}"`;
@@ -229,7 +229,7 @@ describe('the demo of the pattern', () => {
     }
   });
 
-  it('refuses what is too large or of a wrong type, writes nothing of it, and continues', async () => {
+  it('refuses a request that is too large or of a wrong type, and continues', async () => {
     const { enqueued_total: before } = await get<Stats>('/stats');
     const [large, huge] = [200_000, 10_000_000].map((length) => 'x'.repeat(length));
     const forms = ['/enqueue', '/workers/start', '/workers/kill', '/mails', '/webhooks', '/invoices', '/reports'];
@@ -274,7 +274,7 @@ describe('the demo of the pattern', () => {
     expect((await get<Stats>('/stats')).enqueued_total).toBe(before);
   });
 
-  it('refuses a flag that makes no sense, and says what was expected', async () => {
+  it('refuses a flag that makes no sense, and names the expected value', async () => {
     const shop = startProcess('node', ['examples/shop/dist/main.js', '--workers', '9'], {});
     expect(await shop.exited).toBe(2);
     expect(shop.output).toContain('--workers: expected a whole number from 0 to 8, found "9"');

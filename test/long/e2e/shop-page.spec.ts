@@ -29,7 +29,7 @@ describe('each line of code on the page', () => {
 });
 
 describe('a job in words', () => {
-  it('says whom or what it is for, and never fails', () => {
+  it('names its person or product, and never fails', () => {
     expect(job('email', { recipient: 'ada@example.com', order: 21 })).toBe('Mail to ada@…, order 21');
     expect(job('email', { to: 'grace@example.com', subject: 'Hello' })).toBe('Mail to grace@…, “Hello”');
     expect(job('email', { to: `${'x'.repeat(50)}@example.com`, order: 4 })).toBe(
@@ -49,7 +49,7 @@ describe('a job in words', () => {
     expect(job('email', { x: 'x'.repeat(1_000_000) }).length).toBeLessThan(300);
   });
 
-  it('says what came of it', () => {
+  it('names its outcome', () => {
     expect(outcomeOf({ name: 'invoice', result: { totalCents: 4_300, bytes: 1 } })).toBe('EUR 43.00');
     expect(outcomeOf({ name: 'thumbnail', result: { width: 240, height: 180, bytes: 3_210 } })).toBe(
       '240 × 180, 3.2 kB',

@@ -81,7 +81,7 @@ describe('a run', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('by hand: one more worker with the printed command makes what the shop shows', async () => {
+  it('by hand: a worker started by the printed command makes files that the shop shows', async () => {
     const shop = startProcess('node', [...MAIN, '--queue-name', 'by-hand'], env());
     const address = await opened(shop);
     const [, folder] = await shop.prints(/SHOP_DATA=(\S+) npm run start:worker/);

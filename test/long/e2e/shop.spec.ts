@@ -192,7 +192,7 @@ describe('the shop over HTTP', () => {
     expect((await jobs.stats()).totals.enqueued).toBe(before);
   });
 
-  it('answers 404 for what it does not have, however odd the id', async () => {
+  it('answers 404 for an unknown id, however odd', async () => {
     for (const path of ['/jobs/none', '/mails/none', '/invoices/..%2f..%2fetc%2fpasswd', '/thumbnails/%00']) {
       expect([path, (await fetch(url + path)).status]).toEqual([path, 404]);
     }
@@ -322,7 +322,7 @@ describe('a worker process', () => {
   beforeAll(freshRedis);
   afterAll(() => jobs.close());
 
-  it('takes over what a killed one had started, and finishes what it has started when it is stopped', async () => {
+  it('takes over the job of a killed one, and finishes its own at a stop', async () => {
     const receiver = await startReceiver();
     const first = await startWorker('npm', 'run', 'start:worker');
     const job = await jobs.enqueue(webhookTo(receiver.url), { name: 'webhook' });

@@ -105,7 +105,7 @@ describe('the Streams article', () => {
       });
     });
 
-    it('stops when the running job is done, and runs after the restart what was enqueued meanwhile', async () => {
+    it('stops when the running job is done, and runs later jobs after the restart', async () => {
       const last = await jobs.enqueue(Sleep, { ms: 800 });
       await running(last);
       expect(await workers.kill('SIGTERM')).toBe(0);

@@ -51,7 +51,7 @@ it('npm start runs the shop in one process, and says why', async () => {
   expect((await fetch(`${url}/health`)).status).toBe(200);
 });
 
-it('its story is explained instead of told: a kill would end everything', async () => {
+it('its story is explained instead of played: a kill would end everything', async () => {
   const { status, body } = await post('/workers/crash');
   expect([status, body.message]).toEqual([409, expect.stringMatching(/^There is no Redis here, so one process/)]);
 });
@@ -61,7 +61,7 @@ it('it stops like any shop, and warned of nothing', async () => {
   expect(shop.output).not.toMatch(/WARN|ERROR/);
 });
 
-it('the finder of a Redis ends with one line that says what to install', async () => {
+it('the finder of a Redis ends with one line that names the package', async () => {
   const finder = start(join(machine, 'scripts/redis/redis-server.mjs'));
   expect(await finder.exited).toBe(1);
   expect(finder.output).toMatch(/^No Redis was found: install Redis 7\.0 or later \(.+\), or set REDIS_URL/m);

@@ -8,7 +8,7 @@ const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;
 const SLACK_MS = 2_000;
 
-it("what was claimed ahead and is another worker's by then does not begin", async () => {
+it('a prefetched job that another worker took meanwhile does not begin', async () => {
   const queue = newQueue({ visibilityMs: VISIBILITY_MS });
   const handles = await queue.enqueueMany([{ payload: 'block' }, { payload: 1 }, { payload: 2 }]);
   const blocked = await WorkerProcess.start({

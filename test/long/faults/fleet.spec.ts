@@ -11,7 +11,7 @@ import { Resources } from '../../../tools/chaos/watch/resources.js';
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('tells of a process that ended before it was killed, and of none that was killed or stopped', async () => {
+it('reports a process that ended before it was killed, and none that was killed or stopped', async () => {
   const common = { concurrency: 1, batch: 1, rate: 1, backlog: 1, jobs: 0, load: false };
   const line = { kind: 'server', url: testRedisUrl() } as const;
   const fleet = new Fleet(

@@ -25,7 +25,7 @@ describe('a job that kills its worker and was claimed ahead', () => {
       ', through a client that sends all later',
       { redisOptions: { enableAutoPipelining: true }, foreignClient: true },
     ],
-  ])('is charged; what ran before it is completed, what waited behind it had not started%s', async (_, client) => {
+  ])('is charged; the job before it is completed, those behind it had not started%s', async (_, client) => {
     const queue = newQueue();
     await teachComplete(queue);
     const payloads = ['first', 'poison', 'behind', 'behind'];

@@ -136,7 +136,7 @@ describe('Redis that takes its time to load its data', () => {
 });
 
 describe('Redis that is away for long', () => {
-  it('is not sent at once what was asked for meanwhile', async () => {
+  it('gets no call afterwards that timed out meanwhile', async () => {
     const { server, queue, observer } = await ownServer();
     const scripts = await inside(queue).scripts();
     await server.kill();

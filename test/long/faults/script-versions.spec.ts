@@ -37,7 +37,7 @@ it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neithe
   await other.signal('SIGTERM');
 }, 60_000);
 
-it('a worker of an earlier version shares a queue with one of now: each does its jobs, and reclaims what the other leaves', async () => {
+it('workers of two versions share a queue, and each reclaims jobs of the other', async () => {
   const server = await startOwnRedis();
   const observer = connect({}, server.url);
   const options = { visibilityMs: 1_000, maxAttempts: 10, maxCrashes: 10 };

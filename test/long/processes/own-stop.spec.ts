@@ -50,7 +50,7 @@ it('a process whose supervisor goes while it still imports its entry ends too', 
   await patiently(() => !isAlive(Number(pid)), SOON);
 });
 
-it('a second stop with less time ends what the first one lets continue', async () => {
+it('a second stop with less time ends a process that the first lets continue', async () => {
   const { workers, happened } = await steerWorkers({ env: NEVER_CLOSE, stopTimeoutMs: 300 });
   await workers.resize(1);
   await workers.whenReady();

@@ -108,7 +108,7 @@ describe('a worker process that', () => {
     expect(delays.map(([, ms]) => Number(ms))).toEqual([10, 10]);
   });
 
-  it('never boots is given up, with what it failed with', async () => {
+  it('never boots is given up, with the error of its boot', async () => {
     const app = startWorkers({ options: { processes: 1, maxBootFailures: 2 }, env: { TEST_FAIL_BOOT: '1' } });
     expect(await app.supervisor.exited).toBe(1);
     expect(app.supervisor.output).toMatch(
@@ -165,7 +165,7 @@ describe('a stop', () => {
     expect(isAlive(status!.pid!)).toBe(false);
   });
 
-  it('kills what is not in time, and exits with 1', async () => {
+  it('kills a process that is not in time, and exits with 1', async () => {
     // Time enough for the other one, also on a busy machine.
     const app = startWorkers({ options: { processes: 2, stopTimeoutMs: 1_500 } });
     const status = await firstStatus(app);

@@ -22,7 +22,7 @@ const names = () => workers.status().map(({ name }) => name);
 const pidOf = (name: string) => workers.status().find((each) => each.name === name)!.pid!;
 
 describe('a resize', () => {
-  it('starts what is missing, and stops those with the highest numbers when they are done', async () => {
+  it('starts missing processes, and stops those with the highest numbers when they are done', async () => {
     await start();
     await workers.resize(3);
     expect(names()).toEqual(['worker-1', 'worker-2', 'worker-3']);
@@ -47,7 +47,7 @@ describe('a resize', () => {
     ]);
   });
 
-  it('kills what is not in time, and gives no name twice', async () => {
+  it('kills a process that is not in time, and gives no name twice', async () => {
     await start();
     await workers.resize(1);
     await workers.whenReady();
@@ -76,7 +76,7 @@ describe('a resize', () => {
     expect(await job.get()).toMatchObject({ status: 'completed' });
   });
 
-  it('takes only what makes sense, and does nothing after the stop', async () => {
+  it('takes only a whole number from 0, and does nothing after the stop', async () => {
     await start();
     await expect(workers.resize(-1)).rejects.toThrow(InvalidOptionError);
     await expect(workers.resize(1.5)).rejects.toThrow('resize.processes: expected a whole number from 0');
@@ -108,7 +108,7 @@ it('kills one by name, and starts another in its place', async () => {
 });
 
 describe('the events', () => {
-  it('tell the life of each process, in order', async () => {
+  it('report the life of each process, in order', async () => {
     await start();
     await workers.resize(1);
     await workers.whenReady();
@@ -120,7 +120,7 @@ describe('the events', () => {
     expect(events[3]!.pid).not.toBe(events[2]!.pid);
   });
 
-  it('tell what a boot failed with', async () => {
+  it('have the error of a failed boot', async () => {
     await start({ env: () => ({ TEST_FAIL_BOOT: '1' }), maxBootFailures: 1 });
     await workers.resize(1);
     expect(await happened('ended')).toMatchObject({

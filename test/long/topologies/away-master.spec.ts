@@ -46,7 +46,7 @@ it('keeps the connections to the others, and replaces that one', async () => {
   expect(runs).toEqual({ away: 2, here: 20 });
 });
 
-it('has what that connection owed fail, and not sent again by ioredis: a worker does so itself, in its order', async () => {
+it('rejects the unanswered calls of that connection, and sends none again', async () => {
   const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {
     const owed = client.incr(key);
@@ -56,7 +56,7 @@ it('has what that connection owed fail, and not sent again by ioredis: a worker 
   expect(await client.incr(key)).toBe(3);
 });
 
-it('replaces no connection that has answered what it owed, though it owes again', async () => {
+it('replaces no connection that has answered its old calls and has new ones', async () => {
   const { client, key, kept } = await quietConnection();
   const first = client.incr(key);
   const silence = silenceOf(client);
@@ -76,7 +76,7 @@ it('replaces no connection that owed nothing then', async () => {
   expect(sockets(client)[0]).toBe(kept);
 });
 
-it('has what was owed fail also where the client has taken that master out of its nodes meanwhile', async () => {
+it('rejects unanswered calls also of a master that left the nodes meanwhile', async () => {
   const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {
     const owed = client.incr(key);

@@ -46,7 +46,7 @@ describe('a master that is killed as soon as it has answered', () => {
     expect(await heir.get(name, id)).toMatchObject({ payload: { cents: 100 }, attempts: 1 });
   });
 
-  it('takes along what no replica had: a plain enqueue, and one that was answered by a DurabilityTimeoutError', async () => {
+  it('loses jobs that no replica had: a plain one, and one with a DurabilityTimeoutError', async () => {
     const name = uniqueQueueName();
     const { master, line, replica, jobs } = await producerOf(name, 2_000);
     const kept = await jobs.enqueue(name, 'kept');

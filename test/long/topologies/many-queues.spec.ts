@@ -83,7 +83,7 @@ it('wakes a worker of thousands of idle queues as soon as one of a few', async (
   expect(latencies.toSorted((a, b) => a - b)[18]).toBeLessThan(1_000);
 }, 180_000);
 
-it('tells the result of a job within a moment of its end, to clients that have just started', async () => {
+it('sends the result of a job at its end to clients that have just started', async () => {
   const cluster = await startCluster({ nodeTimeoutMs: 10_000 });
   const served = Array.from({ length: FRESH_CLIENTS }, () => new JobQueue(cluster.connect(), uniqueQueueName()));
   const waits: number[] = [];

@@ -27,7 +27,7 @@ describe('attempt/complete.lua', () => {
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(5_000);
   });
 
-  it('takes each of a batch for what it is: of several claims, plain or not, with a time of its own, or lost', async () => {
+  it('ends each job of a call by its own kind: plain, unique, lost or short-lived', async () => {
     const q = testQueue({ resultTtlMs: 600_000 });
     await q.addAll('plain', 'lost', 'short');
     const first = await q.claim(3);
@@ -100,7 +100,7 @@ describe('attempt/complete.lua', () => {
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c', 'a']);
   });
 
-  it('I2: an expired claim that nobody reclaimed is still accepted', async () => {
+  it('I2: an expired claim that was not reclaimed is still accepted', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
@@ -190,7 +190,7 @@ describe('attempt/complete.lua', () => {
 });
 
 describe('attempt/complete.lua: history', () => {
-  it('is cut at its cap; what falls off can be read for 10 s more', async () => {
+  it('is cut at its cap; a cut job can be read for 10 s', async () => {
     const q = testQueue({ completedHistory: 2 });
     await q.addAll('a', 'b', 'c');
     const jobs = await q.claim(3);

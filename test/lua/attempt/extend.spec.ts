@@ -12,7 +12,7 @@ describe('attempt/extend.lua', () => {
     expect(expiry).toBeLessThanOrEqual((await q.now()) + 90_000);
   });
 
-  it('extends a claim past its expiry that nobody reclaimed', async () => {
+  it('extends a claim past its expiry that was not reclaimed', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');

@@ -215,7 +215,7 @@ describe('a job that was claimed before a slot was free for it', () => {
     for (const id of ['fails', 'released', 'dies']) expect([id, await marks(q, id)]).toEqual([id, []]);
   });
 
-  it('is none for a claimer that does not say what begins', async () => {
+  it('is none for a claimer that does not pass its slots', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     expect((await q.claim(2)).map(({ prefetched }) => prefetched)).toEqual([false, false]);

@@ -24,7 +24,7 @@ async function trail(q: TestQueue): Promise<Record<string, string>[]> {
   );
 }
 
-it('writes one entry for each job whose status a script changes, and returns what the script returns', async () => {
+it("writes an entry for each job whose status changes, and returns the script's reply", async () => {
   const q = testQueue();
   const jobs = ['a', 'b'].map((id) => ({ id, name: 'email', payload: '{}' }));
   expect(await run(q, q.scripts.enqueue(jobs))).toHaveLength(2);

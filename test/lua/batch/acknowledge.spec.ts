@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
-it('removes ends that were delivered, and keeps those that came later for the same job', async () => {
+it('removes delivered ends, and keeps later ones of the same job', async () => {
   const q = await seededRemoteMembers('x');
   await q.run(q.scripts.cancel('x'));
   const ends = await q.run(q.scripts.batches.outbox(10));

@@ -55,7 +55,7 @@ it('lets the completion say that the outbox has the end, once, however often the
   expect(await q.run(q.scripts.batches.acknowledge([ends!]))).toBe(1);
 });
 
-it('tells when a job starts whose last one has completed', async () => {
+it('stores when a delayed job starts, once its last predecessor has completed', async () => {
   const q = await seeded('x');
   await q.add('last', { after: ['x'], delay_ms: 60_000 });
   const [x] = await q.claim(1);

@@ -20,7 +20,7 @@ it('returns a member that is gone with all its traces as removed, without a numb
   ]);
 });
 
-it('returns the report of a member with its number, while nobody has delivered it', async () => {
+it('returns the report of a member with its number, until it is delivered', async () => {
   const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
   await q.complete(job!, '{"n":1}');

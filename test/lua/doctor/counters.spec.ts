@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { examined } from './examined.js';
 
-it('finds a counter that is too low or no number, and sets it to what can be counted', async () => {
+it('sets a counter that is too low or no number to the counted jobs', async () => {
   const { q, doctor } = examined();
   await q.addAll('a', 'b');
   expect(await q.run(doctor.counters(false, true))).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clocked, close, MINUTE, read, START } from './minutes.js';
 
 describe('history/close-minute.lua', () => {
-  it('writes what the counters gained since the last minute, and says when the next is over', async () => {
+  it('writes the gain of each counter since the last minute, and returns the next end', async () => {
     const { clock, q } = clocked();
     expect(await close(q)).toBe(59_000);
     await q.addAll('a', 'b', 'c');

@@ -136,7 +136,7 @@ describe('job/cancel.lua', () => {
   it.each([
     [1, ['c'], 2],
     [0, [], 3],
-  ])('a history of %i keeps %j; what fell off lives 10 s', async (cancelledHistory, kept, fallen) => {
+  ])('a history of %i keeps %j; a job that fell off lives 10 s', async (cancelledHistory, kept, fallen) => {
     const q = testQueue({ cancelledHistory });
     await q.addAll('a', 'b', 'c');
     for (const id of ['a', 'b', 'c']) await q.run(q.scripts.cancel(id));

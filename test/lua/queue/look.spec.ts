@@ -24,7 +24,7 @@ describe('queue/look.lua', () => {
     expect(await look(queues)).toEqual([[], ['pending', 'claims'], [], ['scheduled'], ['groupDepths']]);
   });
 
-  it('tells a scheduled job that is due from later ones', async () => {
+  it('distinguishes a due scheduled job from later ones', async () => {
     const [none, later, due, broken] = Array.from({ length: 4 }, () => testQueue());
     await later!.add('a', { delay_ms: 60_000 });
     await due!.add('b', { delay_ms: 60_000 });

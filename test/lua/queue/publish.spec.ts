@@ -3,7 +3,7 @@ import { connect } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 describe('queue/publish.lua', () => {
-  it('publishes what a worker knows, also of a job that was removed, and writes nothing', async () => {
+  it('publishes the event of a worker, also of a removed job, and writes nothing', async () => {
     const q = testQueue();
     const subscriber = connect();
     await subscriber.subscribe(q.keys.events);

@@ -86,7 +86,7 @@ describe('queue/stats.lua', () => {
     expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBeGreaterThanOrEqual(90_000);
   });
 
-  it('count expired claims, live workers, and tell since when the queue is paused', async () => {
+  it('counts expired claims and live workers, and returns since when the queue is paused', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     await q.claim(2);
@@ -127,7 +127,7 @@ describe('queue/stats.lua', () => {
     expect(await names()).toEqual(['fax', 'emial', 'mail']);
   });
 
-  it('tell when the queue was maintained, and that no process does', async () => {
+  it('returns when the queue was maintained, and that no process does', async () => {
     const q = testQueue();
     const look = () => q.run(q.scripts.stats());
     await q.add('a');
@@ -169,7 +169,7 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
 
-  it('tell that no process maintains the queue, although a clock that was ahead wrote later times', async () => {
+  it('returns that no process maintains the queue, though a clock ahead wrote later times', async () => {
     const q = testQueue();
     const look = () => q.run(q.scripts.stats());
     const write = async (ms: number) => {

@@ -4,7 +4,7 @@ import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 const handlers = [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }];
 
 describe('queue/unserved.lua', () => {
-  it('tells which jobs wait for a worker that is not there, and what is known of the workers', async () => {
+  it('returns the names of jobs without a worker, and the known workers', async () => {
     const q = testQueue();
     for (const [id, name] of [
       ['a', 'mail'],

@@ -35,7 +35,7 @@ describe('schedule/due.lua', () => {
     expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
   });
 
-  it('puts to rest what no process declares any more, out of the way of others, and keeps what was due', async () => {
+  it('puts a schedule that no process declares any more to rest, and keeps its due time', async () => {
     const { q, schedules } = setUp();
     const [gone, alive] = [schedules.define('gone'), schedules.define('alive')];
     await schedules.put(gone, 'w1');

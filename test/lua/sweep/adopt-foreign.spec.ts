@@ -193,8 +193,8 @@ describe('sweep/adopt-foreign.lua: dead letters of clients of the Redis pattern'
 
 const look = (q: TestQueue) => q.run(q.scripts.sweep.adoptForeign(100));
 
-describe('sweep/adopt-foreign.lua: what it sees of clients of the Redis pattern', () => {
-  it('tells that they work here, for ten minutes after their last claim or failure', async () => {
+describe('sweep/adopt-foreign.lua: signs of clients of the Redis pattern', () => {
+  it('reports them at work for ten minutes after their last claim or failure', async () => {
     const q = testQueue();
     expect(await look(q)).toMatchObject({ clientsAtWork: false });
     await q.addAll('a');

@@ -34,7 +34,7 @@ describe('sweep/note-idle.lua', () => {
     expect(maintainedAt!.getTime()).toBeGreaterThan(longAgo);
   });
 
-  it('leaves no key of a queue that nobody uses but the begin of its history', async () => {
+  it('leaves no key of an unused queue but the begin of its history', async () => {
     const q = testQueue();
     await noteIdle(q);
     expect(await q.redis.exists(q.keys.sweep)).toBe(0);

@@ -15,7 +15,7 @@ describe('sweep/promote.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
-  it('moves nothing where nothing is due, and wakes nobody', async () => {
+  it('moves nothing where nothing is due, and wakes no worker', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.promote(100)))).toBe(0);
     await q.add('a', { delay_ms: 60_000 });

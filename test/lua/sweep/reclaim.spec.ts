@@ -49,7 +49,7 @@ describe('sweep/reclaim.lua', () => {
     expect(await q.status('b')).toBe('processing');
   });
 
-  it('answers none on an empty queue, wakes nobody', async () => {
+  it('returns none on an empty queue, and wakes no worker', async () => {
     const q = testQueue();
     expect(await sweep(q)).toEqual({ reclaimed: [], more: false });
     expect(await q.takeWake()).toBe(false);

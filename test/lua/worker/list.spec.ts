@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { testQueue } from '../../support/queue/queue-state.js';
 
-it('lists live workers, the latest first, with what they said of themselves', async () => {
+it('lists live workers, the latest first, with the details that they announced', async () => {
   const q = testQueue();
   const now = await q.now();
   await q.redis.zadd(q.keys.workers, now - 60_000, 'silent', now - 2_000, 'a', now - 1_000, 'b');

@@ -10,7 +10,7 @@ describe('worker/pass-wake.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
-  it('wakes nobody where none waits', async () => {
+  it('does nothing where no worker waits', async () => {
     const q = testQueue();
     await q.run(q.scripts.workers.passWake('full'));
     expect(await q.takeWake()).toBe(false);

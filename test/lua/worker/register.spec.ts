@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, TestQueue, testQueue } from '../../support/queue/queue-state.js';
 
 describe('worker/register.lua', () => {
-  it('I5: tells that a worker serves the queue, by the time of the server', async () => {
+  it('I5: announces a worker of the queue, by the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();
     await q.run(q.scripts.workers.register('w1', true));
@@ -13,7 +13,7 @@ describe('worker/register.lua', () => {
     expect((await q.run(q.scripts.stats())).workers).toBe(2);
   });
 
-  it('tells its maxPayloadBytes, if it is larger than usual; the largest stays', async () => {
+  it('announces its maxPayloadBytes, if it is larger than usual; the largest stays', async () => {
     const q = testQueue();
     const noted = () => q.redis.hget(q.keys.sweep, 'largest_payload_bytes');
     await q.run(q.scripts.workers.register('w1', true));
@@ -24,7 +24,7 @@ describe('worker/register.lua', () => {
     expect(await noted()).toBe('40000000');
   });
 
-  it('tells the limits of its handlers, by which a replica without them decides', async () => {
+  it('announces the limits of its handlers, by which a replica without them decides', async () => {
     const q = testQueue({ maxAttempts: 9, maxCrashes: 9 });
     await q.addAndClaim('a');
     await q.run(q.scripts.workers.register('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
@@ -56,7 +56,7 @@ describe('worker/register.lua', () => {
     expect(await q.redis.hget(q.keys.sweep, 'served_since_ms')).toBe(since);
   });
 
-  it('tells that it has stopped; repeated it changes nothing', async () => {
+  it('announces its stop; repeated it changes nothing', async () => {
     const q = testQueue();
     await q.run(q.scripts.workers.register('w1', true));
     await q.run(q.scripts.workers.register('w1', false));
@@ -64,7 +64,7 @@ describe('worker/register.lua', () => {
     await expectUnchanged(q, () => q.run(q.scripts.workers.register('w1', false)));
   });
 
-  it('I5: tells which names it handles, by the time of the server', async () => {
+  it('I5: announces the names that it handles, by the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
@@ -115,7 +115,7 @@ describe('worker/register.lua', () => {
   });
 
   it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
-    'leaves it to what is %s when the last worker stops',
+    'keeps the announcements for a job that is %s when the last worker stops',
     async (state) => {
       const q = testQueue();
       const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];

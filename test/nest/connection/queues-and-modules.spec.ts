@@ -116,7 +116,7 @@ describe('forFeature', () => {
     expect(ref.get(Late).queue).toBe(app.get(JobQueueService).queue(name));
   });
 
-  it('without forRoot says what is missing', async () => {
+  it('without forRoot names the missing import', async () => {
     const compiling = Test.createTestingModule({ imports: [JobQueueModule.forFeature('video')] })
       .setLogger(new KeptLog())
       .compile();

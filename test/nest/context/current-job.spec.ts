@@ -149,7 +149,7 @@ describe('currentJob', () => {
 });
 
 describe('logContext', () => {
-  it('hides in the lines of a handler what its queue hides: fields of objects, and their values in texts and errors', async () => {
+  it('hides redacted fields and their values in the log lines of a handler', async () => {
     const name = uniqueQueueName();
     const log = new KeptLog();
     const objects: unknown[] = [];

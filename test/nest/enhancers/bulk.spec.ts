@@ -101,7 +101,7 @@ onEachStore('a bulk handler', () => {
     expect(await outcomes(name, { providers: [Handler] })).toEqual(['done of 1', 'done of 2', 'done of 3']);
   });
 
-  it('has filters that decide for each job what its error becomes', async () => {
+  it('has filters that decide on the error of each job', async () => {
     const name = uniqueQueueName();
     const Handler = bulkOf(name, (jobs) => jobs.map(({ payload }) => (payload === 2 ? new Error('bad') : 'done')));
     UseFilters(Filter)(Handler);

@@ -238,7 +238,7 @@ onEachStore('an exception filter', () => {
     expect(await runOne(name, { providers: [Handler] })).toBe('let in');
   });
 
-  it('takes only what it catches; that of the method comes before that of the class', async () => {
+  it("takes only errors that it catches, and the method's comes before the class's", async () => {
     const name = uniqueQueueName();
     @Catch(RangeError)
     class Ranges implements ExceptionFilter {

@@ -125,7 +125,7 @@ onEachStore('@JobPayload', () => {
     expect(await job.result()).toBe('mail of acme');
   });
 
-  it('tells pipes that it is a body, and its type', async () => {
+  it('passes a body and its type to pipes', async () => {
     const name = uniqueQueueName();
     const seen: ArgumentMetadata[] = [];
     const pipe: PipeTransform = {

@@ -174,7 +174,7 @@ describe('a handler', () => {
     }
   });
 
-  it('sets what its jobs do not: attempts, timeout, whether the result is kept', async () => {
+  it('sets attempts, timeout and keepResult for jobs that do not', async () => {
     const [once, slow, forgetful] = [uniqueQueueName(), uniqueQueueName(), uniqueQueueName()];
     @Injectable()
     class Handlers {

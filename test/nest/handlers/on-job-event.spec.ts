@@ -35,7 +35,7 @@ describe('@OnJobEvent', () => {
   it.each<['failed' | 'cancelled', string | undefined]>([
     ['failed', 'WorkerCrash'],
     ['cancelled', 'WorkerCrash'],
-  ])('tells of a job that died with its worker, %s, where the sweep runs', async (type, errorName) => {
+  ])('gets a job that died with its worker, %s, where the sweep runs', async (type, errorName) => {
     const name = uniqueQueueName();
     const seen: WorkerEvent[] = [];
     @Injectable()
@@ -97,7 +97,7 @@ describe('@OnJobEvent', () => {
     await app.close();
   });
 
-  it('tells of jobs that were refused before a handler ran, and of those whose stored payload does not fit', async () => {
+  it('gets jobs that were refused before a handler ran, or whose payload does not fit', async () => {
     const Email = defineJob(uniqueQueueName('email'), { payload: z.object({ to: z.string() }) });
     const seen: string[] = [];
     @Injectable()

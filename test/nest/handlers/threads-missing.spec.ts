@@ -17,7 +17,7 @@ const name = uniqueQueueName();
 @JobHandler(name, { thread: new URL('./threads/work.mjs', import.meta.url) })
 class Handler {}
 
-it('an app with a handler in threads does not boot without piscina, and says what to install', async () => {
+it('an app with a handler in threads but without piscina does not boot, and names it', async () => {
   await expect(startApp({ providers: [Handler] })).rejects.toMatchObject({
     name: 'InvalidOptionError',
     message: `@JobHandler("${name}") on Handler.handle.thread: expected the package piscina, whose threads they are, found none. Run: npm install piscina`,

@@ -134,7 +134,7 @@ describe('a handler in threads', () => {
     expect(record!.log.map(({ message }) => message)).toEqual(['half way']);
   });
 
-  it('passes on what it did not wait for', async () => {
+  it('passes on a progress report that it did not await', async () => {
     const { enqueue } = await startThreads();
     const job = await enqueue({ do: 'report in passing' });
     expect(await job.result(SOON)).toBe('reported');
@@ -189,7 +189,7 @@ describe('a handler in threads', () => {
     expect(first!.error!.stack).toContain('work.mjs');
   });
 
-  it('has the causes of what it throws stored', async () => {
+  it('stores the causes of a thrown error', async () => {
     const { enqueue } = await startThreads({ maxAttempts: 1 });
     const job = await enqueue({ do: 'throw with causes' });
     await expect(job.result(SOON)).rejects.toMatchObject({ errorName: 'AggregateError' });

@@ -159,7 +159,7 @@ describe('the audit at boot', () => {
     expect(await warningsOf({ redis: url, audit: 'off' })).toEqual([]);
   });
 
-  it("audit: 'error' refuses the boot and lists what it found", async () => {
+  it("audit: 'error' refuses the boot and lists the findings", async () => {
     const { url, port } = await startOwnRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
     const app = await compileApp({ jobs: { redis: url, audit: 'error' }, providers: [handlerOf('any')] });
     const refusal = (await app.init().catch((error: unknown) => error)) as RedisAuditError;

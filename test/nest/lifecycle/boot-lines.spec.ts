@@ -27,7 +27,7 @@ it.each([
 it.each([
   [undefined, 'Neither redis nor REDIS_URL is set'],
   ['', 'REDIS_URL is empty, and redis is not set'],
-])('warn in production of a Redis that nobody set: REDIS_URL %p', async (url, words) => {
+])('warn in production of a Redis that no option sets: REDIS_URL %p', async (url, words) => {
   Object.assign(process.env, { NODE_ENV: 'production', REDIS_URL: url });
   if (url === undefined) delete process.env.REDIS_URL;
   const log = new KeptLog();

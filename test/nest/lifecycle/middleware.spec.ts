@@ -69,7 +69,7 @@ describe('middleware of forRoot', () => {
     expect((await second!.get())!.metadata).toEqual({ from: 'noting' });
   });
 
-  it('makes a class that no module provides, from what is global', async () => {
+  it('makes a class that no module provides, from global providers', async () => {
     const name = uniqueQueueName();
     const app = await startApp({ jobs: { middleware: [Unprovided] }, providers: [handlerOf(name, () => 'done')] });
     expect(await (await app.get(JobQueueService).enqueue(name, 1)).result()).toBe('done after true');

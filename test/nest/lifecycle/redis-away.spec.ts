@@ -157,7 +157,7 @@ it('an error of the connection is said by the logger, the same one once', async 
   await server.stop();
 });
 
-it('a wrong password is named, with what to set', async () => {
+it('a wrong password is named, with the option to set', async () => {
   const server = await startOwnRedis({ args: ['--requirepass', 'secret'] });
   const url = server.url.replace('//', '//:wrong@');
   const app = await compileApp({ jobs: { redis: url, requireRedis: { timeoutMs: 500 } } });

@@ -121,7 +121,7 @@ it('through the service, another name among the options is refused as one that i
   });
 });
 
-it('through the service, what is no option or no list of jobs is refused with a typed error', async () => {
+it('the service refuses unknown options, and values that are no list, with a typed error', async () => {
   const jobs = (await startApp({})).get(JobQueueService);
   const name = uniqueQueueName();
   for (const call of [

@@ -30,7 +30,7 @@ function throwing(where: string): () => never {
 }
 
 describe('service.events', () => {
-  it('tells of all queues that the process knows or comes to know, and holds a connection only meanwhile', async () => {
+  it('gets events of all known and later queues, and holds a connection only meanwhile', async () => {
     const { jobs, run } = await producer();
     const [known, later] = [uniqueQueueName('known'), uniqueQueueName('later')];
     await jobs.enqueue(known, 1, { id: 'a' });
@@ -121,7 +121,7 @@ describe('service.events', () => {
     expect(await listeners('elsewhere')).toBe(0);
   });
 
-  it('tells once of a queue that the process comes to know by listening to it', async () => {
+  it('gets an event once of a queue that the process knows only by listening', async () => {
     const { jobs, run } = await producer();
     const queue = uniqueQueueName();
     const seen: string[] = [];
@@ -153,7 +153,7 @@ describe('service.events', () => {
     expect(await statuses).toEqual(['completed', 'completed']);
   });
 
-  it('is an async iterator, which keeps what comes between two steps and ends with the loop', async () => {
+  it('is an async iterator that keeps events between two steps, and ends with its loop', async () => {
     const { jobs, run } = await producer();
     const queue = uniqueQueueName();
     await jobs.queue(queue).enqueueMany(['a', 'b', 'c'].map((id) => ({ payload: 1, id })));
@@ -171,7 +171,7 @@ describe('service.events', () => {
     await eventually(async () => (await listeners(queue)) === 0);
   });
 
-  it('tells of a lost claim, a stuck handler and a released job in another process', async () => {
+  it('gets a lost claim, a stuck handler and a released job of another process', async () => {
     const { jobs } = await producer();
     const [name, finish] = [uniqueQueueName(), gate()];
     const timers = holdTimers(STUCK_AFTER_MS);
@@ -199,7 +199,7 @@ describe('service.events', () => {
     expect(seen.filter((event) => event === 'stuck stuck' || event === 'lost lost')).toHaveLength(2);
   });
 
-  it('tells nothing of a message that is no event, nor of a status that it does not know', async () => {
+  it('ignores a message that is no event, and an unknown status', async () => {
     const { jobs, run } = await producer();
     const queue = uniqueQueueName();
     await jobs.queue(queue).enqueue(1);

@@ -57,7 +57,7 @@ describe('through the Nest module, hostile content stays data', () => {
   });
 });
 
-describe("what is logged through Nest's Logger", () => {
+describe("a line of Nest's Logger", () => {
   it('is one line without control characters', async () => {
     const log = new KeptLog();
     await hostileApp(() => undefined, log);

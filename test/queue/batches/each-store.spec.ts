@@ -105,7 +105,7 @@ onEachStore('after', () => {
 });
 
 onEachStore('a batch', () => {
-  it('is told by its members and follow-ups, and its progress as often as asked', async () => {
+  it('is named by its members and follow-ups, and has its progress as often as asked', async () => {
     const [home, other] = [newQueue(), newQueue()];
     const batch = home.batch({ then: { name: 'then' } });
     const [near, far] = [await batch.add(home.name, 1), await batch.add(other.name, 1, { queue: other })];
@@ -142,7 +142,7 @@ onEachStore('a batch', () => {
     expect(await queue.listBatches({ ended: true, limit: 1 })).toEqual([ended[0]]);
   });
 
-  it('is not listed if nobody seals it for a week', async () => {
+  it('is not listed if it is not sealed for a week', async () => {
     const { queue, clock } = newClockedQueue();
     await queue.batch({ id: 'open' }).add(queue.name, 1);
     clock.nowMs += 7 * 86_400_000 + 1;
@@ -426,7 +426,7 @@ async function membersIn(there: JobQueue, count: number) {
 }
 
 onEachStore('a member of a batch in another queue', () => {
-  it('tells its end with its result or its error, and one that is gone that it was removed', async () => {
+  it('reports its end with its result or error, and a removed one as removed', async () => {
     const there = newQueue();
     const { home, ids } = await membersIn(there, 4);
     const [first, second] = await there.claimMany(2);

@@ -201,7 +201,7 @@ onEachStore('a follow-up in another queue', () => {
     expect(await mail.get(idOf(home, batch.id))).toMatchObject({ status: 'pending' });
   });
 
-  it('is told to a worker whose complete has lost its first reply, until it is sent', async () => {
+  it('is returned to a worker whose complete has lost its first reply, until it is sent', async () => {
     const [home, mail] = [newQueue(), newQueue()];
     const batch = home.batch({ finally: { name: 'mail', queue: mail.name } });
     await batch.add(home.name, 1);
@@ -304,7 +304,7 @@ onEachStore('a follow-up in another queue', () => {
     expect((await mail.stats()).totals.enqueued).toBe(1);
   });
 
-  it('is added by nobody who stalled before the enqueue, once another has sent it', async () => {
+  it('is not added by a stalled worker once another has sent it', async () => {
     const { home, mail, id, end } = await world();
     await end();
     const [reached, stalled] = [gate(), gate()];

@@ -229,7 +229,7 @@ function printPage(job: Job): void {
 }
 
 describe('a worker', () => {
-  it('tells the batch of the ends of its members without waiting for maintenance, well and badly', async () => {
+  it('reports ends of members to their batch without waiting for maintenance', async () => {
     const home = newQueue();
     const pages = newQueue();
     const worker = await startWorker([

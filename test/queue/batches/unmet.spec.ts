@@ -40,7 +40,7 @@ onEachStore('an unmet job', () => {
     expect(await queue.claimMany(5)).toMatchObject([{ id: due.id }]);
   });
 
-  it('is moved by nobody, ends with what follows it, and may be redriven', async () => {
+  it('cannot be moved, ends with its follow-ups, and may be redriven', async () => {
     const queue = newQueue();
     const [job] = await unmet(queue, 1);
     const next = await queue.enqueue({ next: true }, { after: [job!.id] });

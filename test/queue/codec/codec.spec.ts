@@ -45,7 +45,7 @@ describe.each([bySuperjson, byDevalue])('the codec $name', (codec) => {
     await worker.stop();
   });
 
-  it('lets a schema see what the handler will find', async () => {
+  it('lets a schema see the payload as the handler will', async () => {
     const Typed = defineJob('typed', { payload: z.object({ at: z.date() }) });
     const queue = new JobQueue(connect(), uniqueQueueName(), { codec });
     await queue.enqueue(Typed, { at: new Date(5) });
@@ -78,7 +78,7 @@ describe('a codec', () => {
     );
   });
 
-  it('whose values are too large is refused by what is stored', async () => {
+  it('whose values are too large is refused by their stored size', async () => {
     const queue = new JobQueue(connect(), uniqueQueueName(), { codec: bySuperjson, maxPayloadBytes: 50 });
     await expect(queue.enqueue('x'.repeat(45))).rejects.toThrow('expected at most 50 bytes of JSON');
   });

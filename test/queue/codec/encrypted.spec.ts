@@ -92,7 +92,7 @@ describe('a queue with encrypted()', () => {
     expect(claimed!.payload).toEqual({ plain: true });
   });
 
-  it('warns of a job in the clear, once, and of none that it encrypted itself: ticks, and what tells of dead letters', async () => {
+  it('warns once of a job in the clear, and never of its own ticks and failure jobs', async () => {
     const redis = await startOwnRedis();
     const lines: string[] = [];
     const keep = (line: string) => void lines.push(line);

@@ -44,7 +44,7 @@ describe('redactValue', () => {
 });
 
 describe('an error about a call', () => {
-  it('does not quote a payload of the wrong signature that nobody may see', async () => {
+  it('does not quote a hidden payload passed in the wrong place', async () => {
     const queue = queueOf(() => '[hidden]');
     const enqueue = queue.enqueue.bind(queue) as (...wrong: unknown[]) => Promise<unknown>;
     const wrong = enqueue('DE02-1203', {}, {}).catch((error: Error) => error.message);
@@ -74,7 +74,7 @@ describe('an error about a call', () => {
 });
 
 describe('the shown content', () => {
-  it('hides in messages what it hides of the payload, and all of them where the payload is not known', async () => {
+  it('hides redacted values in messages, and whole messages where the payload is unknown', async () => {
     const queue = new JobQueue(connect(), uniqueQueueName());
     await queue.enqueue({ iban: 'DE02-1203', card: 4111_1111, to: 'ada' }, { maxAttempts: 1 });
     const claimed = (await queue.claim())!;

@@ -32,7 +32,7 @@ describe('dead letters', () => {
     ]);
   });
 
-  it('are not what is still alive', async () => {
+  it('do not include live jobs', async () => {
     const { queue } = coreQueue();
     await queue.enqueue(1, { id: 'waits' });
     expect(await queue.deadLetters.get('waits')).toBeNull();

@@ -19,7 +19,7 @@ async function die(queue: JobQueue, ...messages: string[]): Promise<void> {
 }
 
 onEachStore('the kinds of error', () => {
-  it('are counted by what their messages have in common, the most frequent first', async () => {
+  it('are counted by the common part of their messages, the most frequent first', async () => {
     const queue = newQueue();
     await die(queue, 'user 17 is gone', 'user 18 is gone', '"x" is no address', 'user 19 is gone');
     const [gone, address, ...others] = await queue.deadLetters.kinds();
@@ -34,7 +34,7 @@ onEachStore('the kinds of error', () => {
     expect(gone!.sample).toMatchObject({ status: 'failed', errorKind: gone!.kind });
   });
 
-  it('choose what is listed, redriven and discarded', async () => {
+  it('choose the dead letters to list, redrive and discard', async () => {
     const queue = newQueue();
     await die(queue, 'user 17 is gone', 'no address', 'user 18 is gone');
     const [gone, address] = await queue.deadLetters.kinds();

@@ -62,7 +62,7 @@ describe('the counters of a queue that only this library uses', () => {
     ['failed', -1, '10', 9],
     ['cancelled', 1, '10', 11],
     ['removed', -1, '10', 9],
-  ])('show that %s_total is off by %i, which nobody can repair', async (counter, by, found, others) => {
+  ])('show that %s_total is off by %i, which cannot be repaired', async (counter, by, found, others) => {
     const { queue, state } = await used();
     await state.redis.hincrby(state.keys.stats, `${counter}_total`, by);
     const expected = `${others}: ${LEAVINGS}, which are ${others - 2}, and 2 jobs that wait or run`;
@@ -89,7 +89,7 @@ describe('the counters of a queue that only this library uses', () => {
   it.each([
     ['enqueued', 2], // the jobs that wait
     ['removed', 0],
-  ])('are set to what can be counted where %s_total is not a number, and then off', async (counter, counted) => {
+  ])('are set to the counted jobs where %s_total is not a number, and then off', async (counter, counted) => {
     const { queue, state } = await used();
     await state.redis.hset(state.keys.stats, `${counter}_total`, 'many');
     const { findings } = await queue.doctor({ exclusive: true, repair: true });

@@ -95,7 +95,7 @@ describe('an enqueue that fails', () => {
     expect((await queue.enqueue('hello')).outcome).toBe('new');
   });
 
-  it('ends within its limit, also where that is shorter than what a connection has to answer', async () => {
+  it('ends within its own limit, also where the limit of the connection is longer', async () => {
     const proxy = await FaultProxy.start();
     const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, unreliable(proxy.url));
     await queue.enqueue('first');
@@ -160,20 +160,17 @@ describe('an enqueue that fails', () => {
     expect(await state.total('enqueued')).toBe(2);
   });
 
-  it.each([{}, { priority: 1 }])(
-    'takes back what it wrote where it fails in the middle, with %o',
-    async (options) => {
-      const { queue, state } = coreQueue();
-      state.broken = true;
-      await state.redis.set(state.keys.stats, 'no hash');
-      const before = await state.snapshot();
-      expect(await failure(queue.enqueue(1, { id: 'a', ...options }))).toMatchObject({
-        outcome: 'not-sent',
-        jobIds: ['a'],
-      });
-      expect(await state.snapshot()).toEqual(before);
-    },
-  );
+  it.each([{}, { priority: 1 }])('takes back its writes where it fails in the middle, with %o', async (options) => {
+    const { queue, state } = coreQueue();
+    state.broken = true;
+    await state.redis.set(state.keys.stats, 'no hash');
+    const before = await state.snapshot();
+    expect(await failure(queue.enqueue(1, { id: 'a', ...options }))).toMatchObject({
+      outcome: 'not-sent',
+      jobIds: ['a'],
+    });
+    expect(await state.snapshot()).toEqual(before);
+  });
 
   it('says that the server is too old, and is not sent', async () => {
     const info = bulk('# Server\r\nredis_version:6.2.14\r\nloading:0\r\n');

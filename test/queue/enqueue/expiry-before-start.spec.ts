@@ -137,7 +137,7 @@ describe('an enqueue that would expire before it may start', () => {
     expect(time).toHaveBeenCalledTimes(1);
   });
 
-  it('that Redis finds out only at its step leaves the others alone, and the error says what became of each job', async () => {
+  it('that Redis refuses leaves the others alone, and its error has each outcome', async () => {
     const { queue, state } = coreQueue({}, connect());
     const laterMs = (await state.now()) + 2 * HOUR; // as another master's clock might say
     jest

@@ -76,7 +76,7 @@ describe('a payload that JSON cannot carry is refused with its path, and nothing
     );
   });
 
-  it('says what JSON would lose', () => {
+  it('names the value that JSON would lose', () => {
     expect(() => encodeJson('payload', { at: new Uint8Array(2) }, 100)).toThrow(
       'payload.at: expected a plain object or array, or what has a toJSON, found a Uint8Array, which JSON would lose.',
     );

@@ -14,7 +14,7 @@ const SendEmail = defineJob('email', {
 });
 
 describe('an enqueue of a definition', () => {
-  it('has its name, stores what was given, and reads the result by the schema', async () => {
+  it('has its name, stores the payload as given, and reads the result by the schema', async () => {
     const { queue } = coreQueue();
     const job = await queue.enqueue(SendEmail, { to: 'ada@example.com' }, { id: 'mine' });
     expect(job).toMatchObject({ id: 'mine', name: 'email', queue: queue.name, outcome: 'new' });

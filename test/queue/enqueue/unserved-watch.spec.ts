@@ -30,7 +30,7 @@ const looked = (warnings: string[], name: string) =>
   eventually(async () => warnings.some((text) => text.includes(`"${name}"`)), { what: `a warning of ${name}` });
 
 describe('a name that no live worker handles', () => {
-  it('is logged once, with the job and what to do', async () => {
+  it('is logged once, with the job and the remedy', async () => {
     const { queue, warnings, add } = watched();
     const id = await add('emial');
     await add('emial');
@@ -91,7 +91,7 @@ describe('a name that no live worker handles', () => {
     expect(delays).toEqual([60_000]);
   });
 
-  it('is not looked for where nobody reads it', async () => {
+  it('is not looked for without a logger', async () => {
     const silent = newQueue({}, connect());
     const asked = jest.spyOn(silent, 'exec');
     const watch = new UnservedWatch(silent, 0);

@@ -88,7 +88,7 @@ describe('an error as it is stored', () => {
     expect(JSON.stringify(serializeError(wide(4))).length).toBeLessThan(40_000);
   });
 
-  it('is kept where what is behind it cannot be read', () => {
+  it('is kept where its cause cannot be read', () => {
     const error = new Error('kept');
     error.cause = Object.defineProperty(new Error('x'), 'message', { get: () => raise() });
     expect(serializeError(error)).toMatchObject({

@@ -86,7 +86,7 @@ describe('a backoff', () => {
     );
   });
 
-  it('by a function is what it says of attempt and error, and refused where that is no length of time', () => {
+  it('by a function is its result for attempt and error, refused where that is no duration', () => {
     fc.assert(
       fc.property(fc.double(), attempt, (delay, failed) => {
         const asked = () =>

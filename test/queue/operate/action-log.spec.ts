@@ -192,7 +192,7 @@ describe('the action log on Redis', () => {
     expect(await state.redis.xlen(state.keys.actions)).toBe(2);
   });
 
-  it('counts what the doctor repaired, and has no entry of a look', async () => {
+  it('counts the repairs of the doctor, and has no entry of a look', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(1, { id: 'a' });
     await state.redis.hset(state.keys.stats, 'enqueued_total', 'many');

@@ -20,7 +20,7 @@ const told = (entries: readonly AuditEntry[]) =>
   entries.map(({ transition, from = '', to = '' }) => `${transition}: ${from} > ${to}`.trim());
 
 describe('the audit trail', () => {
-  it('has an entry for each transition, with what moved the job', async () => {
+  it('has an entry for each transition, with the verb that moved the job', async () => {
     const { queue } = coreQueue(ON);
     const { id } = await queue.enqueue({ secret: 'payload' }, { name: 'email' });
     const first = await queue.claim({ worker: 'w1' });
@@ -52,7 +52,7 @@ describe('the audit trail', () => {
     expect(JSON.stringify(await connect().xrange(`queue:${queue.name}:audit`, '-', '+'))).not.toContain('secret');
   });
 
-  it('tells of the verbs of operators, and of deleted jobs', async () => {
+  it('has the verbs of operators, and deleted jobs', async () => {
     const { queue } = coreQueue({ ...ON, maxAttempts: 1 });
     const ids = ['a', 'b', 'c', 'd'];
     for (const id of ids) await queue.enqueue(1, { id, delayMs: id === 'd' ? 60_000 : 0 });

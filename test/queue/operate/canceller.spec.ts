@@ -31,7 +31,7 @@ it.each([
   ['the first is lost too', true, false],
   ['the second is lost too', false, true],
   ['both are lost too', true, true],
-])('I3: of two repeats at the same time one tells of the job, where %s', async (_, ...lost) => {
+])('I3: of two repeats at the same time one reports the job, where %s', async (_, ...lost) => {
   const { queue, told, cancel } = losing(true, ...lost);
   const { id } = await queue.enqueue(1);
   await expect(cancel(id)).rejects.toThrow('lost');

@@ -26,7 +26,7 @@ async function end(queue: JobQueue, how: 'complete' | 'fail'): Promise<void> {
 }
 
 onEachStore('an enqueued event', () => {
-  it('comes with what an enqueue adds, and not with ticks, follow-ups, redriven, rerun or replaced jobs', async () => {
+  it('comes with each new job, not with ticks, follow-ups, redriven, rerun or replaced jobs', async () => {
     const queue = newQueue({ maxAttempts: 1, eventExtras: { enqueued: true } });
     const ids = await enqueuedOf(queue);
     const unique = { key: 'k', for: 'pending', onConflict: 'replace' } as const;

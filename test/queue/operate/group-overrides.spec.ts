@@ -24,7 +24,7 @@ onEachStore('overrides of groups', () => {
     expect(await limitsOf(queue, 'big')).toEqual({ maxRunning: 3 });
   });
 
-  it('by a function are asked at the enqueue, and follow what it says', async () => {
+  it('by a function are computed at each enqueue', async () => {
     let most = 1;
     const overrides = (name: string): GroupLimits | undefined =>
       name.startsWith('vip') ? { maxRunning: most } : undefined;
@@ -87,7 +87,7 @@ onEachStore('overrides of groups', () => {
     expect(await limitsOf(queue, 'g')).toEqual({ maxRunning: 2 });
   });
 
-  it('give way to what is set at run time, until it is cleared', async () => {
+  it('give way to limits that are set at run time, until these are cleared', async () => {
     const queue = newQueue({ groups: { overrides: { g: { maxRunning: 1 } } } });
     await queue.groups.set('g', { maxRunning: 2 });
     await add(queue, 'g', 4);

@@ -34,7 +34,7 @@ function maintained(name = uniqueQueueName(), options: QueueOptions = {}) {
 }
 
 describe('history', () => {
-  it('is what happened: jobs, waits and run times of workers', async () => {
+  it('has the jobs, waits and run times of workers', async () => {
     const queue = newQueue();
     const { queue: reader, sweep, nextMinute } = maintained(queue.name);
     await sweep();

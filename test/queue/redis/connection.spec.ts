@@ -15,7 +15,7 @@ import { keysLike } from '../../support/redis/redis-reads.js';
 import { inside } from '../../support/queue/inside.js';
 
 describe('the client that is handed in', () => {
-  it('with a keyPrefix is refused, and the error says what to do', () => {
+  it('with a keyPrefix is refused, and the error names the remedy', () => {
     const client = connect({ keyPrefix: 'app:' });
     expect(() => new JobQueue(client, 'jobs')).toThrow(RedisUnsuitableError);
     expect(() => new JobQueue(client, 'jobs')).toThrow(

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => open.forEach((queue) => queue.close()));
 
 describe('the doctor', () => {
-  it('finds and repairs what is wrong, on whichever master the queue is', async () => {
+  it('finds and repairs faults, whichever master has the queue', async () => {
     const queues = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => newQueue(name)); // known slots, on all three masters
     for (const queue of queues) {
       await queue.enqueueMany([

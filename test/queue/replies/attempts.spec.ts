@@ -23,7 +23,7 @@ describe('the attempts of a completed job', () => {
     expect((await queue.list('completed'))[0]!.attemptLog).toEqual(job.attemptLog);
   });
 
-  it('are no more after a NonRetryableError that a consumer by hand tells of, unless it says otherwise', async () => {
+  it('are used up after a NonRetryableError of a manual consumer, unless it says otherwise', async () => {
     const queue = newQueue();
     await queue.enqueue({});
     const error = new NonRetryableError('no such address');

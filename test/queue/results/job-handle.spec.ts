@@ -45,7 +45,7 @@ describe('the handle of an enqueue that found another job', () => {
     expect(await queue.result('first')).toEqual({ rows: 5, secret: true });
   });
 
-  it('gives what is stored where a name was enqueued, which has no schema', async () => {
+  it('gives the stored result where a name was enqueued, which has no schema', async () => {
     const { queue } = coreQueue();
     await queue.enqueue(Import, null, { unique });
     const kept = await queue.enqueue(null, { unique, name: 'other' });

@@ -6,14 +6,14 @@ import { VirtualClock } from '#testing/time/virtual-clock.js';
 const never = new Promise<string>(() => undefined);
 const late = () => 'late';
 
-it('returns what the promise resolves with, and leaves no timer', async () => {
+it('returns the value of the promise, and leaves no timer', async () => {
   const clock = new VirtualClock();
   const clear = jest.spyOn(clock, 'clear');
   await expect(within(clock, 100, Promise.resolve('value'), late)).resolves.toBe('value');
   expect(clear).toHaveBeenCalledTimes(1);
 });
 
-it('throws what the promise is rejected with, or what `late` throws', async () => {
+it('throws the reason of the promise, or the error of `late`', async () => {
   const clock = new VirtualClock();
   await expect(within(clock, 100, Promise.reject(new Error('its own')), late)).rejects.toThrow('its own');
   const waiting = within(clock, 100, never, () => {

@@ -58,7 +58,7 @@ describe('a job that expires', () => {
 });
 
 describe('a job whose attempts are used up', () => {
-  it('since its limit was lowered says how many it has, what the limit is, and its last error', async () => {
+  it('since its limit was lowered names its attempts, the limit and its last error', async () => {
     const queue = newQueue({ maxAttempts: 5 });
     const { id } = await queue.enqueue({});
     for (let i = 0; i < 2; i++) {

@@ -82,7 +82,7 @@ describe('I3: a reply that was lost', () => {
     expect(await setup.state.total('cancelled')).toBe(1);
   });
 
-  it('of a cancel that was given up: a call that repeats it tells of the job, and one of another process does not', async () => {
+  it('of a cancel that was given up: its repeat reports the job, another process does not', async () => {
     const setup = await behindProxy({ enqueueTimeoutMs: 1_000 });
     const other = sameQueue(setup.queue);
     const told: string[] = [];

@@ -22,7 +22,7 @@ function transportOf(status: Redis['status'], answer: () => Promise<string>) {
   return { client, warnings, transport: new RetryingTransport(client, new ScriptRunner(client), logger) };
 }
 
-it('says once what ends the trips of many queues, and again when it ends them again', async () => {
+it('logs an error that ends the trips of many queues once, and again when it repeats', async () => {
   const busy = Object.assign(new Error('BUSY'), { name: 'ReplyError' });
   let asked = 0;
   const { transport, warnings } = transportOf('ready', async () => {

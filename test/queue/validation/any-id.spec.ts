@@ -48,7 +48,7 @@ onEachStore('any text as id', () => {
     expect(results).toEqual(IDS);
   });
 
-  it('of a dead letter: it is redriven, and told to the handler of failures', async () => {
+  it('of a dead letter: it is redriven, and given to the handler of failures', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const told: string[] = [];
     await queue.enqueueMany(IDS.map((id) => ({ id, payload: id })));

@@ -54,7 +54,7 @@ describe('a queue refuses', () => {
     [{ prefx: 1 }, 'Did you mean prefix?'],
     [{ globalConcurrency: 1 }, 'Did you mean maxRunning?'],
     [{ opts: { maxAttempts: 1 } }, 'Write its fields here, without opts.'],
-  ])('%j, and suggests only what may be meant', async (options, hint) => {
+  ])('%j, and suggests only a name that is close', async (options, hint) => {
     const error = await failure(() => new JobQueue(connect(), 'jobs', options as object));
     expect(error.message).toContain(hint);
   });

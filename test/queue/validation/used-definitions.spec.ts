@@ -15,7 +15,7 @@ function used() {
 }
 
 describe('two definitions of one name in a queue', () => {
-  it('get one warning that says who uses them and in what they differ', () => {
+  it('get one warning that names their users and their differences', () => {
     const { lines, definitions } = used();
     definitions.use(defineJob('email', { payload, maxAttempts: 5 }), '@JobHandler("email") on Mails.handle');
     definitions.use(defineJob('email', { payload: z.object({}), maxAttempts: 3 }), 'an enqueue');

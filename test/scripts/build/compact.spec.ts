@@ -30,7 +30,7 @@ it('keeps all names, and gives each statement a line', () => {
   expect(short).not.toContain('\t');
 });
 
-it('does what the code did', () => {
+it('behaves like the code that it shortened', () => {
   const loaded = {
     exports: {} as { hint: string; Counter: new () => { last: number; add(amount: number): string } },
   };

@@ -217,7 +217,7 @@ describe('embed-lua', () => {
     expect(() => readTransitions(folderWith({ 'a.lua': text }))).toThrow(message);
   });
 
-  it('renders a module that gives every text back, and carries once what several scripts share', async () => {
+  it('renders a module with every text, in which a shared part stands once', async () => {
     const shared = 'local function twice(n)\n  return n * 2 -- "a\\n" `${b}`\nend\n';
     const scripts = { claim: `#!lua\n${shared}return twice(1)\n`, settle: `${shared}return 'x'\n`, last: 'x' };
     const clustered = `#!lua\n${shared}wake()\nreturn twice(1)\n`;

@@ -8,7 +8,7 @@ const problems = (docstring: string) =>
     ts.createSourceFile('a.ts', `/** ${docstring} */\nexport function a() {}`, ts.ScriptTarget.ES2022, true),
   );
 
-it('finds what an editor takes for a tag', () => {
+it('finds text that an editor takes for a tag', () => {
   expect(problems('Of @nestjs/terminus.')).toEqual(['a.ts:1: an editor takes @nestjs for a tag; write \\@nestjs.']);
   expect(problems('Runs.\n * @example\n * @JobHandler("email")')).toHaveLength(1);
   expect(problems('Runs `@nestjs/terminus`, \\@nestjs/schedule. @throws Error @default 5 ms')).toEqual([]);

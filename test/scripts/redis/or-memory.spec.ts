@@ -49,7 +49,7 @@ it('takes REDIS_URL=memory as it is', async () => {
 it.each([
   ['REDIS_URL', 'localhost', 'REDIS_URL: expected a URL such as redis://'],
   ['REDIS_SERVER_BIN', '/none/there', 'REDIS_SERVER_BIN: expected an executable file, found "/none/there"'],
-])('replaces no Redis that %s names, and says what is wrong', async (name, value, message) => {
+])('replaces no Redis that %s names, and names the problem', async (name, value, message) => {
   const { code, output } = await start({ [name]: value }).ended;
   expect([code, output]).toEqual([1, expect.stringContaining(message)]);
   expect(dockerCalls()).toEqual(['']);

@@ -11,7 +11,7 @@ describe('the proxy of the faults', () => {
     ['redis://:secret@redis.example.com?db=2', /^redis:\/\/:secret@127\.0\.0\.1:\d+\?db=2$/],
     ['redis://[::1]/3', /^redis:\/\/127\.0\.0\.1:\d+\/3$/],
     ['redis://redis.example.com', /^redis:\/\/127\.0\.0\.1:\d+$/],
-  ])('stands in for %s', async (url, expected) => {
+  ])('imitates %s', async (url, expected) => {
     expect((await FaultProxy.start(url)).url).toMatch(expected);
   });
 

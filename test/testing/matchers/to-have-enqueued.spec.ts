@@ -67,7 +67,7 @@ describe('toHaveEnqueued', () => {
   }`);
   });
 
-  it('says what was enqueued instead, and what should not have been', async () => {
+  it('shows the jobs that were enqueued instead, or should not have been', async () => {
     expect(failureOf(() => expect(testing).toHaveEnqueued('invoice'))).toBe(
       'Expected a job "invoice" to be enqueued. Nothing was enqueued.',
     );

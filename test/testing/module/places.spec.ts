@@ -90,7 +90,7 @@ describe('the testing module', () => {
     expect(ran).toEqual(['no. 1']);
   });
 
-  it('records the jobs enqueued without a start, and says what a drain then needs', async () => {
+  it('records jobs before the start, and a drain then names the missing call', async () => {
     const moduleRef = await Test.createTestingModule({
       imports: [JobQueueTestingModule.forTest()],
       providers: [SignUp, EmailHandler],
@@ -103,7 +103,7 @@ describe('the testing module', () => {
     expect(testing.enqueued()).toEqual([]);
   });
 
-  it('says what each enqueue was given, and leaves out what a key refused', async () => {
+  it('records the options of each enqueue, and leaves out one that a key refused', async () => {
     const { testing, jobs } = await startTested({ providers: [EmailHandler] });
     jobs.pauseWorker();
     const unique = { key: 'ada', for: 'unfinished' } as const;

@@ -37,7 +37,7 @@ class Reports {
 }
 
 describe('runHandler', () => {
-  it('makes the handler with the providers of the test, and returns what it returns', async () => {
+  it('makes the handler with the providers of the test, and returns its result', async () => {
     expect(await runHandler(EmailHandler, { to: 'ada' }, { providers: [Mailer] })).toEqual({
       said: 'sent to ada',
       at: new Date(0),

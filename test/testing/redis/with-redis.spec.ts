@@ -73,7 +73,7 @@ describe('withRedis', () => {
     }
   });
 
-  it('finds the binary on the PATH, and says what to do where there is none', async () => {
+  it('finds the binary on the PATH, and names the remedy where there is none', async () => {
     process.env.PATH = folder;
     await withRedis(async ({ url }) => expect(url).toMatch(/^redis:/));
     process.env.PATH = '/nowhere';

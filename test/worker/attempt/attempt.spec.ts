@@ -185,7 +185,7 @@ onEachStore('the async context of a job', () => {
   it.each([
     ['ended', 1, 2],
     ['began', 3, 0],
-  ])('is not that of a job that %s before it, nor is it told of there', async (_, concurrency, prefetch) => {
+  ])('is not that of a job that %s before it, nor reported there', async (_, concurrency, prefetch) => {
     const queue = newQueue();
     const trace = new AsyncLocalStorage<unknown>();
     const seen: unknown[] = [];

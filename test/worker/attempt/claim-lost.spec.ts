@@ -213,7 +213,7 @@ onEachStore('timeoutMs', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 2, errors: 2 });
   });
 
-  it('is at most what a timer can wait: a longer one would pass at once', async () => {
+  it('is at most the longest wait of a timer', async () => {
     const queue = newQueue();
     await expect(queue.enqueue({}, { timeoutMs: 2 ** 31 })).rejects.toThrow(
       /timeoutMs: expected .* to 2147483647 ms/,

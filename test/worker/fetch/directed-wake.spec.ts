@@ -61,7 +61,7 @@ describe('a worker of many queues', () => {
     expect(claimed().filter((name) => name !== names[0]).length).toBeLessThan(4);
   }, 60_000);
 
-  it('is told of a cancel of a running job, and claims at the time of a delayed one', async () => {
+  it('gets a cancel of a running job, and claims at the time of a delayed one', async () => {
     const { names, worker } = await startMany((job) => (job.payload === 'long' ? untilAborted(job) : undefined));
     const [queue] = producers(names.slice(0, 1)) as [JobQueue];
     const { id } = await queue.enqueue('long');
@@ -90,7 +90,7 @@ describe('a worker of many queues', () => {
   }, 60_000);
 });
 
-it('tells a claim of a worker whose channel has no subscriber', async () => {
+it('a claim reports that the channel of its worker has no subscriber', async () => {
   const [queue] = producers(newNames(1)) as [JobQueue];
   const { scripts, run } = inside(queue);
   const claim = async (token: string, worker: string) =>

@@ -200,7 +200,7 @@ it.each([
   expect(log).toEqual(['release', 'claim']);
 });
 
-it('sends what several queues of a Cluster have in the same tick, and lets none wait for the claims of another', async () => {
+it('sends settlements of several queues of a Cluster in one tick, behind no claim of another', async () => {
   const { log, answerClaim, start } = await workerOfOne({ queues: 2 });
   start();
   expect(log).toEqual(['claim', 'claim']);

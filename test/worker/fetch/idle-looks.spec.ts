@@ -127,7 +127,7 @@ it('claims only from the queue whose marker woke it', async () => {
   expect(claims.length).toBeLessThanOrEqual(3); // for the job, for what may be left, and one of a look
 });
 
-it('hears a cancel of a job that it found during a wait', async () => {
+it('gets a cancel of a job that it found during a wait', async () => {
   const redis = namedConnection();
   const queues = Array.from({ length: MANY }, () => newQueue({ visibilityMs: 60_000 }, redis));
   const queue = queues[6]!;

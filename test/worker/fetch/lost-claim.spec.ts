@@ -24,7 +24,7 @@ it('costs the job nothing while its worker lives: the repeated claim gets the sa
   expect(await producer.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0, interruptions: 0 });
 });
 
-it('is what the worker says of a completion that is repeated after its job has expired, and that the job is gone', async () => {
+it('is reported for a repeated completion whose job has expired, with that reason', async () => {
   const proxy = await FaultProxy.start();
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
   client.on('error', () => undefined);
@@ -43,7 +43,7 @@ it('is what the worker says of a completion that is repeated after its job has e
   );
 });
 
-it('counts as a crash once it has expired, because nobody can know whether the job started', async () => {
+it('counts as a crash once it has expired, because the job may have started', async () => {
   const q = testQueue();
   await q.add('a', { max_attempts: 1 });
   await q.claim(1);

@@ -5,7 +5,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate, type Gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
-it('more run at once after a rise, and fewer after a fall, once what runs has ended', async () => {
+it('runs more at once after a rise, and fewer after a fall and running jobs', async () => {
   const queue = newQueue();
   const gates = new Map<number, Gate>();
   const running = new Set<number>();

@@ -51,7 +51,7 @@ it('no waiting job takes the slot of a job in flight', () => {
   expect([sharedBy(2, busy).slots.hasSlot, sharedBy(3, busy).slots.hasSlot]).toEqual([false, true]);
 });
 
-it('free slots may be claimed for, and with them what starts soon; without one no less than half of that', async () => {
+it('claims for free slots and jobs that start soon; without a slot, for at least half', async () => {
   const { slots } = sharedBy(2, { a: { running: 1 }, b: { first: [1, 0] } });
   expect(slots.room).toEqual({ slots: 0, jobs: 0 });
   for (const now of [0, 10, 20]) {

@@ -45,7 +45,7 @@ function noting(name: string, notes: string[]): AttemptMiddleware {
 }
 
 onEachStore('around an attempt', () => {
-  it('the first is outermost, inside are schemas and handler, and the result is what it returns', async () => {
+  it('the first is outermost, around schemas and handler, and returns the result', async () => {
     const queue = newQueue();
     const Add = defineJob(queue.name, { payload: z.object({ n: z.coerce.number() }), result: z.number() });
     const notes: string[] = [];
@@ -60,7 +60,7 @@ onEachStore('around an attempt', () => {
     expect(notes).toEqual(['a in', 'b in', 'handler number', 'b out', 'a out']);
   });
 
-  it('sees what the handler throws, and decides what ends the attempt', async () => {
+  it('sees the error of the handler, and decides on the end of the attempt', async () => {
     const queue = newQueue({ maxAttempts: 5 });
     const final: AttemptMiddleware = {
       attempt: async (_job, next) => {

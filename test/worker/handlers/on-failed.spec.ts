@@ -26,7 +26,7 @@ function failure(job: { id: string; token: string; fence: number }) {
   return { id, token, fence, error: FINAL, final: true, backoffMs: 0, begun: true };
 }
 
-describe('the job that tells of a dead letter', () => {
+describe('the failure job of a dead letter', () => {
   it('is made in the same step, once, however often the step is repeated', async () => {
     const q = await announced();
     const job = await q.addAndClaim('a', { max_attempts: 1 });

@@ -169,7 +169,7 @@ describe('a schedule that the code declares', () => {
     expect((await queue.stats()).totals.enqueued).toBe(4);
   });
 
-  it('passes to another version once the process that declared it last stops; what is left of its own then waits', async () => {
+  it('passes to another version once its last declarer stops, whose others then wait', async () => {
     const queue = newQueue();
     const seeded = seedable(queue);
     const [one, two] = ['old-1', 'old-2'].map((worker) => declarer(queue, 's', worker, { payload: 'old' }));

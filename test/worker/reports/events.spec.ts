@@ -5,7 +5,7 @@ import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
 describe('events', () => {
-  it('tell what happened to each attempt, with the handler’s result or error', async () => {
+  it('report each attempt, with the handler’s result or error', async () => {
     const queue = newQueue({ maxAttempts: 2 });
     const error = new Error('no');
     const good = await queue.enqueue('good');
@@ -56,7 +56,7 @@ describe('events', () => {
     expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, workers: 0 });
   });
 
-  it('tell also of jobs that were refused before a handler ran, with the reason', async () => {
+  it('report also jobs that were refused before a handler ran, with the reason', async () => {
     const queue = newQueue();
     const redis = inside(queue).connection.client;
     const { keys } = await inside(queue).scripts();

@@ -45,7 +45,7 @@ describe('NameFilter', () => {
     expect(filter.looked({ ...none, cursor: 500 }, 0)).toBe(2);
   });
 
-  it('looks ten times a second while another worker handles what waits; else it waits to be woken', () => {
+  it('looks ten times a second while another worker handles the waiting jobs, else waits', () => {
     const { filter } = filterAt();
     filter.met('fax');
     expect(filter.looked({ ...none, elsewhere: true }, 0)).toBe(100);

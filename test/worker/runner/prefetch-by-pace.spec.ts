@@ -64,7 +64,7 @@ describe('the limit of prefetched jobs', () => {
     expect(end(100, 10)).toBe(room);
   });
 
-  it('is what makes a hundred with the running ones, where handlers end at once', () => {
+  it('adds up to a hundred with the running jobs, where handlers end at once', () => {
     const rooms = [1, 10, 50, 100, 200].map((concurrency) => {
       const { prefetcher, end } = prefetcherOf(concurrency);
       for (let i = 0; i < 100; i++) prefetcher.tripEnded(5);
@@ -150,7 +150,7 @@ describe('a prefetched job', () => {
     expect(end(1_000, 3_060)).toBeGreaterThan(0);
   });
 
-  it('stays while what was there before it begins', async () => {
+  it('stays while the job before it begins', async () => {
     const { prefetcher, back, clock } = prefetcherOf(1);
     prefetcher.add(attempt('a'), 0);
     await clock.advance(2);
@@ -162,7 +162,7 @@ describe('a prefetched job', () => {
     expect(back).toEqual([attempt('b')]);
   });
 
-  it('I8: stays while a claim is in flight, and goes back with what that brings', async () => {
+  it('I8: stays while a claim is in flight, then goes back with its jobs', async () => {
     const { prefetcher, owner, back, clock } = prefetcherOf(1);
     owner.claims.slots = 1;
     prefetcher.add(attempt('a'), 0);

@@ -61,7 +61,7 @@ it('shows markup in lists, groups and jobs as the text that it is', async () => 
   expect(await violationsInEveryLook(page)).toEqual([]);
 });
 
-it('cuts what is long, and folds what is deep', async () => {
+it('cuts a long value, and folds a deep one', async () => {
   await page.goto(`${world.url}#/job/email/long`);
   await says(page, '.part', 'It is too long to show.');
   const saving = page.waitForEvent('download');

@@ -24,7 +24,7 @@ afterEach(() => expect(page.complaints).toEqual([]));
 
 const field = (): Locator => page.locator('#queue-search');
 
-it('the field and the chips show what restricts the list', async () => {
+it('the field and the chips show each filter of the list', async () => {
   await says(page, '.bulk-what', 'All 18 dead letters of webhook');
   await field().fill('502');
   await field().press('Enter');

@@ -111,7 +111,7 @@ describe('a claim of certain names', () => {
     expect((await q.run(q.claimCall(5, only(['a'])))).jobs).toEqual([]);
   });
 
-  it('says that a live worker handles what it left, and wakes that worker', async () => {
+  it('returns that a live worker handles the jobs it left, and wakes that worker', async () => {
     const q = testQueue();
     await addNamed(q, 'b');
     await q.run(q.scripts.workers.register('w2', true, handlersOf('b')));
@@ -130,7 +130,7 @@ describe('a claim of certain names', () => {
 });
 
 describe('a job whose name no live worker handles', () => {
-  it('stays where it is until unhandledAgeMs is over, then must not run, with what is known of the workers', async () => {
+  it('stays in place until unhandledAgeMs is over, then is refused with the known workers', async () => {
     const q = testQueue({ unhandledAgeMs: HOUR });
     await addNamed(q, 'fax');
     await q.run(q.scripts.workers.register('w1', true, handlersOf('mail', 'sms')));

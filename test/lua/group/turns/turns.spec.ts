@@ -322,7 +322,7 @@ describe('limits of a group', () => {
     expect((await q.claim(1)).map(({ id }) => id)).toEqual(['a0']);
   });
 
-  it('tells a worker of a gate that opens before the one whose time another worker keeps', async () => {
+  it('returns a gate that opens before the one whose time another worker keeps', async () => {
     const q = testQueue();
     await fill(q, 'a', 1);
     await fill(q, 'b', 1);

@@ -6,7 +6,7 @@ import { connect } from '../../../support/redis/redis.js';
 describe('migrate/bee/give-back.lua', () => {
   describeGiveBack(SeededBee);
 
-  it('keeps the due time of a delayed job, and tells it to the workers', async () => {
+  it('keeps the due time of a delayed job, and wakes the workers for it', async () => {
     const [old, listener] = [new SeededBee(connect()), connect()];
     await old.source.begin();
     await old.delayed('later', 1_900_000_000_123);

@@ -14,7 +14,7 @@ async function seeded() {
 }
 
 describe('migrate/bullmq/take-scheduler.lua', () => {
-  it('removes the scheduler, keeps what its schedule needs, and leaves its next job', async () => {
+  it('removes the scheduler, returns the fields of a schedule, and leaves the next job', async () => {
     const { old, scheduler } = await seeded();
     expect(await old.source.takeScheduler(scheduler, '{"kept":1}')).toBe(true);
     expect(await old.source.schedulers()).toEqual([]);
