@@ -1,13 +1,7 @@
 // Groups and bounds: a queue in memory does what a queue on Redis does. Each case runs on both.
-import { describe, expect, it } from '@jest/globals';
-import { QueueFullError } from '#queue/errors/enqueue-errors.js';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { QueueOptions } from '#queue/model/queue-options.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { connect, uniqueQueueName } from '../support/redis/redis.js';
-import { openedQueue } from '../support/queue/core-queue.js';
-
-const stores = { Redis: () => connect(), memory: () => new MemoryStore() };
+import { newQueue, onEachStore } from '../support/worker/workers.js';
 
 /** Enqueues jobs, each `group:number`. */
 async function add(queue: JobQueue, ...names: string[]): Promise<void> {
@@ -29,9 +23,7 @@ const CLAIM = { worker: 'w', stream: '0', token: 't', count: 9 } as const;
 
 const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id);
 
-describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
-  const newQueue = (options: QueueOptions = {}) => openedQueue(make(), uniqueQueueName('groups'), options);
-
+onEachStore('groups', () => {
   it('take turns, however many jobs one of them has', async () => {
     const queue = newQueue();
     await add(queue, 'a:1', 'a:2', 'a:3', 'b:1', 'c:1');
@@ -152,23 +144,5 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(await queue.groups.get('a')).toMatchObject({ heldBy: 'a:1' });
     expect(await queue.reschedule('a:1', { delayMs: 0 })).toBe('pending');
     expect(await queue.claim()).toMatchObject({ id: 'a:1', attempt: 2 });
-  });
-
-  it('refuse jobs beyond their bound', async () => {
-    const queue = newQueue({ maxPending: 3 });
-    await queue.groups.set('a', { maxPending: 1 });
-    await add(queue, 'a:1', 'b:1');
-    await expect(add(queue, 'a:2')).rejects.toThrow(QueueFullError);
-    await add(queue, 'b:2');
-    await expect(add(queue, 'c:1')).rejects.toThrow(QueueFullError);
-    await queue.limits.set({ maxPending: 4 });
-    await add(queue, 'c:1');
-    await expect(add(queue, 'c:2')).rejects.toThrow(QueueFullError);
-    expect(await queue.get('a:2')).toBeNull();
-    expect(idsOf(await queue.groups.list().then((groups) => groups.map(({ name }) => ({ id: name }))))).toEqual([
-      'b',
-      'c',
-      'a',
-    ]);
   });
 });

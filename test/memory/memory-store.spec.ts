@@ -1,41 +1,15 @@
 // The store in memory: queues and workers do on it what they do on Redis. Each case runs on both.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobEvent } from '#queue/model/job-event.js';
-import type { QueueOptions } from '#queue/model/queue-options.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
-import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
-import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { newQueue, onEachStore, startWorker } from '../support/worker/workers.js';
 
-const closers: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
-
-const stores = {
-  redis: () => connect(),
-  memory: () => new MemoryStore(),
-};
-
-async function work(queue: JobQueue, handler: HandlerFunction | Handler): Promise<Worker> {
-  const worker = new Worker([{ queue, handlers: { [queue.name]: handler } }], { sweepIntervalMs: 0 });
-  closers.push(() => worker.stop({ timeoutMs: 1_000 }));
-  await worker.start();
-  return worker;
-}
-
-describe.each(Object.entries(stores))('on %s', (_kind, make) => {
-  function newQueue(options: QueueOptions = {}): JobQueue {
-    const queue = new JobQueue(make(), uniqueQueueName('store'), options);
-    closers.push(() => queue.close());
-    return queue;
-  }
-
+onEachStore('a store', () => {
   it('publishes attempts, errors, progress and results, until the queue has drained', async () => {
     const eventExtras = { results: true, enqueued: true, drained: true };
     const queue = newQueue({ eventExtras, maxAttempts: 2, backoff: 0 });
@@ -46,16 +20,16 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
       events.push(event);
       if (event.status === 'drained') resolveDrained();
     });
-    closers.push(stop);
     await queue.enqueue('first');
     const { id } = await queue.enqueue({ fails: 'once' }, { priority: 1 });
-    await work(queue, async (job) => {
+    await startWorker(queue, async (job) => {
       if (job.payload === 'first') return undefined;
       await job.progress({ half: true });
       if (job.attempt === 1) throw new Error('no');
       return 'done';
     });
     await drained;
+    stop();
     const job = { id, name: queue.name };
     expect(events.filter((event) => event.id === id)).toEqual([
       { ...job, status: 'enqueued' },
@@ -65,46 +39,6 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
       { ...job, status: 'completed', attempt: 2, result: 'done' },
     ]);
     expect(events.filter(({ status }) => status === 'drained')).toEqual([{ id: '', status: 'drained' }]);
-  });
-
-  it('runs jobs and hands out their results', async () => {
-    const queue = newQueue();
-    await work(queue, (job) => ({ doubled: (job.payload as number) * 2 }));
-    const handles = await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
-    expect(await Promise.all(handles.map((job) => job.result()))).toEqual(
-      [2, 4, 6].map((doubled) => ({ doubled })),
-    );
-    expect(await queue.stats()).toMatchObject({
-      pending: 0,
-      processing: 0,
-      completed: 3,
-      totals: { completed: 3 },
-    });
-  });
-
-  it('retries a job that failed, and keeps it as a dead letter in the end', async () => {
-    const queue = newQueue({ maxAttempts: 2, backoff: 0 });
-    await work(queue, () => {
-      throw new Error('no');
-    });
-    const job = await queue.enqueue({});
-    await expect(job.result()).rejects.toThrow('no');
-    expect(await job.get()).toMatchObject({ status: 'failed', attempts: 2, errors: 2, lastError: 'no' });
-    expect(await queue.deadLetters.redrive(job.id)).toBe(true);
-  });
-
-  it('cancels a running job at once', async () => {
-    const queue = newQueue();
-    let began!: () => void;
-    const running = new Promise<void>((resolve) => (began = resolve));
-    await work(queue, async ({ signal }) => {
-      began();
-      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
-    });
-    const job = await queue.enqueue({});
-    await running;
-    expect(await queue.cancel(job.id)).toBe('requested');
-    await expect(job.result()).rejects.toThrow('cancelled');
   });
 
   it('keeps a unique key until its job ends, and lets a newer job replace a waiting one', async () => {
@@ -190,8 +124,7 @@ describe('by virtual time', () => {
 it('a step in memory sees one time, as a script on Redis does', async () => {
   let now = 1_000_000;
   const server = new MemoryServer(() => now++); // time passes with each look at the clock
-  const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName('store'));
-  closers.push(() => queue.close());
+  const queue = new JobQueue(new MemoryStore(systemClock, { server }), 'jobs');
   const { id } = await queue.enqueue({});
   await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 1_000 });
   const { dueAt, lastErrorAt } = (await queue.get(id))!;

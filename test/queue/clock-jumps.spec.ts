@@ -1,46 +1,19 @@
 // The server's clock was ahead for a moment, or is set back by hours. No instant that the clock of now cannot have made
 // stops anything, on Redis and in memory. See docs/internals/clocks.md.
-import { describe, expect, it } from '@jest/globals';
-import { JobQueue } from '#queue/job-queue.js';
-import type { QueueOptions } from '#queue/model/queue-options.js';
-import { QueueKeys } from '#queue/scripts/queue-keys.js';
-import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { connectClocked } from '../support/redis/clocked-redis.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
+import { expect, it } from '@jest/globals';
+import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
+import { loseHash, newClockedQueue, onEachStore } from '../support/worker/workers.js';
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const START = Date.parse('2026-06-01T12:00:00Z');
 
-interface World {
-  clock: { nowMs: number };
-  queue: JobQueue;
-  /** Deletes the hash of a job, as its expiry does. */
-  forget: (id: string) => Promise<unknown>;
-}
+type World = ReturnType<typeof newClockedQueue>;
 
-const worlds: [store: string, make: (options?: QueueOptions) => World][] = [
-  [
-    'on Redis',
-    (options = {}) => {
-      const clock = { nowMs: START };
-      const client = connectClocked(clock);
-      const queue = new JobQueue(client, uniqueQueueName(), options);
-      return { clock, queue, forget: (id) => client.del(new QueueKeys(queue.name).job(id)) };
-    },
-  ],
-  [
-    'in memory',
-    (options = {}) => {
-      const clock = { nowMs: START };
-      const server = new MemoryServer(() => clock.nowMs);
-      const store = new MemoryStore({ ...systemClock, now: () => clock.nowMs }, { server });
-      const queue = new JobQueue(store, uniqueQueueName(), options);
-      return { clock, queue, forget: async (id) => server.all[0]!.drop(id) };
-    },
-  ],
-];
+function make(options: JobQueueOptions = {}): World {
+  const world = newClockedQueue(options);
+  world.clock.nowMs = START;
+  return world;
+}
 
 /** Runs an action while the clock is off. */
 async function whileOff<Result>({ clock }: World, ms: number, action: () => Promise<Result>): Promise<Result> {
@@ -63,7 +36,7 @@ async function ticksWithin({ clock, queue }: World, ms: number, stepMs: number):
 const sweep = ({ queue }: World, waitMs = 10 * SECOND) =>
   queue.exec((calls) => calls.sweep.reclaim(100, 15 * SECOND, waitMs));
 
-describe.each(worlds)('%s, where the clock was two hours ahead', (_store, make) => {
+onEachStore('where the clock was two hours ahead', () => {
   it('a schedule ticks again within a period, and no tick is lost later', async () => {
     const world = make();
     await world.queue.schedules.upsert('s', { everyMs: MINUTE });
@@ -200,7 +173,7 @@ describe.each(worlds)('%s, where the clock was two hours ahead', (_store, make) 
       await queue.enqueue(1, { unique });
       const job = (await queue.claim())!;
       await queue.complete(job);
-      await world.forget(job.id);
+      await loseHash(queue, job.id);
     });
     expect((await queue.enqueue(2, { unique: { key: 'k', for: { ms: SECOND } } })).outcome).toBe('new');
     expect((await queue.enqueue(3, { unique })).outcome).toBe('kept');
@@ -247,7 +220,7 @@ describe.each(worlds)('%s, where the clock was two hours ahead', (_store, make) 
   });
 });
 
-describe.each(worlds)('%s, where the clock is set back by an hour', (_store, make) => {
+onEachStore('where the clock is set back by an hour', () => {
   it('a schedule ticks in the hour that comes again', async () => {
     const world = make();
     await world.queue.schedules.upsert('s', { everyMs: MINUTE });

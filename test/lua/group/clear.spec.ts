@@ -10,12 +10,3 @@ it('clears the settings of one group, and keeps its pause', async () => {
   await q.run(q.scripts.groups.resume('g'));
   expect(await q.claim(2)).toHaveLength(2);
 });
-
-it('ends the rest of one group', async () => {
-  const q = await seededGroup('a', 'b');
-  const [job] = await q.claim(1);
-  await q.run(q.scripts.release([{ ...job!, reason: 'rate_limited', delayMs: 3_600_000 }]));
-  expect(await q.claim(2)).toHaveLength(0);
-  await q.run(q.scripts.groups.clear('g'));
-  expect(await q.claim(2)).toHaveLength(2);
-});

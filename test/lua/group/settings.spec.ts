@@ -1,11 +1,8 @@
-// What is set, seen and cleaned of groups, and how many jobs may wait.
+// The settings of groups, their lists, and their repair.
 import { describe, expect, it } from '@jest/globals';
-import { QueueFullError } from '#queue/errors/enqueue-errors.js';
-import { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
 
-const HOUR = 3_600_000;
 const grouped = (group: string, count: number) => Array.from({ length: count }, (_, i) => ({ payload: i, group }));
 
 describe('groups of a queue', () => {
@@ -47,17 +44,6 @@ describe('groups of a queue', () => {
     await expect(queue.enqueue({}, { group: '' })).rejects.toThrow('enqueue.group: expected text of 1 to 256');
   });
 
-  it('are cleaned one by one, or with the queue', async () => {
-    const { queue } = coreQueue();
-    await queue.enqueueMany([...grouped('a', 3), ...grouped('b', 2), { payload: 'plain' }]);
-    expect(await queue.groups.clean('a', { olderThanMs: HOUR })).toBe(0);
-    expect(await queue.groups.clean('a')).toBe(3);
-    expect(await queue.groups.list()).toMatchObject([{ name: 'b', pending: 2 }]);
-    expect(await queue.clean('pending')).toBe(3);
-    expect(await queue.groups.list()).toEqual([]);
-    expect(await queue.stats()).toMatchObject({ pending: 0, totals: { removed: 6 } });
-  });
-
   it('a purge leaves no job of them, and no slot', async () => {
     const { queue } = coreQueue();
     await queue.enqueueMany([...grouped('a', 3), ...grouped('b', 3)]);
@@ -84,62 +70,5 @@ describe('groups of a queue', () => {
     ]);
     expect((await queue.doctor()).findings).toEqual([]);
     expect(await queue.claimMany(9)).toHaveLength(3);
-  });
-});
-
-describe('maxPending', () => {
-  it('of a queue refuses an enqueue beyond it, and takes the next once a job has left', async () => {
-    const { queue } = coreQueue({ maxPending: 2 });
-    await queue.enqueue({ n: 1 });
-    await queue.enqueue({ n: 2 }, { delayMs: HOUR });
-    const refused = await queue.enqueue({ n: 3 }).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(QueueFullError);
-    expect(refused).toMatchObject({ queue: queue.name, group: undefined, limit: 2 });
-    await queue.claim();
-    await queue.enqueue({ n: 3 });
-  });
-
-  it('that is set at run time goes before that of the producer, until it is cleared', async () => {
-    const { queue, state } = coreQueue({ maxPending: 1 });
-    const unbounded = new JobQueue(state.redis, queue.name);
-    await queue.limits.set({ maxPending: 2 });
-    expect(await queue.limits.get()).toEqual({ source: 'set', maxPending: 2 });
-    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
-    await expect(queue.enqueue(3)).rejects.toMatchObject({ name: 'QueueFullError', limit: 2 });
-    await expect(unbounded.enqueue(3)).rejects.toMatchObject({ limit: 2 }); // it bounds nothing itself
-    await queue.limits.clear();
-    expect(await queue.limits.get()).toEqual({ source: 'none' });
-    await expect(queue.enqueue(4)).rejects.toMatchObject({ limit: 1 });
-    await unbounded.enqueue(4);
-    await expect(queue.limits.set({ maxPending: 0 })).rejects.toThrow('limits.maxPending: expected a whole number');
-  });
-
-  it('of a group refuses that group alone', async () => {
-    const { queue } = coreQueue({});
-    await queue.groups.set('a', { maxPending: 1 });
-    await queue.enqueue({}, { group: 'a' });
-    await expect(queue.enqueue({}, { group: 'a' })).rejects.toMatchObject({
-      name: 'QueueFullError',
-      group: 'a',
-      limit: 1,
-    });
-    await queue.enqueue({}, { group: 'b' });
-    expect((await queue.stats()).pending).toBe(2);
-  });
-
-  it('says of many jobs which were added', async () => {
-    const { queue } = coreQueue({ maxPending: 2 });
-    const refused = await queue
-      .enqueueMany([1, 2, 3].map((payload) => ({ payload })))
-      .catch((error: unknown) => error);
-    expect((refused as QueueFullError).items.map(({ outcome }) => outcome)).toEqual(['new', 'new', 'not-sent']);
-    expect((await queue.stats()).pending).toBe(2);
-  });
-
-  it('lets a repeat of a known job pass', async () => {
-    const { queue } = coreQueue({ maxPending: 1 });
-    await queue.enqueue({}, { id: 'own' });
-    expect((await queue.enqueue({}, { id: 'own' })).outcome).toBe('existing');
-    expect(queue).toBeInstanceOf(JobQueue);
   });
 });

@@ -2,27 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { clocked, close, MINUTE, read, START } from './minutes.js';
 
 describe('history/close-minute.lua', () => {
-  it('writes the gain of each counter since the last minute, and returns the next end', async () => {
-    const { clock, q } = clocked();
-    expect(await close(q)).toBe(59_000);
-    await q.addAll('a', 'b', 'c');
-    const [claim] = await q.claim(1);
-    await q.run(q.scripts.complete([{ ...claim!, result: '' }]));
-    clock.nowMs += MINUTE;
-    expect(await close(q, { pending: 2, processing: 0, oldestPendingAgeMs: 700 })).toBe(59_000);
-    const { sinceMs, closedAtMs, entries } = await read(q);
-    expect({ sinceMs, closedAtMs }).toEqual({ sinceMs: START + 1_000, closedAtMs: START + MINUTE + 1_000 });
-    expect(entries).toMatchObject([
-      {
-        endMs: START + MINUTE,
-        minutes: 1,
-        counts: { enqueued: 3, completed: 1, failed: 0, cancelled: 0, retried: 0, reclaimed: 0 },
-        pending: 2,
-        oldestPendingAgeMs: 700,
-      },
-    ]);
-  });
-
   it('forgets versions that no worker had for a day', async () => {
     const { clock, q } = clocked();
     await close(q);
@@ -75,25 +54,6 @@ describe('history/close-minute.lua', () => {
     }
     expect((await read(q)).entries).toEqual([]);
     expect(await q.redis.exists(q.keys.history)).toBe(0);
-  });
-
-  it('covers unclosed minutes by one entry, and marks a long gap as an outage', async () => {
-    const { clock, q } = clocked();
-    await close(q);
-    await q.addAll('a', 'b', 'c');
-    clock.nowMs += 2 * MINUTE;
-    await close(q);
-    clock.nowMs += 10 * MINUTE;
-    await q.add('d');
-    await close(q);
-    const { entries, marks } = await read(q);
-    expect(entries.map(({ minutes, counts }) => [minutes, counts.enqueued])).toEqual([
-      [2, 3],
-      [10, 1],
-    ]);
-    expect(marks).toEqual([
-      { kind: 'outage', at: new Date(START + 2 * MINUTE + 1_000), endedAt: new Date(START + 12 * MINUTE + 1_000) },
-    ]);
   });
 
   it('marks each version once, also if two run side by side or one returns', async () => {

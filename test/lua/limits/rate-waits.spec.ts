@@ -18,19 +18,6 @@ describe('the counter limited', () => {
     expect(await waitsOf(q)).toBe(1);
   });
 
-  it('counts one wait of a group while other jobs come and fill the slots', async () => {
-    const q = await limited({ groups: hourly(1, 1) });
-    await q.add('a', { group: 'g' });
-    await q.add('b', { group: 'g' });
-    await q.claim(2);
-    for (let i = 0; i < 10; i++) {
-      await q.add(`plain-${i}`);
-      expect(await q.claim(i % 3 === 0 ? 1 : 2)).toHaveLength(1);
-    }
-    await q.claim(1);
-    expect(await waitsOf(q)).toBe(1);
-  });
-
   it('counts the next wait, once the one before is over', async () => {
     const q = await limited({ rateLimit: { limit: 1, periodMs: 20, burst: 1 } }, 'a', 'b', 'c', 'd');
     for (const [i, id] of ['a', 'b', 'c'].entries()) {

@@ -71,14 +71,4 @@ describe('a job that never started is refunded to the rates', () => {
     await q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
     expect(await spent(q)).toEqual([false, false]);
   });
-
-  it('but nothing where the rate was changed after its claim, since it took another amount', async () => {
-    const q = await limited({ ...hourly(3_600, 1), groups: hourly(3_600, 1) });
-    const job = await q.addAndClaim('a', { group: 'g' });
-    await q.run(q.scripts.limits.set(rates));
-    const before = await q.redis.hget(q.keys.settings, 'rate_tat_us');
-    await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0, unstarted: true }]));
-    expect(await q.redis.hget(q.keys.settings, 'rate_tat_us')).toBe(before);
-    expect(Number(await q.redis.hget(`${q.keys.groupsPrefix}state:g`, 'rate_tat_us'))).toBe(Number(before));
-  });
 });

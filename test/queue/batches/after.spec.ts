@@ -7,7 +7,7 @@ import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const done = async (queue: JobQueue, id: string) => {
   const claim = (await queue.claim())!;
@@ -15,20 +15,32 @@ const done = async (queue: JobQueue, id: string) => {
   await queue.complete(claim);
 };
 
-describe('after', () => {
-  it('starts a job when the last of the jobs that it names has completed', async () => {
-    const { queue } = coreQueue();
-    const [a, b] = await queue.enqueueMany([{ payload: 'a' }, { payload: 'b' }]);
-    const c = await queue.enqueue({ c: true });
-    const last = await queue.enqueue({ last: true }, { after: [a!.id, b!.id, a!.id] });
-    expect(await last.get()).toMatchObject({ status: 'scheduled' });
-    expect((await last.get())!.dueAt).toBeUndefined();
-    await done(queue, a!.id);
-    await done(queue, b!.id);
-    await done(queue, c.id);
-    await done(queue, last.id);
+onEachStore('after', () => {
+  it.each([
+    ['failed', async (queue: JobQueue) => queue.fail((await queue.claim())!, new Error('x'), { final: true })],
+    ['was cancelled', (queue: JobQueue, id: string) => queue.cancel(id)],
+    ['was deleted', (queue: JobQueue, id: string) => queue.remove(id)],
+    ['was deleted', (queue: JobQueue) => queue.clean('pending')],
+  ])('fails the job, with the reason, and its own follow-up, where one %s (%#)', async (how, end) => {
+    const queue = newQueue();
+    const [a, b] = await queue.enqueueMany([{ payload: 'a' }, { payload: 'b', delayMs: 60_000 }]);
+    const next = await queue.enqueue({}, { after: [a!.id, b!.id] });
+    const far = await queue.enqueue({}, { after: [next.id] });
+    await end(queue, a!.id);
+    expect(await queue.claim()).toBeNull();
+    await maintainBatches(queue);
+    const lastError = `Job ${a!.id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
+    expect(await next.get()).toMatchObject({ status: 'failed', lastError, attempts: 0 });
+    expect(await far.get()).toMatchObject({
+      status: 'failed',
+      lastError: expect.stringContaining(`Job ${next.id},`),
+    });
+    await queue.deadLetters.redriveMany([next.id]);
+    await done(queue, next.id);
   });
+});
 
+describe('after', () => {
   it('starts at once where all have completed, and counts delayMs from the last end', async () => {
     const { queue, state } = coreQueue();
     const a = await queue.enqueue({});
@@ -58,29 +70,6 @@ describe('after', () => {
     await worker.worker.stop();
   });
 
-  it.each([
-    ['failed', async (queue: JobQueue) => queue.fail((await queue.claim())!, new Error('x'), { final: true })],
-    ['was cancelled', (queue: JobQueue, id: string) => queue.cancel(id)],
-    ['was deleted', (queue: JobQueue, id: string) => queue.remove(id)],
-    ['was deleted', (queue: JobQueue) => queue.clean('pending')],
-  ])('fails the job, with the reason, and its own follow-up, where one %s (%#)', async (how, end) => {
-    const { queue } = coreQueue();
-    const [a, b] = await queue.enqueueMany([{ payload: 'a' }, { payload: 'b', delayMs: 60_000 }]);
-    const next = await queue.enqueue({}, { after: [a!.id, b!.id] });
-    const far = await queue.enqueue({}, { after: [next.id] });
-    await end(queue, a!.id);
-    expect(await queue.claim()).toBeNull();
-    await maintainBatches(queue);
-    const lastError = `Job ${a!.id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
-    expect(await next.get()).toMatchObject({ status: 'failed', lastError, attempts: 0 });
-    expect(await far.get()).toMatchObject({
-      status: 'failed',
-      lastError: expect.stringContaining(`Job ${next.id},`),
-    });
-    await queue.deadLetters.redriveMany([next.id]);
-    await done(queue, next.id);
-  });
-
   it('continues where a job fails, is redriven before its dead letter, and completes: a retry is no end', async () => {
     const { queue } = coreQueue();
     const a = await queue.enqueue({}, { maxAttempts: 2 });
@@ -89,26 +78,6 @@ describe('after', () => {
     expect((await next.get())!.status).toBe('scheduled');
     await done(queue, a.id);
     await done(queue, next.id);
-  });
-
-  it('notices the end of a job that ran already when it was named', async () => {
-    const { queue } = coreQueue();
-    const a = await queue.enqueue({});
-    const claim = (await queue.claim())!;
-    const next = await queue.enqueue({}, { after: [a.id] });
-    await queue.complete(claim);
-    await maintainBatches(queue);
-    await done(queue, next.id);
-  });
-
-  it('notices, in the end, jobs that are purged by others', async () => {
-    const { queue, state } = coreQueue();
-    const a = await queue.enqueue({});
-    const next = await queue.enqueue({}, { after: [a.id] });
-    await state.redis.del(state.keys.job(a.id), state.keys.pending);
-    await maintainBatches(queue);
-    expect(await queue.claim()).toBeNull();
-    expect((await next.get())!.lastError).toContain('was deleted');
   });
 
   it('refuses ids that are unknown or have ended badly, and writes nothing', async () => {

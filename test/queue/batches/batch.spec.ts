@@ -41,26 +41,6 @@ async function followUps(queue: JobQueue, { id }: Batch<never> | Batch<JobQueue>
 const fail = (queue: JobQueue, claim: ClaimedJob) => queue.fail(claim, new Error('no ink'), { final: true });
 
 describe('a batch', () => {
-  it('enqueues `then` and `finally` when its last member has completed, and not before', async () => {
-    const { queue } = coreQueue();
-    const { batch, claims } = await claimedBatch(queue, 3);
-    for (const claim of claims.slice(0, 2)) await queue.complete(claim, claim.payload);
-    expect(await followUps(queue, batch)).toEqual([]);
-    expect(await batch.status()).toMatchObject({ state: 'sealed', total: 3, open: 1, completed: 2 });
-    await queue.complete(claims[2]!, 2);
-    expect(await followUps(queue, batch)).toEqual(['then', 'last']);
-    expect(await batch.status()).toMatchObject({ state: 'fired', open: 0, completed: 3, failed: 0 });
-  });
-
-  it('enqueues `onFailure` and `finally` where one failed', async () => {
-    const { queue } = coreQueue();
-    const { batch, claims } = await claimedBatch(queue, 2);
-    await fail(queue, claims[0]!);
-    await queue.complete(claims[1]!, 'ok');
-    expect(await followUps(queue, batch)).toEqual(['broke', 'last']);
-    expect(await batch.status()).toMatchObject({ completed: 1, failed: 1 });
-  });
-
   it('hands the follow-up the outcomes of the members, in the order in which they joined, page by page', async () => {
     const queue = newQueue();
     const seen: BatchMember[] = [];
@@ -155,22 +135,6 @@ describe('a batch', () => {
     expect(await queue.batch({ id, then: { name: 'another' } }).status()).toMatchObject({ total: 2, open: 2 });
     for (const claim of await queue.claimMany(5)) await queue.complete(claim);
     expect(await followUps(queue, batch)).toEqual(['then']);
-  });
-
-  it('is listed until it has ended', async () => {
-    const { queue } = coreQueue();
-    const first = queue.batch({ id: 'a', then: { name: 'then' } });
-    await first.add(queue.name, 1);
-    const second = queue.batch({ id: 'b' }); // maybe of the same ms
-    await second.add(queue.name, 2);
-    expect(await queue.listBatches()).toMatchObject([
-      { id: first.id, state: 'open', total: 1, open: 1 },
-      { id: second.id, state: 'open', total: 1, open: 1 },
-    ]);
-    expect(await queue.listBatches({ limit: 1 })).toHaveLength(1);
-    await second.seal();
-    for (const claim of await queue.claimMany(2)) await queue.complete(claim);
-    expect(await queue.listBatches()).toEqual([await first.status()]);
   });
 
   it('refuses a value that is no batch, no follow-up and no member, and writes nothing', async () => {
@@ -333,25 +297,6 @@ describe('the traps of others', () => {
     expect((await queue.stats()).totals.enqueued).toBe(2);
   });
 
-  it('an empty batch without follow-ups ends at its seal', async () => {
-    const { queue } = coreQueue();
-    const batch = queue.batch();
-    await batch.seal();
-    expect((await batch.status()).state).toBe('ended');
-  });
-
-  it('members that all end before the seal do not fire the batch; the seal does', async () => {
-    const { queue } = coreQueue();
-    const batch = queue.batch(FOLLOW_UPS);
-    await batch.add(queue.name, 1);
-    await queue.complete((await queue.claim())!);
-    await batch.add(queue.name, 2);
-    await queue.complete((await queue.claim())!);
-    expect(await followUps(queue, batch)).toEqual([]);
-    await batch.seal();
-    expect(await followUps(queue, batch)).toEqual(['then', 'last']);
-  });
-
   it('Celery #3363: a follow-up is not lost when the one who would have started it dies: the end enqueues it', async () => {
     const { queue } = coreQueue();
     const { batch, claims } = await claimedBatch(queue, 1);
@@ -386,29 +331,6 @@ describe('the traps of others', () => {
     await maintainBatches(queue, { all: true });
     expect(await followUps(queue, batch)).toEqual([]);
     expect((await queue.stats()).totals.enqueued).toBe(3);
-  });
-
-  it('a redriven dead letter opens an unfinished batch again', async () => {
-    const { queue } = coreQueue();
-    const { batch, claims } = await claimedBatch(queue, 2);
-    await fail(queue, claims[0]!);
-    await queue.deadLetters.redriveMany([claims[0]!.id]);
-    expect(await batch.status()).toMatchObject({ open: 2, failed: 0 });
-    await queue.complete(claims[1]!);
-    expect(await followUps(queue, batch)).toEqual([]);
-    await queue.complete((await queue.claim())!);
-    expect(await followUps(queue, batch)).toEqual(['then', 'last']);
-  });
-
-  it('a redriven dead letter never fires a finished batch again', async () => {
-    const { queue } = coreQueue();
-    const { batch, claims } = await claimedBatch(queue, 1);
-    await fail(queue, claims[0]!);
-    for (const claim of await queue.claimMany(5)) await queue.complete(claim);
-    await queue.deadLetters.redriveMany([claims[0]!.id]);
-    await queue.complete((await queue.claim())!);
-    expect((await queue.stats()).totals.enqueued).toBe(3);
-    expect(await batch.status()).toMatchObject({ state: 'ended', failed: 1, completed: 0 });
   });
 
   it.each([

@@ -89,19 +89,6 @@ describe('a batch with members in several queues', () => {
     expect((await home.stats()).totals.enqueued).toBe(1);
   });
 
-  it('keeps ends that came after those which were delivered, when these are acknowledged', async () => {
-    const { home, pages, batch } = world();
-    await batch.add('page', 1, { queue: pages });
-    await batch.seal();
-    const claim = (await pages.claim())!;
-    await pages.fail(claim, new Error('no'), { final: true });
-    const { run } = inside(home);
-    const old = await run((await callsOf(pages)).outbox(10));
-    await pages.deadLetters.redriveMany([claim.id]);
-    expect(await run((await callsOf(pages)).acknowledge(old))).toBe(0);
-    expect(await run((await callsOf(pages)).outbox(10))).toMatchObject([{ state: 'open' }]);
-  });
-
   it('counts a member whose end comes before it has joined, as where its producer died or is slow', async () => {
     const { home, pages, batch } = world();
     await batch.add('own', 0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
-import { newQueue, onEachStore } from '../../support/worker/workers.js';
+import { newClockedQueue, newQueue, onEachStore } from '../../support/worker/workers.js';
 
 /** Enqueues jobs that wait for one which fails. */
 async function unmet(queue: JobQueue, count: number, options: object = {}) {
@@ -32,10 +32,10 @@ onEachStore('an unmet job', () => {
   });
 
   it('does not hold up the promotion of a due job, nor its claim', async () => {
-    const queue = newQueue();
+    const { queue, clock } = newClockedQueue();
     await unmet(queue, 120);
-    const due = await queue.enqueue({ due: true }, { delayMs: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const due = await queue.enqueue({ due: true }, { delayMs: 1_000 });
+    clock.nowMs += 1_000;
     expect(await queue.exec((calls) => calls.sweep.promote(10))).toBe(1);
     expect(await queue.claimMany(5)).toMatchObject([{ id: due.id }]);
   });

@@ -2,30 +2,25 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { MemoryStore } from '#memory/memory-store.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { openedQueue } from '../../support/queue/core-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const MIB = 1024 * 1024;
 const giant = 'x'.repeat(33 * MIB);
 
-const stores = { redis: () => connect(), memory: () => new MemoryStore() };
-
-it.each(Object.entries(stores))(
-  '%s: a consumer with the default limit gets it, also after a purge',
-  async (_, make) => {
-    const [store, name] = [make(), uniqueQueueName()];
-    const producer = openedQueue(store, name, { maxPayloadBytes: 40 * MIB });
-    const consumer = openedQueue(store, name);
+onEachStore('a giant payload', () => {
+  it('gets to a consumer with the default limit, also after a purge', async () => {
+    const producer = newQueue({ maxPayloadBytes: 40 * MIB });
+    const consumer = newQueue({}, producer.store, producer.name);
     await producer.enqueue('small');
-    await producer.purge({ confirm: name });
+    await producer.purge({ confirm: producer.name });
     const { id } = await producer.enqueue(giant);
     const job = await consumer.claim();
     expect(job).toMatchObject({ id });
     expect(job!.payload).toHaveLength(giant.length);
     await consumer.complete(job!);
-    await consumer.purge({ confirm: name });
-  },
-);
+    await consumer.purge({ confirm: consumer.name });
+  });
+});
 
 /** A store that counts the announcements of limits. */
 class CountingStore extends MemoryStore {
@@ -47,7 +42,7 @@ describe('the limit is announced before a giant payload alone, by', () => {
     ['the follow-up of a batch', (queue, payload) => queue.batch({ then: { name: 'end', payload } }).seal()],
   ])('%s', async (_, send) => {
     const store = new CountingStore();
-    const queue = openedQueue(store, uniqueQueueName(), { maxPayloadBytes: 40 * MIB });
+    const queue = newQueue({ maxPayloadBytes: 40 * MIB }, store);
     await send(queue, 'small');
     expect(store.announced).toBe(0);
     await send(queue, giant);

@@ -156,37 +156,6 @@ describe('hostile content stays data', () => {
     expect(await state.status(id)).toBe('completed');
   });
 
-  it.each([
-    '__proto__',
-    'constructor',
-    'pending',
-    'a:b:c',
-    'job:x',
-    '-1',
-    '0',
-    'user@example.com',
-    'x'.repeat(128),
-  ])('the id %s', async (id) => {
-    const { queue } = coreQueue();
-    await queue.enqueue(1, { id });
-    expect((await queue.claim())!.id).toBe(id);
-    expect(await queue.get(id)).toMatchObject({ id, status: 'processing' });
-    expect(await queue.cancel(id)).toBe('requested');
-  });
-
-  it.each(['__proto__', 'a b', 'line\nbreak', '"quoted"', '日本語', '*3\r\n', "']]"])(
-    'the job name %j',
-    async (name) => {
-      const { queue } = coreQueue({ maxAttempts: 1 });
-      const { id } = await queue.enqueue(1, { name });
-      const job = (await queue.claim())!;
-      expect(job.name).toBe(name);
-      await queue.fail(job, new Error(name));
-      expect(await queue.get(id)).toMatchObject({ name, lastError: name });
-      expect((await queue.get(id))!.attemptLog[0]!.error!.message).toBe(name);
-    },
-  );
-
   it('an error of any shape is kept, cut to a bound', async () => {
     const { queue } = coreQueue({ maxAttempts: 10 });
     const { id } = await queue.enqueue(1);

@@ -1,32 +1,25 @@
 // Cleaning by age. The lines of groups are not sorted by it: urgent jobs come before older ones.
-import { describe, expect, it } from '@jest/globals';
-import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { connectClocked } from '../../support/redis/clocked-redis.js';
-import { newQueue } from '../../support/worker/workers.js';
+import { expect, it } from '@jest/globals';
+import { newClockedQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
-const clock = { nowMs: Date.now() };
 const olderThanMs = HOUR / 2;
 
-describe.each([
-  ['on Redis', () => connectClocked(clock)],
-  ['in memory', () => new MemoryStore({ ...systemClock, now: () => clock.nowMs })],
-] as const)('clean (%s)', (_, store) => {
-  /** Makes two groups with jobs of an hour ago behind more young and urgent ones than one step reads. */
-  async function youngBeforeOld() {
-    const queue = newQueue({}, store());
-    for (const group of ['a', 'b']) {
-      await queue.enqueueMany(Array.from({ length: 3 }, (_job, i) => ({ payload: i, group })));
-    }
-    clock.nowMs += HOUR;
-    const young = ['a', 'b'].flatMap((group) =>
-      Array.from({ length: 600 }, (_job, i) => ({ payload: i, group, priority: 5 })),
-    );
-    await queue.enqueueMany(young);
-    return queue;
+/** Makes two groups with jobs of an hour ago behind more young and urgent ones than one step reads. */
+async function youngBeforeOld() {
+  const { queue, clock } = newClockedQueue();
+  for (const group of ['a', 'b']) {
+    await queue.enqueueMany(Array.from({ length: 3 }, (_job, i) => ({ payload: i, group })));
   }
+  clock.nowMs += HOUR;
+  const young = ['a', 'b'].flatMap((group) =>
+    Array.from({ length: 600 }, (_job, i) => ({ payload: i, group, priority: 5 })),
+  );
+  await queue.enqueueMany(young);
+  return queue;
+}
 
+onEachStore('clean', () => {
   it('of a group finds the old jobs behind young and urgent ones', async () => {
     const queue = await youngBeforeOld();
     expect(await queue.groups.clean('a', { olderThanMs, limit: 2 })).toBe(2);
@@ -44,7 +37,7 @@ describe.each([
   });
 
   it.each(['completed', 'cancelled'] as const)('of the %s jobs deletes the old ones only', async (place) => {
-    const queue = newQueue({}, store());
+    const { queue, clock } = newClockedQueue();
     const end = async (id: string) => {
       await queue.enqueue(1, { id });
       await (place === 'completed' ? queue.complete((await queue.claim())!) : queue.cancel(id));

@@ -1,11 +1,10 @@
 // list with a filter, on Redis and in memory.
 import { describe, expect, it } from '@jest/globals';
-import { JobQueue } from '#queue/job-queue.js';
+import type { JobQueue } from '#queue/job-queue.js';
 import type { JobStatus } from '#queue/model/job.js';
 import type { ListOptions } from '#queue/operate/find-jobs.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 
@@ -18,14 +17,7 @@ async function ids(queue: JobQueue, status: JobStatus, options: ListOptions): Pr
   return (await queue.list(status, options)).map(({ id }) => id);
 }
 
-describe.each([
-  ['redis', () => connect()],
-  ['memory', () => new MemoryStore()],
-] as const)('on %s', (_store, make) => {
-  function newQueue(): JobQueue {
-    return new JobQueue(make(), uniqueQueueName('find'));
-  }
-
+onEachStore('a list', () => {
   it('shows the jobs of a name, and those with all the metadata that is given, in pages', async () => {
     const queue = newQueue();
     await queue.enqueueMany(
@@ -44,7 +36,6 @@ describe.each([
     expect(await ids(queue, 'pending', { metadata: { tenant: 'zeta' } })).toEqual([]);
     expect(await ids(queue, 'pending', { name: 'even', metadata: { tenant: 'acme' } })).toEqual(['j0', 'j6']);
     expect(await ids(queue, 'completed', { name: 'odd' })).toEqual([]);
-    queue.close();
   });
 
   it('shows the jobs of an age in each state', async () => {
@@ -66,7 +57,6 @@ describe.each([
     await queue.cancel('later');
     expect(await both('cancelled')).toEqual([['later'], []]);
     expect(await ids(queue, 'completed', { olderThanMs: 0 })).toEqual(['now']);
-    queue.close();
   });
 
   it('counts the age of a scheduled job from its enqueue, as clean does', async () => {
@@ -77,7 +67,6 @@ describe.each([
     expect(await ids(queue, 'scheduled', { olderThanMs: HOUR })).toEqual([]);
     expect(await queue.clean('scheduled', { olderThanMs: HOUR })).toBe(0);
     expect(await queue.clean('scheduled', { olderThanMs: 0 })).toBe(1);
-    queue.close();
   });
 
   it.each([
@@ -88,7 +77,6 @@ describe.each([
   ])('refuses %j', async (options, message) => {
     const queue = newQueue();
     await expect(queue.list('pending', options as ListOptions)).rejects.toThrow(message);
-    queue.close();
   });
 });
 

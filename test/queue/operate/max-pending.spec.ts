@@ -10,16 +10,43 @@ const HOUR = 3_600_000;
 const text = (bytes: number) => ({ t: 'x'.repeat(bytes - '{"t":""}'.length) });
 
 onEachStore('maxPending', () => {
+  it('of a queue refuses an enqueue beyond it, and takes the next once a job has left', async () => {
+    const queue = newQueue({ maxPending: 2 });
+    await queue.enqueue({ n: 1 }, { id: 'own' });
+    await queue.enqueue({ n: 2 }, { delayMs: HOUR });
+    const refused = await queue.enqueue({ n: 3 }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(QueueFullError);
+    expect(refused).toMatchObject({ queue: queue.name, group: undefined, limit: 2, unit: 'jobs' });
+    expect((await queue.enqueue({ n: 1 }, { id: 'own' })).outcome).toBe('existing');
+    await queue.claim();
+    const jobs = [3, 4].map((payload) => ({ payload }));
+    const second = await queue.enqueueMany(jobs).catch((error: unknown) => error);
+    expect((second as QueueFullError).items.map(({ outcome }) => outcome)).toEqual(['new', 'not-sent']);
+    expect(await queue.stats()).toMatchObject({ pending: 1, scheduled: 1 });
+  });
+
   it('that is set at run time holds for a producer without a bound of its own, until it is cleared', async () => {
     const queue = newQueue();
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
-    await queue.limits.set({ maxPending: 3 });
-    await queue.enqueue(3);
-    await expect(queue.enqueue(4)).rejects.toMatchObject({ name: 'QueueFullError', limit: 3, unit: 'jobs' });
-    await expect(queue.enqueue(4, { priority: 1 })).rejects.toThrow(QueueFullError);
-    await expect(queue.enqueue(4, { group: 'g' })).rejects.toThrow(QueueFullError);
+    await queue.limits.set({ maxPending: 2 });
+    expect(await queue.limits.get()).toEqual({ source: 'set', maxPending: 2 });
+    for (const options of [{}, { priority: 1 }, { group: 'g' }]) {
+      await expect(queue.enqueue(3, options)).rejects.toMatchObject({ name: 'QueueFullError', limit: 2 });
+    }
     await queue.limits.clear();
-    await queue.enqueue(4);
+    expect(await queue.limits.get()).toEqual({ source: 'none' });
+    await queue.enqueue(3);
+    await expect(queue.limits.set({ maxPending: 0 })).rejects.toThrow('limits.maxPending: expected a whole number');
+  });
+
+  it('of a group refuses that group alone', async () => {
+    const queue = newQueue();
+    await queue.groups.set('a', { maxPending: 1 });
+    await queue.enqueue({}, { group: 'a' });
+    const refused = { name: 'QueueFullError', group: 'a', limit: 1 };
+    await expect(queue.enqueue({}, { group: 'a' })).rejects.toMatchObject(refused);
+    await queue.enqueue({}, { group: 'b' });
+    expect((await queue.stats()).pending).toBe(2);
   });
 
   it('of a group counts its jobs that wait for their time', async () => {
@@ -117,11 +144,12 @@ describe('maxPendingBytes of a long line', () => {
     await queue.enqueue(text(100));
   });
 
-  it('holds for a producer of another process, and for one that waits for replicas', async () => {
-    const { queue, state } = coreQueue();
+  it('holds for a producer of another process, and for one that waits for replicas, before an own bound', async () => {
+    const { queue, state } = coreQueue({ maxPending: 2 });
     await queue.limits.set({ maxPending: 1 });
     const other = new JobQueue(state.redis, queue.name);
     await other.enqueueMany([{ payload: 1 }]);
+    await expect(queue.enqueue(2)).rejects.toMatchObject({ limit: 1 });
     await expect(other.enqueue(2)).rejects.toThrow(QueueFullError);
     await expect(other.enqueue(2, { durability: 'replica' })).rejects.toThrow(QueueFullError);
     other.close();

@@ -3,12 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { nextDue } from '#queue/schedules/next-due.js';
 import { checkRecurrence } from '#queue/schedules/recurrence.js';
 import type { Recurrence } from '#queue/model/schedule.js';
-import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
 import fc from '../../support/queue/properties.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { testQueue } from '../../support/queue/queue-state.js';
 import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const NOON = Date.UTC(2030, 5, 1, 12);
 const OF = { queue: 'q', id: 's' };
@@ -166,12 +164,9 @@ describe('a schedule that ends', () => {
   });
 });
 
-describe.each([
-  ['redis', () => connect()],
-  ['memory', () => new MemoryStore()],
-] as const)('on %s', (_store, make) => {
+onEachStore('a schedule with bounds', () => {
   it('ends at once where endAt is over, also after a resume, and runs by hand', async () => {
-    const queue = new JobQueue(make(), uniqueQueueName('bounds'));
+    const queue = newQueue();
     await queue.schedules.upsert('over', { ...HOURLY, endAt: 1_000 });
     expect(await queue.schedules.get('over')).toMatchObject({
       status: 'ended',
@@ -185,11 +180,10 @@ describe.each([
     expect(await queue.schedules.tick()).toMatchObject({ enqueued: 0, skipped: 0, nextDueInMs: undefined });
     await queue.schedules.runNow('over');
     expect((await queue.stats()).pending).toBe(1);
-    queue.close();
   });
 
   it('waits for startAt, and shows its bounds', async () => {
-    const queue = new JobQueue(make(), uniqueQueueName('bounds'));
+    const queue = newQueue();
     const startAt = new Date(NOON);
     await queue.schedules.upsert('later', { ...HOURLY, startAt, limit: 5, jitterMs: 1_000 });
     const record = (await queue.schedules.get('later'))!;
@@ -197,6 +191,5 @@ describe.each([
     expect(record.nextAt!.getTime()).toBe(
       nextDue({ ...HOURLY, startAt, jitterMs: 1_000 }, 0, { queue: queue.name, id: 'later' }),
     );
-    queue.close();
   });
 });

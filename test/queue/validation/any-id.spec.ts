@@ -22,6 +22,10 @@ const IDS = [
   '*?[a-z]',
   '%s%d%',
   '日本語 é 😀',
+  '__proto__',
+  'constructor',
+  'job:x',
+  '-1',
 ];
 
 async function runAll(queue: JobQueue): Promise<string[]> {

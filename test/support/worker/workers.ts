@@ -79,6 +79,16 @@ export function newClockedQueue(options: JobQueueOptions = {}): { queue: JobQueu
   return { queue: newQueue(options, store ?? connectClocked(clock)), clock };
 }
 
+/** Deletes the hash of a job, as its expiry does, or somebody with redis-cli. */
+export async function loseHash(queue: JobQueue, id: string): Promise<void> {
+  if (queue.store instanceof MemoryStore) {
+    queue.store.server.all.find(({ name }) => name === queue.name)!.drop(id);
+  } else {
+    const { keys } = await inside(queue).scripts();
+    await (inside(queue).connection.client as Redis).del(keys.job(id));
+  }
+}
+
 /** Marks a queue as left in a state that no script produces. */
 export function leaveBroken(queue: JobQueue): void {
   broken.add(queue);

@@ -1,18 +1,14 @@
 // job.checkpoint: what the next attempt finds.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { JobQueue } from '#queue/job-queue.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { MemoryStore } from '#memory/memory-store.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { inside } from '../../support/queue/inside.js';
 import { gate, within } from '../../support/faults/wait.js';
 import { ClaimLostError } from '#queue/errors/errors.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
-
-const stores = { redis: () => connect(), memory: () => new MemoryStore() };
+import { connect } from '../../support/redis/redis.js';
+import { leaveBroken, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 async function count(job: Job): Promise<unknown> {
   const before = (job.lastCheckpoint as number | undefined) ?? 0;
@@ -23,14 +19,13 @@ async function count(job: Job): Promise<unknown> {
   return [before, job.lastCheckpoint];
 }
 
-describe.each(Object.entries(stores))('on %s', (_kind, make) => {
+onEachStore('a checkpoint', () => {
   it('each attempt continues from the last', async () => {
-    const queue = new JobQueue(make(), uniqueQueueName('store'));
+    const queue = newQueue();
     await startWorker(queue, count);
     const job = await queue.enqueue({});
     expect(await job.result()).toEqual([2, 3]);
     expect((await queue.get(job.id))!.checkpoint).toBe(3);
-    queue.close();
   });
 });
 
