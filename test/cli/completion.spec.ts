@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
-import { cli } from './run-cli.js';
+import { cli, listedCommands } from './run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'completion-'));
 const script = join(folder, 'completion.bash');
@@ -57,17 +57,12 @@ it.each([
     'nest-job-queue --redis redis://localhost:1 --cluster show at\t',
     '--redis redis://localhost:1 --cluster show at_--redis_redis//localhost1_--cluster',
   ],
-])(
-  '%j in bash',
-  async (line, expected) => {
-    expect((await typed(line)).trim().replaceAll(/ +/g, ' ')).toBe(expected);
-  },
-  30_000,
-);
+])('%j in bash', async (line, expected) => {
+  expect((await typed(line)).trim().replaceAll(/ +/g, ' ')).toBe(expected);
+});
 
 it('the completion of zsh and fish knows every command, and those shells read it where they are installed', async () => {
-  const { stdout: help } = await cli(['--help']);
-  const commands = [...help.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
+  const commands = await listedCommands();
   for (const shell of ['zsh', 'fish']) {
     const { stdout } = await cli(['completion', shell]);
     for (const command of commands.filter((name) => name !== 'help')) expect(stdout).toContain(command);
@@ -110,20 +105,16 @@ it('the completion asks a hidden command for the names of the queues, and no com
 it.each([
   ['is away', 1],
   ['is silent', 0],
-])(
-  'offers no queue and no error where Redis %s',
-  async (_, port) => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const sockets: Socket[] = [];
-    server.on('connection', (socket) => sockets.push(socket));
-    const at = `redis://127.0.0.1:${port || (server.address() as AddressInfo).port}`;
-    expect(await cli(['queue-names', '--redis', at])).toEqual({ code: 0, stdout: '', stderr: '' });
-    sockets.forEach((socket) => socket.destroy());
-    server.close();
-  },
-  60_000,
-);
+])('offers no queue and no error where Redis %s', async (_, port) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  const at = `redis://127.0.0.1:${port || (server.address() as AddressInfo).port}`;
+  expect(await cli(['queue-names', '--redis', at])).toEqual({ code: 0, stdout: '', stderr: '' });
+  sockets.forEach((socket) => socket.destroy());
+  server.close();
+});
 
 function isInstalled(shell: string): boolean {
   try {

@@ -7,7 +7,6 @@ import { type OwnRedis, startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { cli, cliHere, cliRunning, type Running } from './run-cli.js';
 
-const LONG_MS = 60_000;
 /** Well beyond the five seconds that a server may keep silent; the rest is for a busy machine. */
 const SOON_MS = 30_000;
 
@@ -95,78 +94,62 @@ describe('Redis that is frozen or silent', () => {
   beforeAll(async () => {
     const settled = await Promise.allSettled(cases.map(([, run]) => run()));
     cases.forEach(([name], i) => outcomes.set(name, settled[i]!));
-  }, LONG_MS);
+  });
 
   it.each(cases.map(([name]) => name))('%s', (name) => {
     expect(outcomes.get(name)).toEqual({ status: 'fulfilled', value: undefined });
   });
 
-  it(
-    'does not hold up Ctrl+C',
-    async () => {
-      const { server, env } = await serve();
-      const command = cliRunning(['top', '--every', '100'], env);
-      await command.said('email');
-      await server.kill('SIGSTOP');
-      command.signal('SIGINT');
-      expect(await command.over).toMatchObject({ code: EXIT.ok, stderr: '' });
-    },
-    LONG_MS,
-  );
+  it('does not hold up Ctrl+C', async () => {
+    const { server, env } = await serve();
+    const command = cliRunning(['top', '--every', '100'], env);
+    await command.said('email');
+    await server.kill('SIGSTOP');
+    command.signal('SIGINT');
+    expect(await command.over).toMatchObject({ code: EXIT.ok, stderr: '' });
+  });
 });
 
 describe('Redis that dies', () => {
-  it(
-    'under a command',
-    async () => {
-      const { server, commands } = await begun([
-        [['top', '--every', '100'], 'email'],
-        [['stats', '--watch', '100', '--json'], '"pending":1'],
-        [['tail', 'email'], 'Listening'],
-        [['audit', 'email', '--follow'], 'enqueue'],
-      ]);
-      await server.kill('SIGKILL');
-      await Promise.all(commands.map(([args, command]) => endsUnreachable(args, command, /was cut/)));
-    },
-    LONG_MS,
-  );
+  it('under a command', async () => {
+    const { server, commands } = await begun([
+      [['top', '--every', '100'], 'email'],
+      [['stats', '--watch', '100', '--json'], '"pending":1'],
+      [['tail', 'email'], 'Listening'],
+      [['audit', 'email', '--follow'], 'enqueue'],
+    ]);
+    await server.kill('SIGKILL');
+    await Promise.all(commands.map(([args, command]) => endsUnreachable(args, command, /was cut/)));
+  });
 
-  it(
-    'under the doctor',
-    async () => {
-      const { server, env, queue } = await serve();
-      for (let i = 0; i < 20; i++) {
-        await queue.enqueueMany(Array.from({ length: 500 }, (_, payload) => ({ payload })));
-      }
-      const command = cliRunning(['doctor', 'email'], env);
-      await connected(server);
-      await server.kill('SIGKILL');
-      await endsUnreachable(['doctor'], command, /was cut|cannot be reached/);
-    },
-    LONG_MS,
-  );
+  it('under the doctor', async () => {
+    const { server, env, queue } = await serve();
+    for (let i = 0; i < 20; i++) {
+      await queue.enqueueMany(Array.from({ length: 500 }, (_, payload) => ({ payload })));
+    }
+    const command = cliRunning(['doctor', 'email'], env);
+    await connected(server);
+    await server.kill('SIGKILL');
+    await endsUnreachable(['doctor'], command, /was cut|cannot be reached/);
+  });
 });
 
-it(
-  'tail continues after its subscriber alone was cut',
-  async () => {
-    const { server, env, queue } = await serve();
-    const admin = connect({}, server.url);
-    const command = cliHere(['tail', 'email', '--count', '1'], env);
-    await command.said('Listening');
-    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    const state = { isOver: false };
-    const over = command.over.finally(() => (state.isOver = true));
-    const event = JSON.stringify({ id: '1', status: 'completed' });
-    await eventually(async () => (await admin.publish('queue:email:events', event)) >= 0 && state.isOver, {
-      timeoutMs: SOON_MS,
-      everyMs: 50,
-    });
-    expect(await over).toMatchObject({ code: EXIT.ok, stdout: expect.stringContaining('completed') });
-    queue.close();
-  },
-  LONG_MS,
-);
+it('tail continues after its subscriber alone was cut', async () => {
+  const { server, env, queue } = await serve();
+  const admin = connect({}, server.url);
+  const command = cliHere(['tail', 'email', '--count', '1'], env);
+  await command.said('Listening');
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  const state = { isOver: false };
+  const over = command.over.finally(() => (state.isOver = true));
+  const event = JSON.stringify({ id: '1', status: 'completed' });
+  await eventually(async () => (await admin.publish('queue:email:events', event)) >= 0 && state.isOver, {
+    timeoutMs: SOON_MS,
+    everyMs: 50,
+  });
+  expect(await over).toMatchObject({ code: EXIT.ok, stdout: expect.stringContaining('completed') });
+  queue.close();
+});
 
 describe('with --json', () => {
   it.each<[string[], number, string]>([

@@ -32,6 +32,13 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
   return cliHere(args, env).over;
 }
 
+/** Returns the names of all commands, as the help lists them. */
+export async function listedCommands(): Promise<string[]> {
+  const { stdout } = await cli(['--help']);
+  const [, list] = stdout.split('\nCommands:\n');
+  return [...list!.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
+}
+
 /** A command within this process. */
 type RunningHere = Pick<Running, 'over' | 'ran' | 'said'>;
 

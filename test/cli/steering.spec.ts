@@ -1,5 +1,5 @@
 // What an operator does with one job or one schedule, and what is asked before something is deleted.
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../support/faults/wait.js';
 import { connect, testRedisUrl } from '../support/redis/redis.js';
@@ -7,151 +7,127 @@ import { keysLike } from '../support/redis/redis-reads.js';
 import { newQueue } from '../support/worker/workers.js';
 import { cli, cliOnTerminal, cliRunning } from './run-cli.js';
 
-const LONG_MS = 90_000; // a process for each command
+jest.setTimeout(90_000); // a process for each command
 
-it(
-  'promotes a scheduled job, and runs a cancelled one again',
-  async () => {
-    const queue = newQueue();
-    await queue.enqueue({}, { id: 'later', delayMs: 3_600_000 });
-    const why = await cli(['show', queue.name, 'later']);
-    expect(why.stdout).toContain('promote it to start it now');
-    expect(await cli(['promote', queue.name, 'later'])).toMatchObject({ code: EXIT.ok, stdout: 'pending\n' });
-    expect(await queue.get('later')).toMatchObject({ status: 'pending' });
-    expect(await cli(['run-again', queue.name, 'later'])).toMatchObject({
-      code: EXIT.failed,
-      stderr: expect.stringContaining('It has not ended so'),
-    });
-    await queue.cancel('later');
-    expect(await cli(['promote', queue.name, 'later'])).toMatchObject({
-      code: EXIT.failed,
-      stderr: 'Job "later" stays as it is. It runs or has ended.\n',
-    });
-    const again = await cli(['run-again', queue.name, 'later', '--json']);
-    expect(JSON.parse(again.stdout)).toEqual({ id: 'later', outcome: 'pending' });
-    expect(await queue.get('later')).toMatchObject({ status: 'pending' });
-    expect(await cli(['promote', queue.name, 'none'])).toMatchObject({ code: EXIT.notFound });
-  },
-  LONG_MS,
-);
+it('promotes a scheduled job, and runs a cancelled one again', async () => {
+  const queue = newQueue();
+  await queue.enqueue({}, { id: 'later', delayMs: 3_600_000 });
+  const why = await cli(['show', queue.name, 'later']);
+  expect(why.stdout).toContain('promote it to start it now');
+  expect(await cli(['promote', queue.name, 'later'])).toMatchObject({ code: EXIT.ok, stdout: 'pending\n' });
+  expect(await queue.get('later')).toMatchObject({ status: 'pending' });
+  expect(await cli(['run-again', queue.name, 'later'])).toMatchObject({
+    code: EXIT.failed,
+    stderr: expect.stringContaining('It has not ended so'),
+  });
+  await queue.cancel('later');
+  expect(await cli(['promote', queue.name, 'later'])).toMatchObject({
+    code: EXIT.failed,
+    stderr: 'Job "later" stays as it is. It runs or has ended.\n',
+  });
+  const again = await cli(['run-again', queue.name, 'later', '--json']);
+  expect(JSON.parse(again.stdout)).toEqual({ id: 'later', outcome: 'pending' });
+  expect(await queue.get('later')).toMatchObject({ status: 'pending' });
+  expect(await cli(['promote', queue.name, 'none'])).toMatchObject({ code: EXIT.notFound });
+});
 
-it(
-  'pauses, resumes, runs and removes a schedule',
-  async () => {
-    const queue = newQueue();
-    await queue.schedules.upsert('nightly', { cron: '0 3 * * *' }, { payload: { kind: 'report' } });
-    const steer = (...args: string[]) => cli(['schedules', queue.name, ...args]);
-    const day = /\w{3} \d+ \w{3}(?: \d{4})?, 03:00/.source;
-    const row = new RegExp(`nightly +Every day at 03:00 \\(UTC\\) +active +in .* \\(${day}\\) +${day}; ${day}`);
-    expect((await steer()).stdout).toMatch(row);
-    expect(await steer('pause', 'nightly')).toMatchObject({ code: EXIT.ok, stdout: 'paused\n' });
-    expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'paused' });
-    const schedule = `queue:${queue.name}:schedule:nightly`;
-    await connect().hset(schedule, 'source', 'code'); // which no process declares any more
-    expect((await steer()).stdout).toMatch(/\(UTC\) +paused, undeclared +–/);
-    await connect().hset(schedule, 'source', 'call');
-    expect(await steer('resume', 'nightly')).toMatchObject({ stdout: 'resumed\n' });
-    expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'active' });
-    const { jobId } = JSON.parse((await steer('run', 'nightly', '--json')).stdout) as { jobId: string };
-    expect(await queue.get(jobId)).toMatchObject({ schedule: 'nightly', payload: { kind: 'report' } });
-    expect((await steer()).stdout).toMatch(/○ +0$/m);
-    const [listed] = JSON.parse((await steer('--json')).stdout) as Record<string, unknown>[];
-    expect(listed).toMatchObject({
-      runs: [{ jobId, status: 'pending' }],
-      nextTimes: [listed!.nextAt, expect.any(String), expect.any(String)],
-    });
-    expect(await steer('remove', 'nightly')).toMatchObject({
-      code: EXIT.usage,
-      stderr: expect.stringContaining('remove schedule nightly of'),
-    });
-    expect(await steer('remove', 'nightly', '--yes')).toMatchObject({ stdout: 'removed\n' });
-    for (const action of ['pause', 'resume', 'run', 'remove']) {
-      expect(await steer(action, 'nightly', '--yes')).toMatchObject({ code: EXIT.notFound });
-    }
-    expect(await steer('dance', 'nightly')).toMatchObject({ code: EXIT.usage });
-    expect(await steer('pause')).toMatchObject({ code: EXIT.usage });
-  },
-  LONG_MS,
-);
+it('pauses, resumes, runs and removes a schedule', async () => {
+  const queue = newQueue();
+  await queue.schedules.upsert('nightly', { cron: '0 3 * * *' }, { payload: { kind: 'report' } });
+  const steer = (...args: string[]) => cli(['schedules', queue.name, ...args]);
+  const day = /\w{3} \d+ \w{3}(?: \d{4})?, 03:00/.source;
+  const row = new RegExp(`nightly +Every day at 03:00 \\(UTC\\) +active +in .* \\(${day}\\) +${day}; ${day}`);
+  expect((await steer()).stdout).toMatch(row);
+  expect(await steer('pause', 'nightly')).toMatchObject({ code: EXIT.ok, stdout: 'paused\n' });
+  expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'paused' });
+  const schedule = `queue:${queue.name}:schedule:nightly`;
+  await connect().hset(schedule, 'source', 'code'); // which no process declares any more
+  expect((await steer()).stdout).toMatch(/\(UTC\) +paused, undeclared +–/);
+  await connect().hset(schedule, 'source', 'call');
+  expect(await steer('resume', 'nightly')).toMatchObject({ stdout: 'resumed\n' });
+  expect(await queue.schedules.get('nightly')).toMatchObject({ status: 'active' });
+  const { jobId } = JSON.parse((await steer('run', 'nightly', '--json')).stdout) as { jobId: string };
+  expect(await queue.get(jobId)).toMatchObject({ schedule: 'nightly', payload: { kind: 'report' } });
+  expect((await steer()).stdout).toMatch(/○ +0$/m);
+  const [listed] = JSON.parse((await steer('--json')).stdout) as Record<string, unknown>[];
+  expect(listed).toMatchObject({
+    runs: [{ jobId, status: 'pending' }],
+    nextTimes: [listed!.nextAt, expect.any(String), expect.any(String)],
+  });
+  expect(await steer('remove', 'nightly')).toMatchObject({
+    code: EXIT.usage,
+    stderr: expect.stringContaining('remove schedule nightly of'),
+  });
+  expect(await steer('remove', 'nightly', '--yes')).toMatchObject({ stdout: 'removed\n' });
+  for (const action of ['pause', 'resume', 'run', 'remove']) {
+    expect(await steer(action, 'nightly', '--yes')).toMatchObject({ code: EXIT.notFound });
+  }
+  expect(await steer('dance', 'nightly')).toMatchObject({ code: EXIT.usage });
+  expect(await steer('pause')).toMatchObject({ code: EXIT.usage });
+});
 
 describe('discard', () => {
-  it(
-    'asks with the number of dead letters, also of those that fit a filter',
-    async () => {
-      const queue = newQueue();
-      await queue.enqueueMany(Array.from({ length: 12 }, (_, payload) => ({ payload })));
-      for (const [i, job] of (await queue.claimMany(12)).entries()) {
-        await queue.fail(job, new Error(i < 5 ? 'timeout' : 'down'), { final: true });
-      }
-      const all = await cliOnTerminal(['discard', queue.name, '--all'], 'n');
-      expect(all.stdout).toContain(`This will delete for good 12 dead letters of ${queue.name}. Go on? [y/N]`);
-      const some = await cliOnTerminal(['discard', queue.name, '--all', '--error', 'timeout'], 'y');
-      expect(some.stdout).toContain('delete for good 5 dead letters of');
-      expect((await queue.stats()).failed).toBe(7);
-    },
-    LONG_MS,
+  it('asks with the number of dead letters, also of those that fit a filter', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany(Array.from({ length: 12 }, (_, payload) => ({ payload })));
+    for (const [i, job] of (await queue.claimMany(12)).entries()) {
+      await queue.fail(job, new Error(i < 5 ? 'timeout' : 'down'), { final: true });
+    }
+    const all = await cliOnTerminal(['discard', queue.name, '--all'], 'n');
+    expect(all.stdout).toContain(`This will delete for good 12 dead letters of ${queue.name}. Go on? [y/N]`);
+    const some = await cliOnTerminal(['discard', queue.name, '--all', '--error', 'timeout'], 'y');
+    expect(some.stdout).toContain('delete for good 5 dead letters of');
+    expect((await queue.stats()).failed).toBe(7);
+  });
+});
+
+it('leaves nothing of a measurement that is interrupted', async () => {
+  const redis = connect();
+  const command = cliRunning(['bench', '--jobs', '200000', '--yes'], { REDIS_URL: testRedisUrl() });
+  await eventually(async () => (await keysLike(redis, 'queue:bench-*:pending')).length > 0, {
+    timeoutMs: 30_000,
+  });
+  command.signal('SIGINT');
+  expect(await command.over).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('Interrupted') });
+  for (const key of await keysLike(redis, 'queue:bench-*')) {
+    expect([key, await redis.pttl(key)]).not.toEqual([key, -1]);
+  }
+});
+
+it('shows how often a rate limit rested a job, and its error', async () => {
+  const queue = newQueue({ maxRateLimitRetries: 1 });
+  const { id } = await queue.enqueue({});
+  for (const outcome of ['released', 'failed']) {
+    await queue.limits.clear(); // ends the rest
+    const [job] = await queue.claimMany(1);
+    const rest = { ...job!, reason: 'rate_limited', delayMs: 60_000 } as const;
+    expect(await queue.exec((calls) => calls.release([rest]))).toEqual([outcome]);
+  }
+  const { stdout } = await cli(['show', queue.name, id]);
+  expect(stdout).toMatch(/rests +2 \(by RateLimitedError\)\n/);
+  expect(stdout).toMatch(
+    /RateLimitRetriesExhaustedError: Job .* met a rate limit more often than its maxRateLimitRetries of 1/,
   );
 });
 
-it(
-  'leaves nothing of a measurement that is interrupted',
-  async () => {
-    const redis = connect();
-    const command = cliRunning(['bench', '--jobs', '200000', '--yes'], { REDIS_URL: testRedisUrl() });
-    await eventually(async () => (await keysLike(redis, 'queue:bench-*:pending')).length > 0, {
-      timeoutMs: 30_000,
-    });
-    command.signal('SIGINT');
-    expect(await command.over).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('Interrupted') });
-    for (const key of await keysLike(redis, 'queue:bench-*')) {
-      expect([key, await redis.pttl(key)]).not.toEqual([key, -1]);
-    }
-  },
-  LONG_MS,
-);
-
-it(
-  'shows how often a rate limit rested a job, and its error',
-  async () => {
-    const queue = newQueue({ maxRateLimitRetries: 1 });
-    const { id } = await queue.enqueue({});
-    for (const outcome of ['released', 'failed']) {
-      await queue.limits.clear(); // ends the rest
-      const [job] = await queue.claimMany(1);
-      const rest = { ...job!, reason: 'rate_limited', delayMs: 60_000 } as const;
-      expect(await queue.exec((calls) => calls.release([rest]))).toEqual([outcome]);
-    }
-    const { stdout } = await cli(['show', queue.name, id]);
-    expect(stdout).toMatch(/rests +2 \(by RateLimitedError\)\n/);
-    expect(stdout).toMatch(
-      /RateLimitRetriesExhaustedError: Job .* met a rate limit more often than its maxRateLimitRetries of 1/,
-    );
-  },
-  LONG_MS,
-);
-
-it(
-  'shows each attempt of a job with its wait, its length and its error',
-  async () => {
-    const queue = newQueue();
-    const { id } = await queue.enqueue(
-      {},
-      { maxAttempts: 3, backoff: 60_000, metadata: { tenant: 'acme' }, group: 'eu' },
-    );
-    const [first] = await queue.claimMany(1);
-    const cause = new Error('socket hang up');
-    await queue.fail(first!, new TypeError('502 Bad Gateway', { cause }));
-    const { stdout } = await cli(['show', queue.name, id]);
-    expect(stdout).toMatch(/○ enqueued {3}(now|\d+ s ago) \(20\d\d-/);
-    expect(stdout).toMatch(/┄ waited +\d[\d.]* m?s\n {2}✕ attempt 1 {2}failed after \d/);
-    expect(stdout).toMatch(
-      /TypeError: 502 Bad Gateway {2}\(stack: --verbose\)\n +caused by\n +Error: socket hang up/,
-    );
-    expect(stdout).toMatch(/┄ backoff +ends in \d+ (s|min) \(20/);
-    expect(stdout).toMatch(/group +eu\n/);
-    expect(stdout).toMatch(/metadata +\{"tenant":"acme"\}/);
-    expect(stdout).not.toMatch(/^\s+at /m);
-    expect((await cli(['show', queue.name, id, '--verbose'])).stdout).toMatch(/^\s+at /m);
-  },
-  LONG_MS,
-);
+it('shows each attempt of a job with its wait, its length and its error', async () => {
+  const queue = newQueue();
+  const { id } = await queue.enqueue(
+    {},
+    { maxAttempts: 3, backoff: 60_000, metadata: { tenant: 'acme' }, group: 'eu' },
+  );
+  const [first] = await queue.claimMany(1);
+  const cause = new Error('socket hang up');
+  await queue.fail(first!, new TypeError('502 Bad Gateway', { cause }));
+  const { stdout } = await cli(['show', queue.name, id]);
+  expect(stdout).toMatch(/○ enqueued {3}(now|\d+ s ago) \(20\d\d-/);
+  expect(stdout).toMatch(/┄ waited +\d[\d.]* m?s\n {2}✕ attempt 1 {2}failed after \d/);
+  expect(stdout).toMatch(
+    /TypeError: 502 Bad Gateway {2}\(stack: --verbose\)\n +caused by\n +Error: socket hang up/,
+  );
+  expect(stdout).toMatch(/┄ backoff +ends in \d+ (s|min) \(20/);
+  expect(stdout).toMatch(/group +eu\n/);
+  expect(stdout).toMatch(/metadata +\{"tenant":"acme"\}/);
+  expect(stdout).not.toMatch(/^\s+at /m);
+  expect((await cli(['show', queue.name, id, '--verbose'])).stdout).toMatch(/^\s+at /m);
+});

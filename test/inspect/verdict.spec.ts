@@ -1,6 +1,6 @@
 // One planted case for every sentence of the verdict, and quiet where all is well.
 import { describe, expect, it } from '@jest/globals';
-import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
+import type { QueueSigns, QueueState, RecentRates, Severity } from '#inspect/queue-signs.js';
 import { verdictOf, worstOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
@@ -96,127 +96,115 @@ describe('the verdict notes dead letters that the cap deleted', () => {
   });
 });
 
+/** Returns the parts of a verdict. */
+const says = (severity: Severity, state: QueueState, summary?: string) => ({
+  severity,
+  state,
+  ...(summary !== undefined && { summary }),
+});
+
 describe('the verdict says', () => {
   it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, object]>([
     [
       'that nobody serves the queue',
       { workers: 0, pending: 1_204, oldestPendingAgeMs: 6 * MINUTE },
       {},
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 1,204 waiting for 6 min, no worker' },
+      says('critical', 'stuck', 'stuck: 1,204 waiting for 6 min, no worker'),
     ],
     [
       'which name nobody handles',
       { pending: 2, oldestPendingAgeMs: MINUTE },
       { unserved: [unserved('emial')] },
-      {
-        severity: 'critical',
-        state: 'stuck',
-        summary: 'stuck: jobs named `emial` have waited for 1 min, no worker handles them',
-      },
+      says('critical', 'stuck', 'stuck: jobs named `emial` have waited for 1 min, no worker handles them'),
     ],
     [
       'which name nobody handles, while the others flow',
       { pending: 1_204, processing: 20, oldestPendingAgeMs: 6 * MINUTE, oldestUnheldAgeMs: 0 },
       { unserved: [{ name: 'emial', waitingMs: 6 * MINUTE }], rates: { ...rates(40, 40), growing: false } },
-      {
-        severity: 'warning',
-        state: 'waiting',
-        summary: 'flowing, but jobs named `emial` have waited for 6 min, no worker handles them',
-      },
+      says('warning', 'waiting', 'flowing, but jobs named `emial` have waited for 6 min, no worker handles them'),
     ],
     [
       'that it is paused, and since when',
       { pending: 5, pausedAt: new Date(AT.getTime() - 3 * MINUTE) },
       {},
-      { severity: 'warning', state: 'paused', summary: 'paused for 3 min: 5 waiting' },
+      says('warning', 'paused', 'paused for 3 min: 5 waiting'),
     ],
     [
       'who paused it, and why',
       { pending: 5, pausedAt: AT, pausedBy: 'ada', pauseReason: 'the provider is down' },
       {},
       {
-        severity: 'warning',
-        state: 'paused',
-        summary: 'paused by ada for 0 ms (the provider is down): 5 waiting',
+        ...says('warning', 'paused', 'paused by ada for 0 ms (the provider is down): 5 waiting'),
         cause: expect.stringMatching(
           /^the queue was paused by ada at \w{3} \d+ \w{3} \d{4}, \d\d:\d\d(:\d\d)? UTC: the provider is down$/,
         ),
       },
     ],
-    ['that an empty queue is paused', { pausedAt: AT }, {}, { severity: 'notice', state: 'paused' }],
+    ['that an empty queue is paused', { pausedAt: AT }, {}, says('notice', 'paused')],
     [
       'that dead workers keep their jobs',
       { processing: 3, expiredClaims: 3 },
       { sinceMaintenanceMs: 10 * MINUTE },
-      { severity: 'critical', state: 'unmaintained', summary: 'stuck: 3 jobs of dead workers are not reclaimed' },
+      says('critical', 'unmaintained', 'stuck: 3 jobs of dead workers are not reclaimed'),
     ],
     [
       'that no process maintains the queue',
       { processing: 3 },
       { sinceMaintenanceMs: 10 * MINUTE },
-      { severity: 'warning', state: 'unmaintained' },
+      says('warning', 'unmaintained'),
     ],
     [
       'until when a rate limit holds it back',
       { pending: 60 },
       { nextStartAt: new Date(AT.getTime() + 5_000) },
-      { severity: 'notice', state: 'limited', summary: 'limited by its rate: 60 wait, the next may start in 5 s' },
+      says('notice', 'limited', 'limited by its rate: 60 wait, the next may start in 5 s'),
     ],
     [
       'that as many run as may',
       { pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
       { maxRunning: 2 },
-      { severity: 'notice', state: 'limited', summary: 'limited: 2 run, as many as may; 60 waiting for 1 min' },
+      says('notice', 'limited', 'limited: 2 run, as many as may; 60 waiting for 1 min'),
     ],
     [
       'that all groups whose jobs wait are held back',
       { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE, oldestUnheldAgeMs: 0 },
       { rates: rates(0, 0) },
-      {
-        severity: 'notice',
-        state: 'limited',
-        summary: 'limited: 12 waiting for 2 min in groups that may start none now',
-      },
+      says('notice', 'limited', 'limited: 12 waiting for 2 min in groups that may start none now'),
     ],
     [
       'that its workers take nothing, where jobs wait beside those of groups',
       { pending: 12, heldByGroups: 11, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0) },
-      { severity: 'critical', state: 'stuck' },
+      says('critical', 'stuck'),
     ],
     [
       'that it falls behind',
       { pending: 900, processing: 9, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(12, 7) },
-      {
-        severity: 'warning',
-        state: 'falling-behind',
-        summary: 'falling behind: 12/s in, 7/s out, 900 waiting for 2 min; at this pace it never drains',
-      },
+      says(
+        'warning',
+        'falling-behind',
+        'falling behind: 12/s in, 7/s out, 900 waiting for 2 min; at this pace it never drains',
+      ),
     ],
     [
       'that its handlers fail',
       { failed: 40 },
       { rates: rates(1, 1, 0.8) },
-      {
-        severity: 'warning',
-        state: 'failing',
-        summary: 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters',
-      },
+      says('warning', 'failing', 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters'),
     ],
     [
       'that its handlers fail, where all that failed is tried again',
       { scheduled: 40 },
       { rates: rates(1, 0, 1) },
-      { severity: 'warning', state: 'failing', summary: 'failing: 100 % of the attempts of the last 5 min failed' },
+      says('warning', 'failing', 'failing: 100 % of the attempts of the last 5 min failed'),
     ],
     [
       'that its handlers failed, and nothing of it is left in the queue',
       {},
       { rates: rates(1, 1, 0.8) },
       {
-        severity: 'warning',
-        state: 'failing',
+        ...says('warning', 'failing'),
         next: 'read the errors in the log of the workers: no failed job is left in the queue',
       },
     ],
@@ -224,91 +212,79 @@ describe('the verdict says', () => {
       'that its workers take nothing',
       { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0) },
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, its 2 workers take nothing' },
+      says('critical', 'stuck', 'stuck: 9 waiting for 2 min, its 2 workers take nothing'),
     ],
     [
       'that jobs wait, where no history says whether they are worked off',
       { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
       {},
-      { severity: 'notice', state: 'waiting', summary: 'slow: 9 waiting for 2 min, 10 running' },
+      says('notice', 'waiting', 'slow: 9 waiting for 2 min, 10 running'),
     ],
     [
       'that nothing runs, where no history says since when',
       { workers: 1, pending: 9, oldestPendingAgeMs: 2 * MINUTE },
       {},
-      { severity: 'warning', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, its worker takes nothing' },
+      says('warning', 'stuck', 'stuck: 9 waiting for 2 min, its worker takes nothing'),
     ],
     [
       'that scheduled jobs are due, and nobody serves the queue',
       { workers: 0, scheduled: 3, oldestPendingAgeMs: 6 * MINUTE },
       {},
-      { severity: 'critical', state: 'stuck', summary: 'stuck: scheduled jobs have been due for 6 min, no worker' },
+      says('critical', 'stuck', 'stuck: scheduled jobs have been due for 6 min, no worker'),
     ],
     [
       'that scheduled jobs are due, and its workers take nothing',
       { scheduled: 3, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0) },
-      {
-        severity: 'critical',
-        state: 'stuck',
-        summary: 'stuck: scheduled jobs have been due for 2 min, its 2 workers take nothing',
-      },
+      says('critical', 'stuck', 'stuck: scheduled jobs have been due for 2 min, its 2 workers take nothing'),
     ],
     [
       'that handlers which do not end keep all slots',
       { pending: 9, oldestPendingAgeMs: MINUTE },
       { slots: 2, stuckSlots: 2 },
-      {
-        severity: 'critical',
-        state: 'stuck',
-        summary: 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end',
-      },
+      says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
     ],
     [
       'that handlers which do not end keep all slots that maxRunning leaves',
       { pending: 9, processing: 2, oldestPendingAgeMs: MINUTE },
       { slots: 10, stuckSlots: 2, maxRunning: 2 },
-      {
-        severity: 'critical',
-        state: 'stuck',
-        summary: 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end',
-      },
+      says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
     ],
     [
       'that handlers which do not end keep some slots',
       { pending: 9, processing: 8, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0), slots: 10, stuckSlots: 2 },
-      { severity: 'warning', state: 'waiting', cause: '2 of 10 slots are kept by handlers that do not end' },
+      { ...says('warning', 'waiting'), cause: '2 of 10 slots are kept by handlers that do not end' },
     ],
     [
       'that jobs which take longer than usual hold up the others',
       { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0), slots: 10, usualRunMs: 800 },
-      { severity: 'warning', state: 'waiting', cause: 'all slots are busy' },
+      { ...says('warning', 'waiting'), cause: 'all slots are busy' },
     ],
     [
       'that long jobs hold up the others, which alarms nobody',
       { pending: 9, processing: 10, oldestPendingAgeMs: 4 * MINUTE },
       { rates: rates(0, 0), slots: 10 },
-      { severity: 'notice', state: 'waiting', cause: 'all slots are busy' },
+      { ...says('notice', 'waiting'), cause: 'all slots are busy' },
     ],
     [
       'that no job has ended for long, of which nobody knows how long they take',
       { pending: 9, processing: 10, oldestPendingAgeMs: 40 * MINUTE },
       { rates: rates(0, 0), slots: 12 },
-      { severity: 'warning', state: 'waiting', cause: 'the jobs that run take long' },
+      { ...says('warning', 'waiting'), cause: 'the jobs that run take long' },
     ],
     [
       'that its workers take nothing, while more jobs come',
       { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(5, 0) },
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 900 waiting for 2 min, its 2 workers take nothing' },
+      says('critical', 'stuck', 'stuck: 900 waiting for 2 min, its 2 workers take nothing'),
     ],
     [
       'that all its workers are paused in their process',
       { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(5, 0), pausedWorkers: 2 },
-      { severity: 'critical', state: 'stuck', cause: 'all its workers are paused in their process' },
+      { ...says('critical', 'stuck'), cause: 'all its workers are paused in their process' },
     ],
     [
       'which names nobody handles, of two',
@@ -332,16 +308,14 @@ describe('the verdict says', () => {
       'that nobody serves the queue, where dead workers left claims',
       { workers: 0, processing: 3, pending: 12, oldestPendingAgeMs: 6 * MINUTE },
       { rates: rates(0, 0) },
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 12 waiting for 6 min, no worker' },
+      says('critical', 'stuck', 'stuck: 12 waiting for 6 min, no worker'),
     ],
     [
       'that a handler met a rate limit, and the queue rests',
       { pending: 60 },
       { restsUntil: new Date(AT.getTime() + 60_000), rateLimit: { limit: 10, periodMs: 1_000 } },
       {
-        severity: 'notice',
-        state: 'limited',
-        summary: 'resting: 60 wait for another 1 min',
+        ...says('notice', 'limited', 'resting: 60 wait for another 1 min'),
         cause: 'a handler threw a RateLimitedError, so the whole queue rests',
         next: 'wait for its end; clearing the limits of `email` ends it now',
       },
@@ -351,9 +325,7 @@ describe('the verdict says', () => {
       { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(12, 10), rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
       {
-        severity: 'warning',
-        state: 'limited',
-        summary: 'limited by its rate: 12/s in, 10/s may start, 900 waiting for 2 min',
+        ...says('warning', 'limited', 'limited by its rate: 12/s in, 10/s may start, 900 waiting for 2 min'),
         cause: 'the queue has used up its rate limit of 10/s',
         next: 'raise the rate limit if this is too slow',
       },
@@ -362,7 +334,7 @@ describe('the verdict says', () => {
       'that a burst waits for its rate',
       { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
       { rates: { ...rates(12, 10), growing: false }, rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
-      { severity: 'notice', state: 'limited' },
+      says('notice', 'limited'),
     ],
     [
       'that its rate holds it back, where jobs cost more than one',
@@ -373,7 +345,7 @@ describe('the verdict says', () => {
         nextStartAt: new Date(AT.getTime() + 400),
         slots: 20,
       },
-      { severity: 'notice', state: 'limited', cause: 'the queue has used up its rate limit of 10/s' },
+      { ...says('notice', 'limited'), cause: 'the queue has used up its rate limit of 10/s' },
     ],
     [
       'that its workers are too slow, and not its rate',
@@ -384,31 +356,31 @@ describe('the verdict says', () => {
         nextStartAt: new Date(AT.getTime() + 50),
         slots: 20,
       },
-      { severity: 'warning', state: 'falling-behind', next: 'add workers, or raise the concurrency' },
+      { ...says('warning', 'falling-behind'), next: 'add workers, or raise the concurrency' },
     ],
     [
       'that more comes than maxRunning lets through',
       { pending: 9_000, processing: 2, oldestPendingAgeMs: 60 * MINUTE },
       { maxRunning: 2, rates: rates(12, 7) },
-      { severity: 'warning', state: 'limited', cause: 'maxRunning is 2' },
+      { ...says('warning', 'limited'), cause: 'maxRunning is 2' },
     ],
     [
       'that its handlers fail, while as many run as may',
       { failed: 40, pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
       { maxRunning: 2, rates: { ...rates(1, 1, 0.8), growing: false } },
-      { severity: 'warning', state: 'failing' },
+      says('warning', 'failing'),
     ],
     [
       'that as many run as may, and longer than usual',
       { pending: 60, processing: 2, oldestPendingAgeMs: 2 * MINUTE },
       { maxRunning: 2, rates: { ...rates(0, 0), growing: false }, usualRunMs: 200 },
-      { severity: 'warning', state: 'waiting', cause: 'all slots are busy' },
+      { ...says('warning', 'waiting'), cause: 'all slots are busy' },
     ],
     [
       'that dead workers keep their jobs, while it is paused',
       { pending: 5, pausedAt: AT, processing: 3, expiredClaims: 3 },
       { sinceMaintenanceMs: 10 * MINUTE },
-      { severity: 'critical', state: 'unmaintained' },
+      says('critical', 'unmaintained'),
     ],
   ])('%s', (_, stats, signs, verdict) => {
     const found = judge(stats, signs);

@@ -25,6 +25,5 @@ describe('forRoot({ version })', () => {
         { kind: 'deploy', version },
       ]);
     },
-    30_000,
   );
 });

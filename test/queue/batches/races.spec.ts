@@ -1,5 +1,5 @@
 // Batches in several processes, one of which dies; and the last members ending at one moment.
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
@@ -7,6 +7,7 @@ import { eventually } from '../../support/faults/wait.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
 
 const LONG_MS = 90_000;
+jest.setTimeout(LONG_MS);
 const enqueued = async (queue: JobQueue) => (await queue.stats()).totals.enqueued;
 
 describe('the last two members', () => {
@@ -30,78 +31,66 @@ describe('the last two members', () => {
     }
   });
 
-  it(
-    'end at the same moment in two processes: one follow-up for each batch',
-    async () => {
-      const { queue } = coreQueue();
-      const options = { queue: queue.name, slots: { concurrency: 4, prefetch: 0 }, workMs: 5 };
-      const workers = await Promise.all([WorkerProcess.start(options), WorkerProcess.start(options)]);
-      const batches = await Promise.all(
-        Array.from({ length: 20 }, async () => {
-          const batch = queue.batch({ then: { payload: 'then' }, finally: { payload: 'finally' } });
-          await batch.addMany(
-            queue.name,
-            Array.from({ length: 6 }, (_, payload) => ({ payload })),
-          );
-          await batch.seal();
-          return batch;
-        }),
-      );
-      for (const batch of batches) {
-        await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
-        expect(await batch.status()).toMatchObject({ completed: 6, total: 6, failed: 0 });
-      }
-      expect(await enqueued(queue)).toBe(20 * 8);
-      await Promise.all(workers.map((worker) => worker.signal('SIGKILL')));
-    },
-    LONG_MS,
-  );
+  it('end at the same moment in two processes: one follow-up for each batch', async () => {
+    const { queue } = coreQueue();
+    const options = { queue: queue.name, slots: { concurrency: 4, prefetch: 0 }, workMs: 5 };
+    const workers = await Promise.all([WorkerProcess.start(options), WorkerProcess.start(options)]);
+    const batches = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const batch = queue.batch({ then: { payload: 'then' }, finally: { payload: 'finally' } });
+        await batch.addMany(
+          queue.name,
+          Array.from({ length: 6 }, (_, payload) => ({ payload })),
+        );
+        await batch.seal();
+        return batch;
+      }),
+    );
+    for (const batch of batches) {
+      await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
+      expect(await batch.status()).toMatchObject({ completed: 6, total: 6, failed: 0 });
+    }
+    expect(await enqueued(queue)).toBe(20 * 8);
+    await Promise.all(workers.map((worker) => worker.signal('SIGKILL')));
+  });
 });
 
 describe('a worker that is killed', () => {
-  it(
-    'while it runs the last member: another runs it, and the batch fires once',
-    async () => {
-      const { queue } = coreQueue({ visibilityMs: 1_000 });
-      const options = {
-        queue: queue.name,
-        queueOptions: { visibilityMs: 1_000 },
-        slots: { concurrency: 1, prefetch: 0 },
-      };
-      const slow = await WorkerProcess.start({ ...options, workMs: 60_000 });
-      const batch = queue.batch({ then: { payload: 'then' } });
-      await batch.add(queue.name, 'only');
-      await batch.seal();
-      await slow.event('started');
-      await slow.signal('SIGKILL');
-      expect((await batch.status()).state).toBe('sealed');
-      const quick = await WorkerProcess.start({ ...options, workMs: 1, workerOptions: { sweepIntervalMs: 200 } });
-      await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
-      expect(await enqueued(queue)).toBe(2);
-      await quick.signal('SIGKILL');
-    },
-    LONG_MS,
-  );
+  it('while it runs the last member: another runs it, and the batch fires once', async () => {
+    const { queue } = coreQueue({ visibilityMs: 1_000 });
+    const options = {
+      queue: queue.name,
+      queueOptions: { visibilityMs: 1_000 },
+      slots: { concurrency: 1, prefetch: 0 },
+    };
+    const slow = await WorkerProcess.start({ ...options, workMs: 60_000 });
+    const batch = queue.batch({ then: { payload: 'then' } });
+    await batch.add(queue.name, 'only');
+    await batch.seal();
+    await slow.event('started');
+    await slow.signal('SIGKILL');
+    expect((await batch.status()).state).toBe('sealed');
+    const quick = await WorkerProcess.start({ ...options, workMs: 1, workerOptions: { sweepIntervalMs: 200 } });
+    await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
+    expect(await enqueued(queue)).toBe(2);
+    await quick.signal('SIGKILL');
+  });
 
-  it(
-    'by the last member, until that is a dead letter: the batch fires once',
-    async () => {
-      const queueOptions = { visibilityMs: 1_000, maxCrashes: 1 };
-      const { queue } = coreQueue(queueOptions);
-      const options = { queue: queue.name, queueOptions, slots: { concurrency: 1, prefetch: 0 }, workMs: 1 };
-      const victim = await WorkerProcess.start(options);
-      const batch = queue.batch({ then: { payload: 'then' }, onFailure: { payload: 'broke' } });
-      await batch.add(queue.name, 'poison');
-      await batch.seal();
-      await eventually(() => victim.isDead, { timeoutMs: LONG_MS });
-      const next = await WorkerProcess.start({ ...options, workerOptions: { sweepIntervalMs: 200 } });
-      await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
-      expect(await queue.get(`@batch:${batch.id}:on_failure`)).toMatchObject({ status: 'completed' });
-      expect(await enqueued(queue)).toBe(2);
-      await next.signal('SIGKILL');
-    },
-    LONG_MS,
-  );
+  it('by the last member, until that is a dead letter: the batch fires once', async () => {
+    const queueOptions = { visibilityMs: 1_000, maxCrashes: 1 };
+    const { queue } = coreQueue(queueOptions);
+    const options = { queue: queue.name, queueOptions, slots: { concurrency: 1, prefetch: 0 }, workMs: 1 };
+    const victim = await WorkerProcess.start(options);
+    const batch = queue.batch({ then: { payload: 'then' }, onFailure: { payload: 'broke' } });
+    await batch.add(queue.name, 'poison');
+    await batch.seal();
+    await eventually(() => victim.isDead, { timeoutMs: LONG_MS });
+    const next = await WorkerProcess.start({ ...options, workerOptions: { sweepIntervalMs: 200 } });
+    await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
+    expect(await queue.get(`@batch:${batch.id}:on_failure`)).toMatchObject({ status: 'completed' });
+    expect(await enqueued(queue)).toBe(2);
+    await next.signal('SIGKILL');
+  });
 });
 
 it('random ends of random kinds, by several callers: fired once, never early', async () => {
