@@ -97,6 +97,13 @@ describe('JobQueue', () => {
     expect((await queue.claimMany(2)).map((job) => job.payload)).toEqual([3]);
   });
 
+  it('keeps the last batches of a consumer for repeats, and at most sixteen of them', async () => {
+    const { queue, state } = coreQueue();
+    await queue.enqueueMany(Array.from({ length: 20 }, (_, payload) => ({ payload })));
+    for (let i = 0; i < 20; i++) await queue.claim();
+    expect(await state.redis.keys(state.keys.batch('*'))).toHaveLength(16);
+  });
+
   it('wakes a waiting claim when a job is enqueued', async () => {
     const { queue } = coreQueue();
     const waiting = queue.claim({ timeoutMs: 15_000 });

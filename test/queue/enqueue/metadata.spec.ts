@@ -114,6 +114,12 @@ describe('metadata', () => {
     }
   });
 
+  it('hides no option that its object inherits, such as from defaults of the app', async () => {
+    const defaults: EnqueueOptions = { priority: 5 };
+    const options = Object.assign(Object.create(defaults) as EnqueueOptions, { metadata });
+    expect(await (await newQueue().enqueue(1, options)).get()).toMatchObject({ priority: 5, metadata });
+  });
+
   it.each<[string, (queue: JobQueue, id: string) => Promise<unknown>]>([
     ['a checkpoint', checkpointAndRelease],
     ['a priority that is set', (queue, id) => queue.setPriority(id, 5)],

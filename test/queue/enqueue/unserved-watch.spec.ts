@@ -1,6 +1,7 @@
 // A name that no live worker handles is logged once, a while after its first enqueue.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { Worker } from '#worker/worker.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -11,11 +12,13 @@ const watches: UnservedWatch[] = [];
 
 afterEach(() => watches.splice(0).forEach((watch) => watch.close()));
 
+const stores = { 'on Redis': () => connect(), 'in memory': () => new MemoryStore() };
+
 /** Makes a queue whose warnings are kept, and a watch with a short delay. */
-function watched() {
-  const queue = newQueue({}, connect());
+function watched(newStore: (typeof stores)[keyof typeof stores]) {
+  const queue = newQueue({}, newStore());
   const warnings: string[] = [];
-  inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
+  queue.store.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
   const watch = new UnservedWatch(queue, 20);
   watches.push(watch);
   const add = async (name: string) => {
@@ -29,9 +32,9 @@ function watched() {
 const looked = (warnings: string[], name: string) =>
   eventually(async () => warnings.some((text) => text.includes(`"${name}"`)), { what: `a warning of ${name}` });
 
-describe('a name that no live worker handles', () => {
+describe.each(Object.entries(stores))('a name that no live worker handles (%s)', (_place, newStore) => {
   it('is logged once, with the job and the remedy', async () => {
-    const { queue, warnings, add } = watched();
+    const { queue, warnings, add } = watched(newStore);
     const id = await add('emial');
     await add('emial');
     await looked(warnings, 'emial');
@@ -46,10 +49,10 @@ describe('a name that no live worker handles', () => {
   });
 
   it('is logged with the names that live workers handle; those are not logged', async () => {
-    const { queue, warnings, add } = watched();
+    const { queue, warnings, add } = watched(newStore);
     await startWorker([{ queue, handlers: { email: () => 'sent' } }]);
     await queue.pause(); // else the worker may hold a job at the moment of the look
-    inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
+    queue.store.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
     await add('email');
     await add('emial');
     await looked(warnings, 'emial');
@@ -59,7 +62,7 @@ describe('a name that no live worker handles', () => {
   });
 
   it('is not logged where a client took the job meanwhile', async () => {
-    const { queue, warnings, add } = watched();
+    const { queue, warnings, add } = watched(newStore);
     await add('taken');
     await queue.complete((await queue.claim())!);
     await add('emial');
@@ -69,7 +72,7 @@ describe('a name that no live worker handles', () => {
 
   it('is logged by a process that only enqueues, to the logger of its queue', async () => {
     const warn = jest.fn();
-    const queue = newQueue({ logger: { log() {}, error() {}, warn } }, connect());
+    const queue = newQueue({ logger: { log() {}, error() {}, warn } }, newStore());
     const watch = new UnservedWatch(queue, 20);
     watches.push(watch);
     watch.added((await queue.enqueue({}, { name: 'emial' })).id, 'emial');
@@ -78,7 +81,7 @@ describe('a name that no live worker handles', () => {
   });
 
   it('is not looked for before the workers of a fleet can have started', async () => {
-    const { queue } = watched();
+    const { queue } = watched(newStore);
     const delays: number[] = [];
     const clock = {
       setTimeout: (_: unknown, ms: number) => (delays.push(ms), { unref: () => undefined }),
@@ -92,12 +95,12 @@ describe('a name that no live worker handles', () => {
   });
 
   it('is not looked for without a logger', async () => {
-    const silent = newQueue({}, connect());
+    const silent = newQueue({}, newStore());
     const asked = jest.spyOn(silent, 'exec');
     const watch = new UnservedWatch(silent, 0);
     watches.push(watch);
     watch.added('an-id', 'emial');
-    const { warnings, add } = watched();
+    const { warnings, add } = watched(newStore);
     await add('emial');
     await looked(warnings, 'emial'); // another watch, which looks later
     expect(asked).not.toHaveBeenCalled();
