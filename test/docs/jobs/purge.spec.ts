@@ -15,7 +15,7 @@ const error = new Error('no');
 const LIVES: Record<string, number | undefined> = {
   'until you delete it': undefined,
   '10 seconds': 10_000,
-  'four `sweepIntervalMs`': 20_000,
+  'four intervals of `maintenance`: 20 seconds': 20_000,
   'one `visibilityMs`': 30_000,
   '5 minutes': 300_000,
   '10 minutes': 600_000,
