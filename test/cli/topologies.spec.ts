@@ -193,6 +193,17 @@ describe('an address', () => {
     await expectRefused(['health'], { REDIS_URL: plain }, EXIT.unreachable, 'its address is rediss://');
   });
 
+  it('says that it cannot see jobs in the memory of an app', async () => {
+    await expectRefused(
+      ['health'],
+      { REDIS_URL: 'memory' },
+      EXIT.usage,
+      'inside of the app',
+      'the dashboard of the app',
+    );
+    await expectRefused(['health', '--redis', 'memory'], {}, EXIT.usage, 'or name a Redis');
+  });
+
   it('has a prefix that is no pattern', async () => {
     for (const prefix of ['qu*', '']) {
       await expectRefused(

@@ -15,6 +15,8 @@ export interface AddressOptions {
 const CONNECT_MS = 5_000;
 const SENTINEL_PORT = 26_379;
 const REDIS_PORT = 6_379;
+/** The REDIS_URL of an app whose queues are in its memory. */
+const IN_MEMORY = 'memory';
 
 /** The delay before a reconnect, in ms. */
 const RETRY_MS = 500;
@@ -125,6 +127,13 @@ function urlsOf({ redis, cluster, sentinel }: AddressOptions, set?: string): URL
 }
 
 function urlOf(text: string): URL {
+  if (text === IN_MEMORY) {
+    throw new CliError(
+      `The address of Redis is "${IN_MEMORY}": those jobs are inside of the app, and no other program sees them. ` +
+        'Look at the dashboard of the app, or name a Redis by --redis.',
+      EXIT.usage,
+    );
+  }
   const given = text.includes('://') ? text : `redis://${text}`;
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') {
