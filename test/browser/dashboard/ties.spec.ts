@@ -146,6 +146,16 @@ it('a group shows its share, is limited, paused, resumed and cleaned', async () 
   await says(page, '.group-table', 'studio-b');
 });
 
+it('a group leads to the jobs that wait in it, also where its name reads like a term of a search', async () => {
+  const video = world.jobs.queue('video');
+  await video.groups.pause('tenant:4 2');
+  await video.enqueue({ title: 'The moon' }, { group: 'tenant:4 2' });
+  await open('/queue/video?view=groups');
+  await page.locator('.group-table a', { hasText: 'tenant:4 2' }).click();
+  await says(page, '.list-head', '1 match');
+  await says(page, '.job-row', 'The moon');
+});
+
 it('a completed job is run again, alone and with others', async () => {
   await open('/queue/thumbnail?state=completed');
   await page.locator('.job-row .row-link').first().click();

@@ -137,7 +137,7 @@ function EditPayload({ job, close }: { job: JobView; close(): void }) {
           <button type="button" onClick={close}>
             Keep as it is
           </button>
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={unreachable.value}>
             Redrive with this payload
           </button>
         </div>

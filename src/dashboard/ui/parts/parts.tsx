@@ -76,7 +76,7 @@ export function Clock({ at }: { at: number | null }) {
   }
   return (
     <time dateTime={new Date(at).toISOString()} title={exact(at)}>
-      {new Date(at).toLocaleTimeString()}
+      {new Date(at).toLocaleTimeString('en-GB')}
     </time>
   );
 }
@@ -124,7 +124,7 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
   return (
     <>
       <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
-        <title>{`${label}: at most ${most.toLocaleString('en')} a minute`}</title>
+        <title>{`${label}: at most ${highest.toLocaleString('en')} a minute`}</title>
         <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
         <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
       </svg>

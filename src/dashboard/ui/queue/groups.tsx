@@ -69,7 +69,7 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
   return (
     <tr>
       <th scope="row">
-        <a href={href(['queue', queue], { state: 'pending', q: name })}>
+        <a href={href(['queue', queue], { state: 'pending', q: `group:${JSON.stringify(name)}` })}>
           <bdi>{name}</bdi>
         </a>{' '}
         <HeldBack queue={queue} group={group} />

@@ -1,7 +1,7 @@
 import { onClock } from '../../../inspect/schedules/clock.js';
 import { runInWords } from '../../../inspect/schedules/runs-in-words.js';
 import type { ScheduleRunView, ScheduleView } from '../../views/schedules-view.js';
-import { count } from '../parts/format.js';
+import { count, plural } from '../parts/format.js';
 import { RunMark, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -25,7 +25,7 @@ export function Runs({ schedule: { queue, runs, timeZone, ticks, skipped } }: { 
       </ul>
       <LastRun run={last} queue={queue} />
       <span class="hidden">
-        {count(ticks)} runs in all, {count(skipped)} skipped
+        {plural(ticks, 'run')} in all, {count(skipped)} skipped
       </span>
     </>
   );
