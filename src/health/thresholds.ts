@@ -2,6 +2,7 @@ import { duration } from '../inspect/words.js';
 import type { Severity } from '../inspect/queue-signs.js';
 import type { UnservedName } from '../queue/model/job.js';
 import type { LongRun } from '../queue/model/worker-record.js';
+import { counted } from '../queue/errors/one-line.js';
 import { show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
@@ -40,7 +41,7 @@ export function warningsOf(
 export function unheardText(queues: readonly string[]): string[] {
   return queues.length > 0
     ? [
-        `Redis cannot wake this worker in ${queues.length} queue(s), such as ${show(queues[0])}, so their jobs may start a second late`,
+        `Redis cannot wake this worker in ${counted(queues.length, 'queue')}, such as ${show(queues[0])}, so their jobs may start a second late`,
       ]
     : [];
 }

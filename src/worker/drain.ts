@@ -1,4 +1,5 @@
 import type { JobQueueLogger } from '../queue/runtime/logger.js';
+import { counted } from '../queue/errors/one-line.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import { within } from '../queue/runtime/within.js';
 import type { FetchLoop } from './fetch/fetch-loop.js';
@@ -38,7 +39,9 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
   const running = runners.reduce((sum, runner) => sum + runner.state.running, 0);
   if (running > 0) {
-    logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
+    logger.log(
+      `Stopping: waiting for ${counted(running, 'running job')}, at most ${Math.round(timeoutMs - reserve)} ms.`,
+    );
   }
   const quiet = quiesce(worker);
   await Promise.all([
@@ -50,7 +53,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
     logger.warn(
-      `Stopping: ${interrupted.length} job(s) did not end in time and are released. Pass job.signal on, or raise shutdownTimeoutMs.`,
+      `Stopping: ${counted(interrupted.length, 'job')} did not end in time and ${interrupted.length === 1 ? 'is' : 'are'} released. Pass job.signal on, or raise shutdownTimeoutMs.`,
     );
     interrupted.forEach((attempt) => attempt.interrupt(new ShutdownError()));
   }

@@ -298,7 +298,7 @@ describe('without Redis', () => {
     const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}` }, providers: [handlerOf(name)] });
     expect(await check(app)).toMatchObject({
       status: 'down',
-      message: `Redis at 127.0.0.1:${port} is not reachable.`,
+      message: `Redis at 127.0.0.1:${port} is not reachable (connect ECONNREFUSED 127.0.0.1:${port}).`,
       redis: { reachable: false },
     });
     const server = await startOwnRedis({ port });

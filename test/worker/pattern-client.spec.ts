@@ -193,7 +193,7 @@ describe('our sweep', () => {
     const logger = { ...silentLogger, error: (message: string) => void lines.push(message) };
     await new Sweeper([queue], 1, logger).runOnce();
     expect(lines).toEqual([
-      `1 job(s) that clients of the Redis pattern failed are dead letters of queue "${queue.name}".`,
+      `1 job that clients of the Redis pattern failed is a dead letter of queue "${queue.name}".`,
     ]);
     await sweep();
     expect(await redis.ttl(keys.job(id))).toBe(-1);

@@ -48,7 +48,7 @@ describe('stop', () => {
     const stopped = worker.worker.stop({ timeoutMs: 4_000 });
     finish.open();
     await stopped;
-    expect(lines).toContain('Stopping: waiting for 1 running job(s), at most 3200 ms.'); // 800 ms are for the releases
+    expect(lines).toContain('Stopping: waiting for 1 running job, at most 3200 ms.'); // 800 ms are for the releases
   });
 
   it('aborts a handler that overruns, and releases its job uncounted, first in line, in its old order', async () => {

@@ -171,7 +171,8 @@ export class RedisConnection implements ServerConnection {
    */
   async askNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready && this.client.status !== 'wait') {
-      throw unansweredError(`Redis at ${this.address} is not reachable.`);
+      const { trouble } = this.connection;
+      throw unansweredError(`Redis at ${this.address} is not reachable${trouble ? ` (${trouble})` : ''}.`);
     }
     return this.limit(timeoutMs, ask());
   }

@@ -1,5 +1,6 @@
 import { EnqueueBatcher } from './enqueue-batcher.js';
 import { JobQueueError } from '../errors/errors.js';
+import { counted } from '../errors/one-line.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -29,7 +30,7 @@ export class DurabilityTimeoutError extends JobQueueError {
     const which = `${ids.length === 1 ? 'Job' : `${ids.length} jobs,`} ${ids.slice(0, 3).join(', ')}`;
     const reason = options?.cause ? ` (${(options.cause as Error).message})` : '';
     super(
-      `${which}: expected ${replicas} replica(s) of Redis to have what was enqueued to "${queue}" within ${timeoutMs} ms, ` +
+      `${which}: expected ${counted(replicas, 'replica')} of Redis to have what was enqueued to "${queue}" within ${timeoutMs} ms, ` +
         `found ${acknowledged}${reason}. The master has it and it will run: do not enqueue it again without its id. ` +
         `It is lost only if the master fails before a replica has it.`,
       options,

@@ -1,5 +1,6 @@
 import { compose } from '../model/compose.js';
 import { InvalidOptionError } from '../errors/errors.js';
+import { counted } from '../errors/one-line.js';
 import { show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
@@ -111,7 +112,11 @@ export function enqueueChain(
 export function checkHandles(queue: string, handles: unknown, count: number): void {
   if (!Array.isArray(handles) || handles.length !== count) {
     const found = Array.isArray(handles) ? `${handles.length}` : show(handles);
-    throw new InvalidOptionError(middlewareOf(queue), `the ${count} handle(s) that next() resolves to`, found);
+    throw new InvalidOptionError(
+      middlewareOf(queue),
+      `the ${counted(count, 'handle')} that next() resolves to`,
+      found,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { brand, brandCheck, ERROR_FAMILY, isErrorOf } from './brand.js';
 import { YEAR_MS } from '../runtime/bounds.js';
-import { oneLine } from './one-line.js';
+import { counted, oneLine } from './one-line.js';
 
 const HELP = 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/errors.md';
 
@@ -116,7 +116,7 @@ export class JobFailedError extends JobQueueError {
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
   ) {
-    super(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`);
+    super(`Job ${jobId} failed after ${counted(attempts, 'attempt')}: ${errorName}: ${reason}`);
   }
 }
 

@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import { describeStored, errorKey } from '../../queue/errors/describe-error.js';
+import { counted } from '../../queue/errors/one-line.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
 import { startOf } from '../../queue/runtime/cut.js';
@@ -103,7 +104,7 @@ export class FailureLog {
     if (count > 0 && level !== 'off') {
       this.logger.describe(
         level,
-        `${count} job(s) that clients of the Redis pattern failed are dead letters of queue "${queue}".`,
+        `${counted(count, 'job')} that clients of the Redis pattern failed ${count === 1 ? 'is a dead letter' : 'are dead letters'} of queue "${queue}".`,
       );
     }
   }
@@ -111,7 +112,7 @@ export class FailureLog {
   /** Logs how many dead letters the cap of a queue deleted. Also logged if failures are not: their payloads are gone. */
   dropped(queue: string, count: number): void {
     if (count > 0) {
-      const what = `${count} dead letter(s) of queue "${queue}" with their payloads`;
+      const what = `${counted(count, 'dead letter')} of queue "${queue}" with ${count === 1 ? 'its payload' : 'their payloads'}`;
       const remedy = 'Redrive or discard dead letters, or raise `deadLetterCap`.';
       this.logger.warn(`\`deadLetterCap\` deleted the oldest ${what}. ${remedy}`);
     }

@@ -100,7 +100,7 @@ describe("durability: 'replica'", () => {
       jobIds: ['order-1'],
     });
     expect(error.message).toBe(
-      `Job order-1: expected 1 replica(s) of Redis to have what was enqueued to "${queue.name}" within 50 ms, found 0. ` +
+      `Job order-1: expected 1 replica of Redis to have what was enqueued to "${queue.name}" within 50 ms, found 0. ` +
         'The master has it and it will run: do not enqueue it again without its id. ' +
         'It is lost only if the master fails before a replica has it.',
     );

@@ -43,7 +43,7 @@ describe('results', () => {
     const error = (await handle.result().catch((thrown: unknown) => thrown)) as JobFailedError;
     expect(error).toBeInstanceOf(JobFailedError);
     expect(error).toMatchObject({ reason: 'too far', errorName: 'RangeError', attempts: 1, jobId: handle.id });
-    expect(error.message).toBe(`Job ${handle.id} failed after 1 attempt(s): RangeError: too far`);
+    expect(error.message).toBe(`Job ${handle.id} failed after 1 attempt: RangeError: too far`);
   });
 
   it('a retry is not the end: the result is that of the next attempt', async () => {

@@ -48,7 +48,7 @@ it('a worker waits as without a hub while no wake reaches it, says so once, and 
   expect(Math.max(...(await startTimes()))).toBeGreaterThan(FAST_MS);
   await clock.advance(15_000);
   expect(worker.unheard).toHaveLength(QUEUES);
-  expect(unheardText(worker.unheard)).toEqual([expect.stringContaining('cannot wake this worker in 6 queue(s)')]);
+  expect(unheardText(worker.unheard)).toEqual([expect.stringContaining('cannot wake this worker in 6 queues')]);
   expect(Math.max(...(await startTimes()))).toBeLessThan(FAST_MS);
   expect(lines).toEqual([expect.stringContaining('Redis counts no subscriber of the wake channel')]);
 

@@ -121,7 +121,7 @@ onEachStore('dead letters beyond the cap', () => {
       await new Sweeper([queue], 1, logger).runOnce();
     }
     expect(lines).toEqual([
-      `warn \`deadLetterCap\` deleted the oldest 3 dead letter(s) of queue "${queue.name}" with their payloads. ` +
+      `warn \`deadLetterCap\` deleted the oldest 3 dead letters of queue "${queue.name}" with their payloads. ` +
         'Redrive or discard dead letters, or raise `deadLetterCap`.',
     ]);
     const { failed, totals, droppedAt } = await queue.stats();
