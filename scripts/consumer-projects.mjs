@@ -64,21 +64,11 @@ export const projects = {
     },
     steps: [TSC, ['jest'], UNIT, ...RUN],
   },
-  'nest12-vitest': {
-    type: 'module',
-    versions: nest12,
-    packages: [...base, `vitest@${devDependencies.vitest}`, 'unplugin-swc@1', '@swc/core@1'],
-    options: { ...esmOptions, types: ['node', 'vitest/globals'] },
-    sources: [...SOURCES, 'app.spec.ts', 'set-up.ts'],
-    files: {
-      'set-up.ts': "import 'nest-job-queue/testing/vitest';\n",
-      'vitest.config.mjs':
-        "import swc from 'unplugin-swc';\n" +
-        "const test = { globals: true, include: ['app.spec.ts'], setupFiles: ['./set-up.ts'] };\n" +
-        "export default { test, plugins: [swc.vite({ module: { type: 'es6' } })] };\n",
-    },
-    steps: [TSC, ['vitest', 'run'], UNIT, ...RUN],
-  },
+  'nest12-vitest': ofVitest(devDependencies.vitest, '@types/node', [['vitest', 'run'], UNIT, ...RUN]),
+  // It needs Node 22.
+  'nest12-vitest5': ofVitest('5', '@types/node@22', [
+    ['npx', '-y', 'node@22', 'node_modules/vitest/vitest.mjs', 'run'],
+  ]),
   swc: {
     versions: nest11,
     packages: [...jest, '@swc/core@1', '@swc/cli@0.7', '@swc/jest@0.2'],
@@ -187,6 +177,24 @@ function typed(versions, typescript) {
     options: { module: 'nodenext', noEmit: true, skipLibCheck: false },
     sources: ['types.ts', 'types-vitest.ts'],
     steps: [TSC],
+  };
+}
+
+function ofVitest(version, types, steps) {
+  return {
+    type: 'module',
+    versions: nest12,
+    packages: [base[0], types, `vitest@${version}`, 'unplugin-swc@1', '@swc/core@1'],
+    options: { ...esmOptions, types: ['node', 'vitest/globals'] },
+    sources: [...SOURCES, 'app.spec.ts', 'set-up.ts'],
+    files: {
+      'set-up.ts': "import 'nest-job-queue/testing/vitest';\n",
+      'vitest.config.mjs':
+        "import swc from 'unplugin-swc';\n" +
+        "const test = { globals: true, include: ['app.spec.ts'], setupFiles: ['./set-up.ts'] };\n" +
+        "export default { test, plugins: [swc.vite({ module: { type: 'es6' } })] };\n",
+    },
+    steps: [TSC, ...steps],
   };
 }
 
