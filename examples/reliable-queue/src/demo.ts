@@ -35,7 +35,9 @@ await Promise.allSettled(handles.map((job) => job.result(WAIT)));
 
 for (const [i, job] of handles.entries()) {
   const { status, attempts, attemptLog } = (await job.get())!;
-  console.log(`\nThe mail to ${mails[i]?.to}: ${status} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`);
+  console.log(
+    `\nThe mail to ${mails[i]?.to}: ${status} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+  );
   for (const { attempt, outcome, worker, error } of attemptLog) {
     console.log(`  attempt ${attempt}, worker ${worker}: ${outcome}${error ? `, ${error.message}` : ''}`);
   }
