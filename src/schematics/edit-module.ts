@@ -8,7 +8,7 @@ const COMMENT = /\/\/[^\n]*|\/\*[^]*?\*\//;
 const NO_CODE = new RegExp([COMMENT, QUOTED_KEY, LITERAL].map(({ source }) => source).join('|'), 'g');
 
 /** Returns the source with blanks in place of comments, literals, and the quotes of keys. */
-function codeOf(source: string): string {
+export function codeOf(source: string): string {
   return source.replace(NO_CODE, (text, key: string | undefined) =>
     text.replace(key === undefined ? /[^\n]/g : /[^\w\n]/g, ' '),
   );
@@ -64,7 +64,7 @@ function depthAt(code: string): number {
 }
 
 /** Returns where the bracket at a place is closed. */
-function endOf(code: string, open: number): number {
+export function endOf(code: string, open: number): number {
   let depth = 0;
   for (let at = open; at < code.length; at++) {
     if ('[({'.includes(code[at]!)) depth++;
@@ -73,17 +73,17 @@ function endOf(code: string, open: number): number {
   return code.length;
 }
 
-function inserted(text: string, at: number, more: string): string {
+export function inserted(text: string, at: number, more: string): string {
   return text.slice(0, at) + more + text.slice(at);
 }
 
-/** Returns the source with an import behind its last one. */
+/** An import, with the semicolon at its end if it has one. */
+const IMPORT = /^import (?:[^]*?from\s*)?['"][^'"]+['"](;?)[ \t\r]*\n/gm;
+
+/** Returns the source with an import behind its last one, and a semicolon if that has one. */
 export function withImport(source: string, name: string, from: string): string {
   if (new RegExp(`import\\s*\\{[^}]*\\b${name}\\b[^}]*\\}\\s*from`).test(source)) return source;
-  const line = `import { ${name} } from '${from}';${lineEndOf(source)}`;
-  const imports = [
-    ...source.matchAll(/^import [^]*?from\s*['"][^'"]+['"];?[ \t\r]*\n|^import ['"][^'"]+['"];?[ \t\r]*\n/gm),
-  ];
-  const last = imports.at(-1);
+  const last = [...source.matchAll(IMPORT)].at(-1);
+  const line = `import { ${name} } from '${from}'${last?.[1] ?? ';'}${lineEndOf(source)}`;
   return last ? inserted(source, last.index + last[0].length, line) : line + source;
 }

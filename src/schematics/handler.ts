@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { withEntry, withImport } from './edit-module.js';
 import { classNameOf, dashed } from './names.js';
-import { hasEsModules, type Schematic, type Tree } from './tree.js';
+import { changeText, hasEsModules, type Schematic, type Tree } from './tree.js';
 
 /** The options, as the command line of Nest names them. */
 export interface HandlerOptions {
@@ -39,10 +39,10 @@ export function handler(options: HandlerOptions): Schematic {
     }
     if (options.skipImport) return;
     const module = nearestModule(tree, folder);
-    const changed =
-      module && withProvider(tree.read(module)!.toString(), className, `${relative(module, file)}${ending}`);
-    if (changed) tree.overwrite(module, changed);
-    else context.logger.warn(`Add ${className} to the providers of a module: ${module ?? 'none was found'}`);
+    const add = (text: string) => withProvider(text, className, `${relative(module!, file)}${ending}`);
+    if (module === undefined || !changeText(tree, module, add)) {
+      context.logger.warn(`Add ${className} to the providers of a module: ${module ?? 'none was found'}`);
+    }
   };
 }
 

@@ -1,7 +1,7 @@
 // `nest add nest-job-queue`.
 import { posix } from 'node:path';
-import { lineEndOf, withEntry, withImport } from './edit-module.js';
-import type { Context, Schematic, Tree } from './tree.js';
+import { codeOf, endOf, inserted, lineEndOf, withEntry, withImport } from './edit-module.js';
+import { changeText, type Context, type Schematic, type Tree } from './tree.js';
 
 const MODULE = 'JobQueueModule';
 const HOOKS = 'app.enableShutdownHooks();';
@@ -22,10 +22,7 @@ export function nestAdd(options: { sourceRoot?: string }): Schematic {
 /** Returns a function that changes a file, or says what to write by hand. */
 function changer(tree: Tree, context: Context) {
   return (path: string, what: string, changed: (source: string) => string | undefined): void => {
-    const source = tree.read(path)?.toString();
-    const text = source === undefined ? undefined : changed(source);
-    if (text === undefined) context.logger.warn(`Could not change ${path}: add ${what} by hand`);
-    else if (text !== source) tree.overwrite(path, text);
+    if (!changeText(tree, path, changed)) context.logger.warn(`Could not change ${path}: add ${what} by hand`);
   };
 }
 
@@ -35,15 +32,30 @@ function withModule(source: string): string | undefined {
   return entered && withImport(entered, MODULE, 'nest-job-queue');
 }
 
-/** The statement that makes the app, with the rest of its last line. */
-const CREATION =
-  /^([ \t]*)const (\w+)(?:\s*:[^=\n]+)? = await NestFactory\.create[^;]*;[ \t]*(?:\/\/[^\n]*)?\r?\n/m;
+/** The beginning of the statement that makes the app, up to the bracket of its call. */
+const CREATION = /^([ \t]*)const (\w+)(?:\s*:[^=\n]+)? = await NestFactory\.create[^(;]*\(/m;
 
 /** Returns the start of the app with shutdown hooks right behind its creation. */
 function withHooks(source: string): string | undefined {
   if (source.includes('enableShutdownHooks')) return source;
-  const created = CREATION.exec(source);
+  const code = codeOf(source);
+  const created = CREATION.exec(code);
   if (!created) return undefined;
-  const at = created.index + created[0].length;
-  return `${source.slice(0, at)}${created[1]}${HOOKS.replace('app', created[2]!)}${lineEndOf(source)}${source.slice(at)}`;
+  const end = endOfStatement(code, created.index + created[0].length - 1);
+  if (end === undefined) return undefined;
+  const semicolon = code.slice(0, end).trimEnd().endsWith(';') ? ';' : '';
+  const hooks = `${created[1]}${created[2]}.enableShutdownHooks()${semicolon}${lineEndOf(source)}`;
+  return inserted(source, end, hooks);
+}
+
+/** A further call behind the bracket of one, up to its own bracket. */
+const CHAINED = /\)\s*\.\s*\w+\(/y;
+/** The rest of a statement, and of its last line, behind its last bracket. */
+const REST = /\)[ \t]*(?:as [\w<>.]+)?[ \t]*;?[ \t\r]*\n/y;
+
+/** Returns where the line behind a statement begins; undefined if its end is not clear. @param open the bracket of its call */
+function endOfStatement(code: string, open: number): number | undefined {
+  CHAINED.lastIndex = REST.lastIndex = endOf(code, open);
+  if (CHAINED.test(code)) return endOfStatement(code, CHAINED.lastIndex - 1);
+  return REST.test(code) ? REST.lastIndex : undefined;
 }

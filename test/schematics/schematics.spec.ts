@@ -150,6 +150,10 @@ it('adds the module and the shutdown hooks once', () => {
 it.each([
   ['with a type', 'const app: INestApplication = await NestFactory.create(AppModule);'],
   ['before a comment', 'const app = await NestFactory.create(AppModule, { logger }); // ours'],
+  [
+    'with calls behind',
+    'const app = await NestFactory.create(AppModule).catch((e) => {\n    throw e;\n  })\n    .finally(done);',
+  ],
   ['on several lines', 'const app = await NestFactory.create<NestFastifyApplication>(\n    AppModule,\n  );'],
 ])('finds the start of an app %s', (_, start) => {
   const main = MAIN.replace('const app = await NestFactory.create(AppModule);', start);
@@ -160,6 +164,14 @@ it.each([
 /** Returns the files with the line ends of Windows. */
 const windows = (files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text.replaceAll('\n', '\r\n')]));
+
+/** Returns the files with a byte order mark. */
+const marked = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).map(([path, text]) => [path, `\uFEFF${text}`]));
+
+/** Returns the files without semicolons. */
+const plain = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text.replaceAll(';', '')]));
 
 const both: Schematic = (tree, context) => {
   nestAdd({ sourceRoot: 'src' })(tree, context);
@@ -172,6 +184,35 @@ it('keeps the line ends of Windows', () => {
   const { files, warnings } = run(both, windows(project));
   const expected = run(both, project).files;
   for (const path of Object.keys(project)) expect(files[path]).toBe(windows(expected)[path]);
+  expect(warnings).toEqual([]);
+});
+
+it('writes no semicolons into files without any', () => {
+  const { files, warnings } = run(both, plain(PROJECT));
+  const expected = run(both).files;
+  for (const path of Object.keys(PROJECT)) expect(files[path]).toBe(plain(expected)[path]);
+  expect(warnings).toEqual([]);
+});
+
+it('finds the start of an app in a file whose only semicolon begins a later line', () => {
+  const main = `${plain(PROJECT)['/src/main.ts']}\n;[1].forEach(print)\n`;
+  const { files } = run(nestAdd({}), { ...PROJECT, '/src/main.ts': main });
+  expect(files['/src/main.ts']).toBe(main.replace('(AppModule)\n', '(AppModule)\n  app.enableShutdownHooks()\n'));
+});
+
+it('leaves a start of an app with more on its line', () => {
+  const main = MAIN.replace('(AppModule);', '(AppModule); await app.init();');
+  const { files, warnings } = run(nestAdd({}), { ...PROJECT, '/src/main.ts': main });
+  expect(files['/src/main.ts']).toBe(main);
+  expect(warnings).toEqual(['Could not change /src/main.ts: add app.enableShutdownHooks(); by hand']);
+});
+
+it('keeps the byte order mark of a file at its beginning', () => {
+  const module = MODULE.replace(/import \{ App.*\n/g, '');
+  const project = { ...PROJECT, '/src/app.module.ts': module, '/package.json': '{ "type": "module" }' };
+  const { files, warnings } = run(both, marked(project));
+  const expected = run(both, project).files;
+  for (const path of Object.keys(project)) expect(files[path]).toBe(`\uFEFF${expected[path]}`);
   expect(warnings).toEqual([]);
 });
 
