@@ -23,6 +23,7 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/place/announced
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
+--@include lib/reclaim/is_filler
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
 -- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
@@ -41,7 +42,9 @@ end
 local age, unheld_age = oldest_age()
 local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0
 local foreign = redis.call('LLEN', processing)
-local expired = redis.call('ZCOUNT', claims, '-inf', now)
+local filler_expiry = tonumber(redis.call('ZSCORE', claims, the_filler) or nil)
+local claimed = redis.call('ZCARD', claims) - (filler_expiry and 1 or 0)
+local expired = redis.call('ZCOUNT', claims, '-inf', now) - (filler_expiry and filler_expiry <= now and 1 or 0)
 local live = redis.call('ZCOUNT', workers, live_since, now)
 local paused_at, paused_by, pause_reason, paused_until, rate_waits = unpack(redis.call('HMGET', settings, 'paused_at_ms',
   'paused_by', 'pause_reason', 'paused_until_ms', 'rate_waits'))
@@ -54,7 +57,7 @@ local reply = {
   'held_by_groups', held_by_groups(grouped),
   'batches', redis.call('ZCARD', batches),
   'scheduled', redis.call('ZCARD', scheduled),
-  'processing', redis.call('ZCARD', claims) + foreign,
+  'processing', claimed + foreign,
   'foreign_claims', foreign,
   'completed', redis.call('LLEN', completed),
   'failed', redis.call('ZCARD', dead),

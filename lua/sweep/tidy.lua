@@ -57,6 +57,7 @@ end
 --@include lib/retention/forget_rest
 --@include lib/retention/forget_idle_queue
 --@include lib/kind/recount_kinds
+--@include lib/reclaim/is_filler
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
 cut(failed, announced.failed_history or tonumber(ARGV[6]))
@@ -78,6 +79,11 @@ end
 local first_gated = tonumber(time[2]) % math.max(1, redis.call('ZCARD', group_keys.gated) - 49) -- by chance
 for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, first_gated, first_gated + 49)) do
   touch(name)
+end
+-- A script that broke off may have left the filler of lib/group/padding.
+if redis.call('ZSCORE', group_keys.depths, the_filler) or redis.call('ZSCORE', group_keys.heads, the_filler) then
+  redis.call('HDEL', group_keys.ends, the_filler)
+  touch(the_filler)
 end
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)

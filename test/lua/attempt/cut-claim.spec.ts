@@ -30,6 +30,12 @@ it('is dropped by the next claim of many jobs', async () => {
   expect(await q.redis.zcard(q.keys.claims)).toBe(2 * IDS.length);
 });
 
+it('counts as no job at work, before and after it expires', async () => {
+  expect(await q.run(q.scripts.stats())).toMatchObject({ processing: IDS.length, expiredClaims: 0 });
+  await q.expireClaims(...(await q.ranked(q.keys.claims)));
+  expect(await q.run(q.scripts.stats())).toMatchObject({ processing: IDS.length, expiredClaims: IDS.length });
+});
+
 it('is dropped by a reclaim, and becomes no dead letter', async () => {
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
   const { reclaimed } = await q.run(q.scripts.sweep.reclaim(100, Number.MAX_SAFE_INTEGER, 0));

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { cutScript } from '../../support/queue/cut-script.js';
 import { testQueue } from '../../support/queue/queue-state.js';
 
 it('has a turn for each of many groups that enter at once, and for no other', async () => {
@@ -10,4 +11,27 @@ it('has a turn for each of many groups that enter at once, and for no other', as
   expect((await q.ranked(`${q.keys.groupsPrefix}turns`)).toSorted()).toEqual(groups);
   const listed = await q.run(q.scripts.groups.list({ by: 'depth', offset: 0, limit: 99 }));
   expect(listed.map(({ name }) => name).toSorted()).toEqual(groups);
+});
+
+it('lists no group that a broken script has left between two writes of many groups, once the sweep has tidied', async () => {
+  const names = Array.from({ length: 30 }, (_, i) => `g${10 + i}`);
+  const jobs = names.map((group) => ({ id: group, payload: '{}', options: { group } }));
+  const filler = '-'.repeat(257);
+  const seen: string[] = [];
+  let isCut = true;
+  for (let n = 1; isCut; n++) {
+    const q = testQueue();
+    q.broken = true;
+    const call = q.scripts.enqueue(jobs.map((job) => ({ ...job, name: q.name })));
+    isCut = await cutScript(q.redis, call, n);
+    for (const set of ['depths', 'heads'] as const) {
+      const key = `${q.keys.groupsPrefix}${set}`;
+      if (await q.redis.zscore(key, filler)) seen.push(set);
+      await q.run(q.scripts.sweep.tidy(100));
+      expect(names).toEqual(expect.arrayContaining(await q.ranked(key)));
+    }
+    const listed = await q.run(q.scripts.groups.list({ by: 'depth', offset: 0, limit: 99 }));
+    expect(names).toEqual(expect.arrayContaining(listed.map(({ name }) => name)));
+  }
+  expect(seen.length).toBeGreaterThan(0);
 });
