@@ -39,12 +39,14 @@ for _, option in ipairs({ 'batch', 'member', 'stopsBatch', 'delayMs', 'runAtMs' 
   rest[option] = nil
 end
 if payload == '' then
-  -- An encoded payload says for which job it was encoded.
+  -- An encoded payload says for which job it was encoded, or of which schedule or batch its jobs are.
   local changed
   payload, changed = string.gsub(own_payload, '^{"$codec":("[%l%d-]+"),"value":', function(codec)
     return '{"$codec":' .. codec .. ',"of":' .. cjson.encode(id) .. ',"value":'
   end)
-  rest.payloadId = changed == 1 and id or rest.payloadId
+  local of, maker = string.match(own_payload, '^{"$codec":"[%l%d-]+","of":(".-"),"value":'), string.match(id, '^(@.+):')
+  local is_of_maker = of and cjson.decode('[' .. of .. ']')[1] == maker
+  rest.payloadId = changed == 1 and id or is_of_maker and maker or rest.payloadId
 else
   rest.payloadId = nil
 end

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue, type JobCodec } from 'nest-job-queue/core';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const codec = encrypted([{ id: 'june', key: randomBytes(32) }]);
 
@@ -94,6 +95,45 @@ describe('an encrypted payload runs', () => {
     await queue.fail((await queue.claim())!, 'no');
     await queue.deadLetters.redrive(job.id, { payload: 'third' });
     expect(await payloadsRun(queue)).toEqual(['third']);
+  });
+});
+
+const KEPT = { text: 'kept' };
+
+onEachStore('an encrypted payload runs in the new job that a dead letter was redriven as', () => {
+  const unique = { key: 'cart', for: 'pending' as const, onConflict: 'replace' as const };
+  it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
+    ['an enqueue', (queue) => queue.enqueue(KEPT, { id: 'a/$&\'"' })],
+    [
+      'a replacement',
+      async (queue) => [await queue.enqueue({ text: 'old' }, { unique }), await queue.enqueue(KEPT, { unique })],
+    ],
+    [
+      'a schedule',
+      async (queue) => {
+        await queue.schedules.upsert('by:hour', { cron: '0 * * * *' }, { payload: KEPT });
+        await queue.schedules.runNow('by:hour');
+      },
+    ],
+    ['a batch', (queue) => queue.batch({ id: 'b/1"', then: { payload: KEPT } }).seal()],
+    [
+      'a batch elsewhere',
+      (queue) =>
+        newQueue({ codec })
+          .batch({ then: { queue: queue.name, payload: KEPT } })
+          .seal(),
+    ],
+  ])('of %s, also the second time', async (_, add) => {
+    const queue = newQueue({ codec, maxAttempts: 1 });
+    await queue.stats(); // in memory a queue has the options of who uses it first
+    await add(queue);
+    for (let i = 0; i < 2; i++) {
+      const claimed = (await queue.claim())!;
+      expect(claimed.payload).toEqual(KEPT);
+      await queue.fail(claimed, new Error('no'));
+      expect(await queue.deadLetters.redriveAsNew(claimed.id)).toMatchObject({ outcome: 'redriven' });
+    }
+    expect(await payloadsRun(queue)).toEqual([KEPT]);
   });
 });
 

@@ -74,6 +74,8 @@ export function discard(queue: MemoryQueue, letters: readonly { id: string; at?:
 
 /** The begin of a payload that a codec has encoded for its own job. */
 const ENCODED = /^\{"\$codec":("[a-z0-9-]+"),"value":/;
+/** The begin of one that it has encoded for another job, or for those of a schedule or batch. */
+const ENCODED_OF = /^\{"\$codec":"[a-z0-9-]+","of":("(?:[^"\\]|\\.)*"),"value":/;
 
 /** The options of a worker that a new job does not take over. */
 const OF_THE_OLD = ['batch', 'member', 'stopsBatch', 'delayMs', 'runAtMs', 'payloadId'];
@@ -101,7 +103,9 @@ export function redriveAsNew(queue: MemoryQueue, id: string, newId: string, payl
   };
   const job: Hash = {
     ...withoutUndefined(copied),
-    payload: payload || letter.payload.replace(ENCODED, `{"$codec":$1,"of":${JSON.stringify(id)},"value":`),
+    payload:
+      payload ||
+      letter.payload.replace(ENCODED, (_, codec) => `{"$codec":${codec},"of":${JSON.stringify(id)},"value":`),
     enqueued_at_ms: String(queue.now),
     options: JSON.stringify(optionsOfNew(id, letter, payload)),
     redriven_from: id,
@@ -122,8 +126,15 @@ export function redriveAsNew(queue: MemoryQueue, id: string, newId: string, payl
 function optionsOfNew(id: string, letter: Hash, payload: string): object {
   const options = JSON.parse(withoutPlainMark(letter.options)) as Record<string, unknown>;
   const kept = Object.entries(options).filter(([name]) => !OF_THE_OLD.includes(name));
-  const payloadId = payload !== '' ? undefined : ENCODED.test(letter.payload!) ? id : options.payloadId;
+  const payloadId = payload !== '' ? undefined : (encodedFor(id, letter.payload!) ?? options.payloadId);
   return { ...Object.fromEntries(kept), ...(payloadId !== undefined && { payloadId }) };
+}
+
+/** Returns the job, or the schedule or batch of it, for which its payload was encoded. */
+function encodedFor(id: string, payload: string): string | undefined {
+  const of = ENCODED_OF.exec(payload)?.[1];
+  const maker = /^(@.+):/s.exec(id)?.[1];
+  return ENCODED.test(payload) ? id : of !== undefined && JSON.parse(of) === maker ? maker : undefined;
 }
 
 /** Returns the id of the job as which a dead letter was redriven, while that job is known. */
