@@ -165,8 +165,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const { requireRedis } = this.parts.options;
     const limitMs = requireRedis ? requireRedis.timeoutMs : LOOK_MS;
     const late = () => {
+      if (!requireRedis) return undefined;
       const why = this.startFailure ? `: ${this.startFailure.message}` : '';
-      return requireRedis && new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
+      const error = new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
+      this.parts.logger.error(`${error.message}. Stopping the app`); // which throws it after its other workers have drained
+      return error;
     };
     const error = await within(systemClock, limitMs, starting, late);
     if (error) throw error;

@@ -14,7 +14,7 @@ import {
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { PASSING_FAULTS, type PassingFault } from '../../support/faults/refusing-server.js';
-import { eventually, sleep } from '../../support/faults/wait.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { createUser, MINIMAL_PERMISSIONS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -304,6 +304,34 @@ it.each(['default', 'other'])(
     expect(await boss.client('LIST')).not.toContain('name=nest-job-queue');
   },
 );
+
+it('an app whose second server falls silent says so before the jobs of the first have ended', async () => {
+  const [name, silentName] = [uniqueQueueName(), uniqueQueueName()];
+  const proxy = await FaultProxy.start(url);
+  const [running, release] = [gate(), gate()];
+  @JobHandler(silentName, { connection: 'other' })
+  class Silent {
+    onApplicationBootstrap() {
+      proxy.pause();
+    }
+    handle() {}
+  }
+  const log = new KeptLog();
+  const app = await compileApp({
+    jobs: { redis: url },
+    imports: [JobQueueModule.forRoot({ name: 'other', redis: proxy.url, requireRedis: { timeoutMs: 1_000 } })],
+    providers: [handlerOf(name, () => (running.open(), release.promise)), Silent],
+    log,
+  });
+  await newQueue({}, boss, name).enqueue(null);
+  const booting = app.init().catch((error: unknown) => error);
+  await running.promise;
+  await eventually(() =>
+    log.lines.some((line) => line.startsWith('error The worker did not start within 1000 ms. ')),
+  );
+  release.open();
+  expect(await booting).toBeInstanceOf(RedisUnsuitableError);
+});
 
 describe.each(STAYING)('with %s', (_, { begin: beginStaying, repair }) => {
   beforeEach(() => void (timers = holdTimers(LATER_MS)));
