@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { DEFAULT_CONNECTION } from './connection-tokens.js';
-import { SafeLogger, type LogLevel } from '../../queue/errors/safe-logger.js';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 
 const QUIET_MS = 10_000;
 const MOST_REMEMBERED = 200;
@@ -16,7 +17,7 @@ export class QuietLogger extends SafeLogger {
     super(new Logger(connection === DEFAULT_CONNECTION ? 'JobQueue' : `JobQueue ${connection}`));
   }
 
-  protected override write(level: LogLevel, text: string): void {
+  protected override write(level: keyof JobQueueLogger, text: string): void {
     if (level === 'log') {
       super.write(level, text);
       return;

@@ -37,14 +37,18 @@ export class SafeLogger implements JobQueueLogger {
     this.write('error', textOf(message, thrown));
   }
 
+  debug(message: string, ...thrown: [thrown?: unknown]): void {
+    this.write('debug', textOf(message, thrown));
+  }
+
   /** Writes a message, and behind it an error as `describeStored` made it. */
   describe(level: LogLevel, message: string, description?: string): void {
     this.write(level, description === undefined ? oneLine(message) : `${oneLine(message)}: ${description}`);
   }
 
-  protected write(level: LogLevel, text: string): void {
+  protected write(level: keyof JobQueueLogger, text: string): void {
     try {
-      const written: unknown = this.target[level](text);
+      const written: unknown = this.target[level]?.(text);
       if (written !== undefined) {
         Promise.resolve(written).catch(() => undefined); // there is nowhere left to say it
       }

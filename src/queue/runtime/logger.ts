@@ -6,6 +6,8 @@ export interface JobQueueLogger {
   warn(message: string): void;
   /** Logs an error. */
   error(message: string): void;
+  /** Logs an error that does no harm, because a later step makes up for it. Optional. */
+  debug?(message: string): void;
 }
 
 /** Returns whether a value has the methods of a logger. */

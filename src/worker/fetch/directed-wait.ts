@@ -7,6 +7,7 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import { IdleLooks } from './idle-looks.js';
 import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
+import { passWake } from './pass-wake.js';
 import { UnheardQueues } from './unheard-queues.js';
 
 /** The interval in which each waiter registers again, in ms. Scripts forget a waiter after two and a half of these. */
@@ -224,8 +225,7 @@ export class DirectedWait implements BackgroundRole {
   }
 
   private async passed(runner: QueueRunner): Promise<void> {
-    const { store, worker } = this.options;
-    await store.exec(runner.calls.workers.passWake(worker), PASS_LIMIT).catch(() => undefined); // a look finds the job
+    await passWake(this.options, runner, PASS_LIMIT);
     if (!this.stopped && !runner.outlook.isWoken) {
       // A claim was sent meanwhile. The pass may have taken away the waiter that this claim made.
       this.claimSoon(runner);

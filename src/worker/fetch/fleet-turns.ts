@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
+import { passWake } from './pass-wake.js';
 
 /** The age of the list of workers, in ms, at which it is read again. A worker that has died stays on it for 30 s more. */
 const READ_AGAIN_MS = 15_000;
@@ -82,7 +84,11 @@ export class FleetTurns {
       return;
     }
     this.readAtMs = now;
-    const listed = await store.exec(this.keeper.calls.workers.list(MOST_READ), LIMIT).catch(() => []);
+    const listed = await store.exec(this.keeper.calls.workers.list(MOST_READ), LIMIT).catch((error: unknown) => {
+      const what = `Could not read the workers of queue "${this.keeper.name}"; this worker looks for jobs by itself`;
+      SafeLogger.of(store.logger).debug(what, error);
+      return [];
+    });
     const others = listed.filter(({ id, fleet }) => fleet === this.fleet && id !== worker);
     this.workers = others.length + 1;
     this.place = others.filter(({ id }) => id < worker).length;
@@ -90,11 +96,8 @@ export class FleetTurns {
 
   /** Wakes another worker for jobs that this one has found and cannot claim. */
   wakeOthers(found: readonly QueueRunner[]): void {
-    const { store, worker, capacity } = this.member;
-    const isFull = capacity() <= 0;
+    const isFull = this.member.capacity() <= 0;
     const full = found.filter((runner) => isFull || runner.capacity.freeForWait === 0);
-    for (const { calls } of full.slice(0, MOST_WOKEN)) {
-      store.exec(calls.workers.passWake(worker), LIMIT).catch(() => undefined); // the next look finds the job
-    }
+    full.slice(0, MOST_WOKEN).forEach((runner) => void passWake(this.member, runner, LIMIT));
   }
 }

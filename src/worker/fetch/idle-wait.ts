@@ -9,6 +9,7 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 import type { FleetTurns } from './fleet-turns.js';
 import { IdleLooks } from './idle-looks.js';
+import { passWake } from './pass-wake.js';
 import { LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
 
 const SHORTEST_WAIT_MS = 5;
@@ -116,12 +117,11 @@ export class IdleWait implements BackgroundRole {
 
   /** Lets another worker claim, if this one took a marker and a trip filled its last slot. Else a look finds the job. */
   private claimOrPass(runner: QueueRunner): void {
-    const { outlook, capacity, claims, calls } = runner;
+    const { outlook, capacity, claims } = runner;
     const isFull = claims.slots === 0 && (this.options.capacity() <= 0 || capacity.freeForWait === 0);
     if (isFull || !outlook.isWoken) this.woken.delete(runner);
     if (isFull && outlook.isWoken) {
-      const { store, worker } = this.options;
-      store.exec(calls.workers.passWake(worker), { timeoutMs: LONGEST_WAIT_MS }).catch(() => undefined);
+      void passWake(this.options, runner, { timeoutMs: LONGEST_WAIT_MS });
     }
   }
 

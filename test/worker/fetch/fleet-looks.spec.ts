@@ -19,6 +19,8 @@ interface Member {
   readonly waits: { ms: number; claims: number }[];
   /** The jobs that it has started, with the times, in ms. */
   readonly ran: Map<string, number>;
+  /** Its lines of debugging. */
+  readonly debugged: ReadonlySet<string>;
   isDead: boolean;
 }
 
@@ -55,6 +57,7 @@ async function startFleet(
       looks: [] as number[],
       waits: [] as Member['waits'],
       ran: new Map<string, number>(),
+      debugged: new Set<string>(),
       isDead: false,
     };
     const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
@@ -71,7 +74,8 @@ async function startFleet(
       concurrency: 1,
       handlers: { [`q${q}`]: run, long, ...Object.fromEntries(extraName(i).map((name) => [name, run])) },
     }));
-    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0 });
+    const log = { log() {}, warn() {}, error() {}, debug: (line: string) => void member.debugged.add(line) };
+    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0, logger: log });
     const starting = worker.start();
     await clock.advance(100);
     await starting;
@@ -158,6 +162,9 @@ it.each([
   const fromMs = clock.now();
   await clock.advance(20_000);
   members.forEach((each) => expect(longestGap([each], fromMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS));
+  const refused = 'Could not read the workers of queue "q0"; this worker looks for jobs by itself: Error: refused';
+  const lines = members.flatMap(({ debugged }) => [...debugged].map((line) => line.slice(0, refused.length)));
+  expect(new Set(lines)).toEqual(new Set('refuses' in options ? [refused] : []));
 });
 
 it('wakes a free worker for a job that the looking worker cannot claim', async () => {

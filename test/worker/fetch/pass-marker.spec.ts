@@ -13,17 +13,20 @@ async function scene({
   slots,
   inFlight = 0,
   claims = false,
+  exec = () => Promise.resolve(),
 }: {
   slots: number;
   inFlight?: number;
   claims?: boolean;
+  exec?: () => Promise<void>;
 }) {
-  const sent: unknown[] = [];
+  const [sent, debugged]: [unknown[], string[]] = [[], []];
   let free = 1;
   const calls = { workers: { passWake: (worker: string) => `pass ${worker}` } };
   const outlook = new ClaimOutlook(() => undefined);
   outlook.learn({ jobs: [], refused: [] } as never, 1);
   const runner = {
+    name: 'jobs',
     calls,
     outlook,
     capacity: { freeForWait: 1 },
@@ -38,7 +41,8 @@ async function scene({
   const store = {
     clock: new VirtualClock(),
     workerWait: () => ({ wait: () => Promise.resolve(taken), interrupt() {}, close() {} }),
-    exec: (call: unknown) => Promise.resolve(sent.push(call)),
+    logger: { ...silentLogger, debug: (line: string) => void debugged.push(line) },
+    exec: (call: unknown) => (sent.push(call), exec()),
   } as unknown as QueueStore;
   const wait = new IdleWait(
     { worker: 'w', runners: [runner], capacity: () => free, claimsAlong: false, store, logger: silentLogger },
@@ -49,7 +53,7 @@ async function scene({
   if (claims) outlook.claims();
   wait.check();
   wait.check();
-  return { sent, wait, fill: () => (free = 0) };
+  return { sent, debugged, wait, fill: () => (free = 0) };
 }
 
 it('passes the marker on once where all slots of the process are used', async () => {
@@ -64,4 +68,14 @@ it('keeps the marker where a claim follows, at once or after the trip in flight'
   fill();
   wait.check();
   expect(sent).toEqual(['pass w']);
+});
+
+it('says in the log of debugging that the marker could not be passed on', async () => {
+  const { debugged } = await scene({ slots: 0, exec: () => Promise.reject(new Error('Redis is away')) });
+  await new Promise(setImmediate);
+  expect(debugged).toEqual([
+    expect.stringContaining(
+      'Could not wake another worker of queue "jobs"; a look finds its job: Error: Redis is away',
+    ),
+  ]);
 });
