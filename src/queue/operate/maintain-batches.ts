@@ -1,9 +1,9 @@
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { MemberEnd } from '../model/batch.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
-import { groupBy } from '../runtime/group-by.js';
 import { OpenedQueues } from './opened-queues.js';
 import { isFollowUp, sendFollowUps, type OutboxQueue } from './elsewhere/send-follow-ups.js';
+import { UnreachedQueues } from './elsewhere/unreached-queues.js';
 
 /** The most jobs that one script call looks at, and the most ends that one brings. */
 const SLICE = 200;
@@ -13,47 +13,73 @@ const MOST_SLICES = 500;
 
 type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimit'>;
 
+/** How a run of the maintenance differs from the usual one. */
+interface Run {
+  /** True to look again at batches and jobs that were checked recently. */
+  all?: boolean;
+  limit?: CallLimit;
+  /** Called before each slice. */
+  isStopped?: () => boolean;
+  /** Receives the jobs that became dead letters, because a job of their `after` did not end well. */
+  onFailed?: (ids: readonly string[]) => Promise<void>;
+}
+
+/** A queue, and the other queues that it delivers to. */
+interface Delivery {
+  queue: OutboxQueue;
+  others: OpenedQueues;
+  limit: CallLimit;
+  unreached: UnreachedQueues;
+}
+
 /**
  * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
  * stopped batches, and delivers ends and follow-ups to other queues. Several processes may do it at once.
  *
- * @param options.all true to look again at batches and jobs that were checked recently
- * @param options.isStopped called before each slice
- * @param options.onFailed receives the jobs that became dead letters, because a job of their `after` did not end well
- * @throws the error of a call to another queue; the ends stay in the outbox
+ * @throws the first error of a call to another queue, once the others were called. Its ends stay in the outbox
  */
-export async function maintainBatches(
-  queue: Queue,
-  options: {
-    all?: boolean;
-    limit?: CallLimit;
-    isStopped?: () => boolean;
-    onFailed?: (ids: readonly string[]) => Promise<void>;
-  } = {},
-): Promise<void> {
-  const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = options;
-  const others = new OpenedQueues(queue, limit);
+export async function maintainBatches(queue: Queue, run: Run = {}): Promise<void> {
+  throwFirst(await tryToMaintainBatches(queue, run));
+}
+
+/** Maintains batches as `maintainBatches` does. Returns the queues that it could not reach, each with its first error. */
+export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise<ReadonlyMap<string, unknown>> {
+  const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = run;
+  const delivery = deliveryOf(queue, limit);
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
     const found = await queue.exec((calls) => calls.sweep.maintainBatches(SLICE, all && i === 0), limit);
     if (!found) {
-      return;
+      break;
     }
     await onFailed?.(found.failed);
-    await askOthers(queue, others, found.elsewhere, limit);
-    const delivered = found.hasEnds ? await deliver(queue, others, limit) : 0;
+    await askOthers(queue, found.elsewhere, delivery);
+    const delivered = found.hasEnds ? await deliver(delivery) : 0;
     if (!found.more && delivered === 0) {
-      return;
+      break;
     }
+  }
+  return delivery.unreached.all;
+}
+
+function deliveryOf(queue: Queue, limit: CallLimit): Delivery {
+  return { queue, others: new OpenedQueues(queue, limit), limit, unreached: new UnreachedQueues() };
+}
+
+function throwFirst(unreached: ReadonlyMap<string, unknown>): void {
+  for (const error of unreached.values()) {
+    throw error;
   }
 }
 
 /**
  * Delivers one slice of members' ends and follow-ups to their queues.
  *
- * @throws the error of a call to another queue; the entries stay in the outbox
+ * @throws the first error of a call to another queue; its entries stay in the outbox
  */
 export async function deliverEnds(queue: Queue): Promise<void> {
-  await deliver(queue, new OpenedQueues(queue, queue.callLimit), queue.callLimit);
+  const delivery = deliveryOf(queue, queue.callLimit);
+  await deliver(delivery);
+  throwFirst(delivery.unreached.all);
 }
 
 /** Delivers the entries of the outbox. If that fails, maintenance tries again and logs its error. */
@@ -77,45 +103,36 @@ export async function deliverPosted<Outcome extends string>(
 /**
  * Cancels members in other queues of stopped batches. Then takes the ends that those queues may never
  * report: the member is gone, or nobody maintains its queue.
- *
- * @throws the first error of a call to another queue, after all queues were asked
  */
 async function askOthers(
   queue: Queue,
-  others: OpenedQueues,
   elsewhere: readonly ElsewhereMember[],
-  limit: CallLimit,
+  { others, limit, unreached }: Delivery,
 ): Promise<void> {
-  let failure: unknown;
-  for (const [name, members] of groupBy(elsewhere, (member) => member.queue)) {
-    try {
-      const toCancel = members.filter(({ isStopped }) => isStopped).map(({ id }) => id);
-      if (toCancel.length > 0) {
-        await others.run(name, (calls) => calls.batches.cancel(toCancel));
-      }
-      const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
-      if (ends.length > 0) {
-        await queue.exec((calls) => calls.batches.deliver(name, ends), limit); // the next slice sends its follow-ups
-      }
-    } catch (error) {
-      failure ??= error;
+  await unreached.callOthers(elsewhere, async (name, members) => {
+    const toCancel = members.filter(({ isStopped }) => isStopped).map(({ id }) => id);
+    if (toCancel.length > 0) {
+      await others.run(name, (calls) => calls.batches.cancel(toCancel));
     }
-  }
-  if (failure !== undefined) {
-    throw failure;
-  }
+    const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
+    if (ends.length > 0) {
+      await queue.exec((calls) => calls.batches.deliver(name, ends), limit); // the next slice sends its follow-ups
+    }
+    return ends.length;
+  });
 }
 
 /**
  * Delivers ends to batches of other queues, and sends follow-ups there. Returns how many entries have left the outbox.
  * An end leaves it after its batch has it, so it may be delivered twice.
  */
-async function deliver(queue: OutboxQueue, others: OpenedQueues, limit: CallLimit): Promise<number> {
+async function deliver(delivery: Delivery): Promise<number> {
+  const { queue, others, limit, unreached } = delivery;
   const entries = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
-  return forEachQueue(entries, async (name, each) => {
+  return unreached.callOthers(entries, async (name, each) => {
     const followUps = each.filter(isFollowUp);
     const ends = each.filter((entry) => !isFollowUp(entry));
-    const delivered = ends.length > 0 ? await deliverTo(name, ends, { queue, others, limit }) : 0;
+    const delivered = ends.length > 0 ? await deliverTo(name, ends, delivery) : 0;
     return delivered + (followUps.length > 0 ? await sendFollowUps(queue, others, name, followUps) : 0);
   });
 }
@@ -124,7 +141,7 @@ async function deliver(queue: OutboxQueue, others: OpenedQueues, limit: CallLimi
 async function deliverTo(
   name: string,
   ends: readonly MemberEnd[],
-  { queue, others, limit }: { queue: OutboxQueue; others: OpenedQueues; limit: CallLimit },
+  { queue, others, limit, unreached }: Delivery,
 ): Promise<number> {
   const { hasEnds } = await others.run(name, (calls) => calls.batches.deliver(queue.name, ends));
   await queue.exec((calls) => calls.batches.acknowledge(ends), limit);
@@ -132,31 +149,9 @@ async function deliverTo(
     // Ends in its outbox are left to that queue. Otherwise queues would deliver for each other without a bound.
     const home: OutboxQueue = { name, exec: (build) => others.run(name, build) };
     const entries = await home.exec((calls) => calls.batches.outbox(SLICE));
-    await forEachQueue(entries.filter(isFollowUp), (target, each) => sendFollowUps(home, others, target, each));
+    await unreached.callOthers(entries.filter(isFollowUp), (target, each) =>
+      sendFollowUps(home, others, target, each),
+    );
   }
   return ends.length;
-}
-
-/**
- * Sends the entries of an outbox to each of their queues. Returns how many have left it.
- *
- * @throws the first error, after all queues were asked
- */
-async function forEachQueue(
-  entries: readonly MemberEnd[],
-  send: (name: string, entries: readonly MemberEnd[]) => Promise<number>,
-): Promise<number> {
-  let failure: unknown;
-  let left = 0;
-  for (const [name, each] of groupBy(entries, (entry) => entry.queue)) {
-    try {
-      left += await send(name, each);
-    } catch (error) {
-      failure ??= error; // the others are asked first
-    }
-  }
-  if (failure !== undefined) {
-    throw failure;
-  }
-  return left;
 }

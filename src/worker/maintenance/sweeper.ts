@@ -66,6 +66,7 @@ export class Sweeper implements BackgroundRole {
     this.history = new HistoryKeeper(intervalMs, version);
     const reports = new EndReports(logger, this.failures, emit);
     this.sweep = new QueueSweep(intervalMs, {
+      faults: this.faults,
       failures: this.failures,
       reports,
       foreignClients: this.foreignClients,

@@ -62,6 +62,36 @@ describe('a batch with members in several queues', () => {
     expect(await redis.exists(keys.batchOutbox, keys.remoteMembers)).toBe(0);
   });
 
+  it('is delivered whole while follow-ups of others cannot be sent, and the log names their queue', async () => {
+    const { home, pages, images, batch } = world();
+    await batch.addMany(
+      'page',
+      Array.from({ length: 400 }, (_, payload) => ({ payload })),
+      { queue: pages },
+    );
+    await batch.seal();
+    for (let i = 0; i < 50; i++) {
+      const other = home.batch({ finally: { name: 'mail', queue: images.name } });
+      await other.add('page', i, { queue: pages });
+      await other.seal();
+    }
+    for (const claim of await pages.claimMany(450)) await pages.complete(claim);
+    const warned: string[] = [];
+    const sweeper = new Sweeper([pages], 60_000, { ...logger, warn: (line) => void warned.push(line) });
+    const { store } = pages;
+    const open = store.open.bind(store);
+    store.open = (name, ...rest) =>
+      name === images.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+    for (let i = 0; i < 2; i++) await sweeper.runOnce();
+    store.open = open;
+    expect(await fired(home, batch.id)).toBe(true);
+    expect(warned).toEqual([
+      `Could not reach other queues for the batches of queue "${pages.name}"; the next sweep tries again: queue "${images.name}": its master is away`,
+    ]);
+    await maintainBatches(home);
+    expect((await images.stats()).totals.enqueued).toBe(50);
+  });
+
   it('takes ends that come twice, or after newer ones, once', async () => {
     const { home, pages, batch } = world();
     await batch.addMany('page', [{ payload: 1 }, { payload: 2 }], { queue: pages });

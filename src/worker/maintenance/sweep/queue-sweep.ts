@@ -1,10 +1,12 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
-import { maintainBatches } from '../../../queue/operate/maintain-batches.js';
+import { tryToMaintainBatches } from '../../../queue/operate/maintain-batches.js';
 import { limitOf } from '../../../queue/runtime/bounds.js';
 import type { StoreCall } from '../../../queue/store/store-call.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
 import type { Watched } from '../../../queue/store/verbs/sweep-verbs.js';
+import { show } from '../../../queue/errors/show.js';
 import type { FailureLog } from '../../reports/failure-log.js';
+import type { FaultLog } from '../../reports/fault-log.js';
 import { heartbeatIntervalMs } from '../../runner/heartbeat.js';
 import type { EndReports } from '../end-reports.js';
 import type { ForeignClients } from '../foreign-clients.js';
@@ -27,6 +29,7 @@ export interface SweepReport {
 
 /** The parts of a process that learn from its sweeps. */
 interface SweepListeners {
+  readonly faults: FaultLog;
   readonly failures: FailureLog;
   readonly reports: EndReports;
   readonly foreignClients: ForeignClients;
@@ -70,11 +73,25 @@ export class QueueSweep {
       this.listeners.failures.dropped(queue.name, dropped);
       return more;
     });
-    await maintainBatches(queue, {
+    await this.maintainBatches(queue);
+  }
+
+  /** Maintains the batches. Logs which other queues could not be reached; it is no reason to stop. */
+  private async maintainBatches(queue: JobQueue): Promise<void> {
+    const { faults, reports } = this.listeners;
+    const unreached = await tryToMaintainBatches(queue, {
       limit: limitOf(this.intervalMs),
       isStopped: () => this.stopped,
-      onFailed: (ids) => this.listeners.reports.unmet(queue, ids),
+      onFailed: (ids) => reports.unmet(queue, ids),
     });
+    const step = `other queues of ${queue.name}`;
+    if (unreached.size > 0) {
+      const all = [...unreached].map(([name, error]) => `queue ${show(name)}: ${(error as Error).message}`);
+      const what = `Could not reach other queues for the batches of queue "${queue.name}"; the next sweep tries again`;
+      faults.failed(step, what, new Error(all.join('; ')));
+    } else {
+      faults.succeeded(step);
+    }
   }
 
   /** Reclaims expired claims. After a gap live workers get one heartbeat before that. */
