@@ -9,6 +9,7 @@ import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
+import { registerQueues } from '../register/register-queues.js';
 import { deliverPosted, maintainBatches } from '../operate/maintain-batches.js';
 import type { JobHandle } from '../results/job-handle.js';
 import { refTo } from '../store/job-ref.js';
@@ -171,6 +172,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       await checked;
       await announceGiant(this.#home, ...definition.followUps.map(({ payload }) => payload));
       await this.#home.exec((calls) => calls.batches.create(definition));
+      registerQueues(this.#home);
     } else {
       await this.status();
     }

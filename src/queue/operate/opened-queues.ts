@@ -1,3 +1,4 @@
+import { registerQueues } from '../register/register-queues.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
@@ -21,6 +22,12 @@ export class OpenedQueues {
       this.opened.set(name, calls);
     }
     return store.exec(build(await calls), this.limit);
+  }
+
+  /** Adds a queue to the register of its Redis, once for this process. */
+  register(name: string): void {
+    const { store, options, callLimit } = this.queue;
+    registerQueues({ name, store, options, callLimit, calls: () => store.open(name, options, callLimit) });
   }
 }
 

@@ -4,11 +4,14 @@ import type { QueueAccess, QueueStore } from '../store/queue-store.js';
 /** The time before the next attempt after a passing fault, in ms. */
 const AGAIN_MS = 10_000;
 
+/** A queue for the register. */
+type RegisteredQueue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'calls' | 'callLimit'>;
+
 /** The names that this process has added to the register of a store. */
 class Registrations {
   private static readonly known = new WeakMap<QueueStore, Registrations>();
   private readonly names = new Set<string>();
-  private waiting: QueueAccess[] = [];
+  private waiting: RegisteredQueue[] = [];
   private hasWarned = false;
 
   static of(store: QueueStore): Registrations {
@@ -22,7 +25,7 @@ class Registrations {
 
   private constructor(private readonly store: QueueStore) {}
 
-  add(queues: readonly QueueAccess[]): void {
+  add(queues: readonly RegisteredQueue[]): void {
     const unknown = queues.filter((queue) => !this.names.has(idOf(queue)));
     unknown.forEach((queue) => this.names.add(idOf(queue)));
     this.waiting.push(...unknown);
@@ -32,7 +35,7 @@ class Registrations {
   }
 
   /** Adds a queue again, because its Redis may have lost its data. */
-  addAgain(queue: QueueAccess): void {
+  addAgain(queue: RegisteredQueue): void {
     this.names.delete(idOf(queue));
     this.add([queue]);
   }
@@ -53,7 +56,7 @@ class Registrations {
     }
   }
 
-  private failed(queues: readonly QueueAccess[], error: Error): void {
+  private failed(queues: readonly RegisteredQueue[], error: Error): void {
     if (this.store.passes(error)) {
       const again = () => {
         queues.forEach((queue) => this.names.delete(idOf(queue)));
@@ -71,7 +74,7 @@ class Registrations {
 }
 
 /** Adds queues to the register of their Redis, each once for a process. Returns at once. */
-export function registerQueues(...queues: readonly QueueAccess[]): void {
+export function registerQueues(...queues: readonly RegisteredQueue[]): void {
   const [first] = queues;
   if (first) {
     Registrations.of(first.store).add(queues);
@@ -79,12 +82,12 @@ export function registerQueues(...queues: readonly QueueAccess[]): void {
 }
 
 /** Adds a queue to the register again, because its Redis may have lost its data. Returns at once. */
-export function registerAgain(queue: QueueAccess): void {
+export function registerAgain(queue: RegisteredQueue): void {
   Registrations.of(queue.store).addAgain(queue);
 }
 
 /** Returns a function that adds the queue to the register when it is called first. */
-export function registration(queue: QueueAccess): () => void {
+export function registration(queue: RegisteredQueue): () => void {
   let isAdded = false;
   return () => {
     if (!isAdded) {
@@ -94,6 +97,6 @@ export function registration(queue: QueueAccess): () => void {
   };
 }
 
-function idOf({ name, options: { prefix } }: QueueAccess): string {
+function idOf({ name, options: { prefix } }: RegisteredQueue): string {
   return `${prefix} ${name}`;
 }

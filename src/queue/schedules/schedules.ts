@@ -8,6 +8,7 @@ import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { Recurrence, ScheduleRecord } from '../model/schedule.js';
+import { registerQueues } from '../register/register-queues.js';
 import { nextDue } from './next-due.js';
 import { VerifiedDueTimes } from './verified-due-times.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
@@ -20,7 +21,7 @@ import type { StandardSchema } from '../validation/standard-schema.js';
 const SLICE = 100;
 
 /** The queue that schedules belong to. */
-type ScheduledQueue = JobSource & Logged & Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec'>;
+type ScheduledQueue = JobSource & Logged & QueueAccess;
 
 /** The result of one slice of ticks. */
 export interface TickReport {
@@ -219,6 +220,7 @@ export class Schedules {
     for (;;) {
       const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs, knownAt));
       if (outcome !== 'next') {
+        registerQueues(this.queue);
         this.announceChange();
         return outcome;
       }

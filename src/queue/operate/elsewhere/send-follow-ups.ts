@@ -48,6 +48,9 @@ export async function sendFollowUps(
     return 0; // another sender has read later, and sends them
   }
   const done = jobs.filter((_, i) => isThere(reply.replies[i]!)).map(({ entry }) => entry);
+  if (done.length > 0) {
+    others.register(name);
+  }
   if ((await home.exec((calls) => calls.batches.acknowledge(done, fence))) < 0) {
     return 0;
   }

@@ -1,0 +1,29 @@
+// The register names the queues of a Redis, so that operators find those that their own app does not know.
+import { it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { eventually } from '../../support/faults/wait.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+async function isRegistered(queue: JobQueue): Promise<boolean> {
+  const names = await queue.store.queues.registered(await queue.calls(), 10_000, queue.callLimit);
+  return names.includes(queue.name);
+}
+
+onEachStore('the register has a queue', () => {
+  it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
+    ['a job', (queue) => queue.enqueue(1)],
+    ['a schedule', (queue) => queue.schedules.upsert('daily', { everyMs: 86_400_000 })],
+    ['an empty batch with a follow-up', (queue) => queue.batch({ then: { delayMs: 60_000 } }).seal()],
+    [
+      'a follow-up of a batch elsewhere',
+      (queue) =>
+        newQueue()
+          .batch({ then: { queue: queue.name, delayMs: 60_000 } })
+          .seal(),
+    ],
+  ])('that has only %s', async (_, add) => {
+    const queue = newQueue();
+    await add(queue);
+    await eventually(() => isRegistered(queue));
+  });
+});
