@@ -10,6 +10,7 @@
 -- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/batch/by_age
 --@include lib/group/place
 --@include lib/limits/write_group
 --@include lib/group/configure
@@ -36,4 +37,5 @@ for i = 4, #ARGV, 5 do
 end
 place_groups()
 redis.call('ZADD', batches, now + look_ms, ARGV[1])
+redis.pcall('ZADD', batches_by_age, now_text, ARGV[1])
 return 'created'

@@ -77,14 +77,14 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Lists unfinished batches of this queue, the oldest first. Of more than 10,000 it looks only at some. With `ended` lists
-   * the batches that ended within the last week, the last first. Redis keeps 1,000 of these.
+   * Returns one page of the unfinished batches of this queue, the oldest first. With `ended` lists the batches that ended
+   * within the last week, the last first. Redis keeps 1,000 of these.
    *
    * @param options.limit at most 1,000. Default 50
    * @throws InvalidOptionError
    * @example const [last] = await queue.listBatches({ ended: true, limit: 1 });
    */
-  async listBatches(options?: { limit?: number; ended?: boolean }): Promise<BatchRecord[]> {
+  async listBatches(options?: { offset?: number; limit?: number; ended?: boolean }): Promise<BatchRecord[]> {
     return listBatches(this, options);
   }
 

@@ -4,9 +4,10 @@
 --   before the first write. So a key of a wrong type leaves no follow-up without a place. Returns true if a follow-up of
 --   another queue waits in the outbox.
 -- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week. `batches_ended`
---   has the ids of these records for lists, the last thousand. It is not read here, so that a wrong type ends no step.
+--   has the ids of these records for lists, the last thousand. A wrong type of this or of batches_by_age ends no step.
 -- Needs: batch_outbox, batches, job, scheduled, sequence, settings, wake, lib/core/clock, lib/enqueue/options.
 --@include lib/core/count
+--@include lib/batch/by_age
 --@include lib/batch/outbox_place
 local record_ms, most_ended = 604800000, 1000
 
@@ -27,6 +28,7 @@ local function end_batch(batch, key)
     redis.call('PEXPIRE', key .. part, result_ttl or 300000)
   end
   redis.call('PEXPIRE', key, record_ms)
+  redis.pcall('ZREM', batches_by_age, batch)
   redis.call('ZREM', batches, batch)
   note_ended(batch)
 end

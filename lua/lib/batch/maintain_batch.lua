@@ -3,8 +3,8 @@
 --   member in another queue, which the caller asks. A follow-up in the outbox is not there yet.
 -- maintain_batch(batch, limit): maintains a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
--- Needs: reply, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up, lib/batch/outbox_place,
---   lib/core/clock, lib/core/keys, lib/core/read.
+-- Needs: reply, lib/batch/by_age, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up,
+--   lib/batch/outbox_place, lib/core/clock, lib/core/keys, lib/core/read.
 local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }
@@ -39,9 +39,11 @@ local function maintain_batch(batch, limit)
     'fired_at_ms', 'stopped_at_ms', 'maintained'))
   if not created or not sealed and now - tonumber(created) > unsealed_ms then
     redis.call('UNLINK', key, key .. '/open', key .. '/members', key .. '/outcomes', key .. '/seen')
+    redis.pcall('ZREM', batches_by_age, batch)
     redis.call('ZREM', batches, batch)
     return 1
   end
+  redis.pcall('ZADD', batches_by_age, 'NX', created, batch) -- it may be missing after a step that broke off
   redis.call('ZADD', batches, now + look_ms, batch)
   local members = redis.call('ZRANGE', key .. '/open', '(' .. (from or '-1'), '+inf', 'BYSCORE', 'LIMIT', 0, limit,
     'WITHSCORES')

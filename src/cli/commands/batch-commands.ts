@@ -18,12 +18,15 @@ export function addBatchCommands(program: Command, run: Run): void {
     .command('batches <queue>')
     .description('lists the batches that have not ended')
     .option('--limit <n>', 'at most this many, up to 1,000', '20')
+    .option('--offset <n>', 'skips the first ones', '0')
     .option('--ended', 'lists the batches that ended within the last week instead')
     .action(
-      run(async ({ session, out }, [name], { limit, ended }) => {
+      run(async ({ session, out }, [name], { ended, ...page }) => {
         const isEnded = ended === true;
         const queue = await session.known(name!);
-        const batches = await queue.listBatches({ limit: wholeNumber('limit', limit)!, ended: isEnded });
+        const limit = wholeNumber('limit', page['limit'])!;
+        const offset = wholeNumber('offset', page['offset'])!;
+        const batches = await queue.listBatches({ limit, offset, ended: isEnded });
         const none = isEnded ? 'No batch has ended within the last week.' : 'No batch is at work.';
         out.show(batches, () => (batches.length > 0 ? batchTable(batches, out, isEnded) : none));
       }),

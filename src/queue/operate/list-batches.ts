@@ -6,11 +6,12 @@ import type { QueueAccess } from '../store/queue-store.js';
 /** Lists batches; see JobQueue.listBatches. @throws InvalidOptionError */
 export async function listBatches(
   queue: Pick<QueueAccess, 'exec'>,
-  options: { limit?: number; ended?: boolean } = {},
+  options: { offset?: number; limit?: number; ended?: boolean } = {},
 ): Promise<BatchRecord[]> {
-  checkKnown('listBatches', options, ['limit', 'ended']);
-  const { limit = 50, ended = false } = options;
+  checkKnown('listBatches', options, ['offset', 'limit', 'ended']);
+  const { offset = 0, limit = 50, ended = false } = options;
   checkFlag('ended', ended);
+  checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
   checkCount('limit', limit, 1, LARGEST_PAGE);
-  return queue.exec((calls) => calls.batches.list(limit, ended));
+  return queue.exec((calls) => calls.batches.list(offset, limit, ended));
 }

@@ -82,6 +82,8 @@ export class QueueKeys extends KeyBase {
   readonly nudgePrefix = `${this.base}nudge:`;
   /** The batches of this queue. */
   readonly batches = `${this.base}batches`;
+  /** The batches that have not ended, by the time of their creation; `lua/lib/batch/by_age.lua` spells it too. */
+  readonly batchesByAge = `${this.base}batches_by_age`;
   /** The batches that have ended, as long as their records are there; `lua/lib/batch/follow_up.lua` spells it too. */
   readonly batchesEnded = `${this.base}batches_ended`;
   /** The start of a batch's keys, before its id. */

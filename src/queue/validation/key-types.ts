@@ -38,6 +38,7 @@ const TYPES: Readonly<Record<string, KeyType>> = {
   retention: 'hash',
   names: 'zset',
   batches: 'zset',
+  batches_by_age: 'zset',
   batches_ended: 'zset',
   remote_members: 'hash',
   batch_outbox: 'hash',

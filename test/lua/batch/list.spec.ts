@@ -7,24 +7,47 @@ it('lists batches that have not ended, at most as many as it was asked for', asy
   await q.run(batches.create({ ...DEFINITION, id: 'c', followUps: [] }));
   await q.run(batches.create({ ...DEFINITION, id: 'ended', followUps: [] }));
   await q.run(batches.seal('ended'));
-  const found = await q.run(batches.list(10));
+  const found = await q.run(batches.list(0, 10));
   expect(Object.fromEntries(found.map(({ id, open }) => [id, open]))).toEqual({ b: 1, c: 0 });
-  expect(await q.run(batches.list(1))).toHaveLength(1);
+  expect(await q.run(batches.list(0, 1))).toHaveLength(1);
 });
 
-it('lists the oldest of the batches that have not ended first, whenever the sweep checks them next', async () => {
+it('lists the oldest of the batches that have not ended first, in pages, whenever the sweep checks them next', async () => {
   const q = await seededBatch();
   const { batches } = q.scripts;
   for (const id of ['c', 'd', 'gone']) await q.run(batches.create({ ...DEFINITION, id, followUps: [] }));
   const now = await q.now();
-  await q.redis.hset(q.keys.batchRecord('b'), 'created_at_ms', now - 1);
-  await q.redis.hset(q.keys.batchRecord('c'), 'created_at_ms', now - 3);
-  await q.redis.hset(q.keys.batchRecord('d'), 'created_at_ms', now - 3);
+  await q.redis.zadd(q.keys.batchesByAge, now - 1, 'b', now - 3, 'c', now - 3, 'd');
   await q.redis.del(q.keys.batchRecord('gone'));
   await q.redis.zadd(q.keys.batches, 0, 'b', 1, 'gone', now, 'd', now + 60_000, 'c');
-  const listed = async (limit: number) => (await q.run(batches.list(limit))).map(({ id }) => id);
-  expect(await listed(10)).toEqual(['c', 'd', 'b']);
-  expect(await listed(1)).toEqual(['c']);
+  const listed = async (offset: number, limit: number) =>
+    (await q.run(batches.list(offset, limit))).map(({ id }) => id);
+  expect(await listed(0, 10)).toEqual(['c', 'd', 'b']);
+  expect(await listed(0, 1)).toEqual(['c']);
+  expect(await listed(1, 2)).toEqual(['d', 'b']);
+  expect(await listed(4, 1)).toEqual([]);
+});
+
+it('lists the oldest of more than ten thousand batches first', async () => {
+  const q = await seededBatch();
+  q.broken = true;
+  const [pipeline, now] = [q.redis.pipeline(), await q.now()];
+  for (let i = 0; i < 10_001; i++) {
+    const [id, created] = [`open-${i}`, now - i];
+    pipeline.hset(q.keys.batchRecord(id), 'created_at_ms', created);
+    pipeline.zadd(q.keys.batches, i, id).zadd(q.keys.batchesByAge, created, id);
+  }
+  await pipeline.exec();
+  const listed = await q.run(q.scripts.batches.list(0, 2));
+  expect(listed.map(({ id }) => id)).toEqual(['open-10000', 'open-9999']);
+});
+
+it('lists a batch that a broken step has left out once the sweep has checked it', async () => {
+  const q = await seededBatch();
+  const [first] = await q.run(q.scripts.batches.list(0, 10));
+  await q.redis.del(q.keys.batchesByAge);
+  await q.run(q.scripts.sweep.maintainBatches(100, true));
+  expect(await q.run(q.scripts.batches.list(0, 10))).toEqual([first]);
 });
 
 it('lists batches that have ended, the last first, as long as their records are there', async () => {
@@ -41,7 +64,7 @@ it('lists batches that have ended, the last first, as long as their records are 
   await end('forgotten');
   await q.redis.del(q.keys.batchRecord('forgotten'));
   const listed = async (limit: number) =>
-    (await q.run(batches.list(limit, true))).map(({ id, state }) => [id, state]);
+    (await q.run(batches.list(0, limit, true))).map(({ id, state }) => [id, state]);
   expect(await listed(10)).toEqual([
     ['second', 'ended'],
     ['first', 'ended'],
@@ -66,10 +89,13 @@ it('keeps the ids of a thousand ended batches, none for longer than a week', asy
   ]);
 });
 
-it('ends a batch whose list another program has overwritten', async () => {
-  const q = await seededBatch();
-  await q.redis.set(q.keys.batchesEnded, 'mine');
-  await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
-  await q.run(q.scripts.batches.seal('last'));
-  expect(await q.run(q.scripts.batches.status('last'))).toMatchObject({ state: 'ended' });
-});
+it.each(['batchesEnded', 'batchesByAge'] as const)(
+  'ends a batch although another program has overwritten %s',
+  async (key) => {
+    const q = await seededBatch();
+    await q.redis.set(q.keys[key], 'mine');
+    await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
+    await q.run(q.scripts.batches.seal('last'));
+    expect(await q.run(q.scripts.batches.status('last'))).toMatchObject({ state: 'ended' });
+  },
+);

@@ -128,6 +128,21 @@ onEachStore('a batch', () => {
     const ended = [await later.status(), await batch.status()];
     expect(await queue.listBatches({ ended: true })).toEqual(ended);
     expect(await queue.listBatches({ ended: true, limit: 1 })).toEqual([ended[0]]);
+    expect(await queue.listBatches({ ended: true, offset: 1 })).toEqual([ended[1]]);
+  });
+
+  it('is listed in pages, the oldest first, until it ends', async () => {
+    const { queue, clock } = newClockedQueue();
+    for (const id of ['a', 'c', 'b']) {
+      await queue.batch({ id }).add(queue.name, 1);
+      clock.nowMs += 1;
+    }
+    const page = async (options: object) => (await queue.listBatches(options)).map(({ id }) => id);
+    expect(await page({})).toEqual(['a', 'c', 'b']);
+    expect(await page({ offset: 1, limit: 1 })).toEqual(['c']);
+    await queue.findBatch('a').cancel();
+    await queue.findBatch('a').seal();
+    expect(await page({ limit: 2 })).toEqual(['c', 'b']);
   });
 
   it('is not listed if it is not sealed for a week', async () => {

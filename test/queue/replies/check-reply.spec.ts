@@ -72,7 +72,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['seal', scripts.batches.seal('b'), [null, 'created', 1]],
   ['stop', scripts.batches.stop('b'), [null, 'created', 1]],
   ['batch', scripts.batches.status('b'), [1, 'retry', [], [1, 2]]],
-  ['batches', scripts.batches.list(1), [null, 1, ['a'], [['a']]]],
+  ['batches', scripts.batches.list(0, 1), [null, 1, ['a'], [['a']]]],
   ['results', scripts.batches.results('b', 0, 1), [1, 'retry', ['a'], [0, 'a']]],
   ['outbox', scripts.batches.outbox(1), [null, 1, ['a'], ['a', 'b']]],
   ['deliver', scripts.batches.deliver('q', []), [null, 'retry', [1]]],

@@ -70,7 +70,7 @@ const verbs: Record<string, Parameter[]> = {
   clean: [cleanable, options({}, { limit: null })],
   batch: [options({}, { then: 5 }, { failFast: 1 })],
   findBatch: [text('none')],
-  listBatches: [options({}, { limit: null }, { offset: 1 }, { ended: 1 })],
+  listBatches: [options({}, { limit: null }, { offset: -1 }, { page: 1 }, { ended: 1 })],
   reschedule: [text('none'), start],
   purge: [object({ confirm: 'another' }, { confirm: null })],
   doctor: [options({}, { repair: 1 })],

@@ -31,11 +31,11 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
     seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
     stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
     status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name, queue.outbox) ?? null),
-    list: (limit, ended = false) =>
+    list: (offset, limit, ended = false) =>
       callOf('batchList', () => {
         const known = [...queue.followUps.values()];
         const listed = ended ? endedOf(known.filter((batch) => !batch.isForgotten(queue.now))) : openOf(known);
-        return listed.slice(0, limit).map((batch) => batch.record(queue.name, queue.outbox));
+        return listed.slice(offset, offset + limit).map((batch) => batch.record(queue.name, queue.outbox));
       }),
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),

@@ -72,8 +72,8 @@ export function batchCalls({ keys, retention }: CallContext) {
       );
     },
 
-    list(limit: number, ended = false): ScriptCall<BatchRecord[]> {
-      return call('batchList', keys.standard, [limit, ended ? '1' : '0'], (reply) =>
+    list(offset: number, limit: number, ended = false): ScriptCall<BatchRecord[]> {
+      return call('batchList', keys.standard, [offset, limit, ended ? '1' : '0'], (reply) =>
         listsOf(reply, 1 + BATCH_FIELDS).map(([id, ...fields]) => decodeBatch(keys.queue, textOf(id), fields)),
       );
     },

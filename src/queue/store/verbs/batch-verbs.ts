@@ -101,7 +101,7 @@ export interface BatchVerbs {
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
   /** Returns unfinished batches. With `ended` it returns the latest ended ones. */
-  list(limit: number, ended?: boolean): StoreCall<BatchRecord[]>;
+  list(offset: number, limit: number, ended?: boolean): StoreCall<BatchRecord[]>;
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
