@@ -2,15 +2,22 @@
 -- Takes, keeps or gives back the right to maintain a set of queues. One process of those with the same queues has it.
 -- The right only saves work. Several processes may maintain a queue at the same time, because each script is safe by
 -- itself. So a holder that was away needs no fence: it may finish its sweep beside that of the next holder.
+-- A process that is refused gets a turn to ask again. Each interval of the clock is the turn of one process, so one asks
+-- in each. If that one is gone too, the next one follows an interval later.
 -- Transition: none
 -- KEYS[1] maintainers  hash, digest of a set of queues -> end of the right in ms, its length in ms, the holder
+--   digest:turns -> the intervals that are the turn of a process, by their number since 1970
 -- ARGV[1] digest of the names of the queues, and of the interval of the maintenance
 -- ARGV[2] the process
 -- ARGV[3] how long it keeps the right, in ms; 0 gives it back
--- Returns 1 if the process has the right. Repeated: the same.
+-- ARGV[4] the interval in ms
+-- ARGV[5] the most intervals until a turn. If all are taken, processes share the last one.
+-- Returns 1 if the process has the right, else 0; then in how many ms it is its turn to ask again, 0 for none.
+-- Repeated: the same, but a refused process gets another turn. Nobody asks in the one of the lost reply.
 --@include lib/core/clock
 local maintainers = KEYS[1]
-local set, process, length = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local set, process, length, interval, most_turns = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local turns = set .. ':turns'
 
 -- Returns who has a right, if it is not over. A right that lasts longer than its length was taken by a clock that was ahead.
 local function holder_of(right)
@@ -19,7 +26,7 @@ local function holder_of(right)
   return left > 0 and left <= tonumber(length_text) and holder or nil
 end
 
--- Deletes some rights that are over, by chance. A process whose queues change leaves one for each set.
+-- Deletes some rights that are over, by chance, and turns. A process whose queues change leaves them for each set.
 local function forget_some()
   local some = redis.call('HRANDFIELD', maintainers, 5, 'WITHVALUES')
   for i = 1, #some, 2 do
@@ -29,19 +36,38 @@ local function forget_some()
   end
 end
 
+-- Takes the first interval that is nobody's turn. Forgets turns that the clock of now cannot have given. An interval that
+-- begins at once is the one that has just been used.
+local function take_turn()
+  local first = math.floor(now / interval + 0.1) + 1
+  local last, kept, taken, turn = first + most_turns - 1, {}, {}, first
+  for text in string.gmatch(redis.call('HGET', maintainers, turns) or '', '%d+') do
+    local each = tonumber(text)
+    if each >= first and each <= last then
+      kept[#kept + 1], taken[each] = text, true
+    end
+  end
+  while taken[turn] and turn < last do
+    turn = turn + 1
+  end
+  kept[#kept + 1] = not taken[turn] and string.format('%.0f', turn) or nil
+  redis.call('HSET', maintainers, turns, table.concat(kept, ' '))
+  return turn * interval - now
+end
+
 local holder = holder_of(redis.call('HGET', maintainers, set))
 if holder and holder ~= process then
-  return 0
+  return { 0, length > 0 and take_turn() or 0 }
 end
 if not holder then
   forget_some()
 end
 if length == 0 then
   if holder == process then
-    redis.call('HDEL', maintainers, set)
+    redis.call('HDEL', maintainers, set, turns)
   end
-  return 0
+  return { 0, 0 }
 end
 redis.call('HSET', maintainers, set, string.format('%.0f %.0f ', now + length, length) .. process)
 redis.call('PEXPIRE', maintainers, string.format('%.0f', 2 * length))
-return 1
+return { 1, 0 }

@@ -238,7 +238,7 @@ function sweepVerbs(queue: MemoryQueue): SweepVerbs {
   return {
     reclaim: (limit, gapMs, waitMs, _everyMs, watched) =>
       freeing(queue, 'sweepReclaim', () => reclaim(queue, limit, gapMs, waitMs, watched)),
-    hold: (set, process, lengthMs) => callOf('sweepHold', () => hold(queue, set, process, lengthMs)),
+    hold: (set, process, lengthMs, turns) => callOf('sweepHold', () => hold(queue, set, process, lengthMs, turns)),
     reclaimWorker: (worker) => freeing(queue, 'sweepReclaimWorker', () => reclaimWorker(queue, worker)),
     promote: (limit) => callOf('sweepPromote', () => promote(queue, limit)),
     /** Clients of the Redis pattern do not come here. */

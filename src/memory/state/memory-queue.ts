@@ -97,8 +97,8 @@ export class MemoryQueue {
   sequence = 0;
   /** The last pause. Its time may be over. */
   pause: Pause | undefined;
-  /** Which process maintains a set of queues, and until when. */
-  readonly maintainers = new Map<string, { until: number; lengthMs: number; process: string }>();
+  /** Which process maintains a set of queues, and until when. The intervals in which other ones ask, by their numbers. */
+  readonly maintainers = new Map<string, { until: number; lengthMs: number; process: string; turns: number[] }>();
   lastSweepAt: number | undefined;
   sweepHold = { until: 0, count: 0 };
   /** The time until which nothing is claimed, since a handler met a limit. */

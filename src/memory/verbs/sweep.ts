@@ -1,7 +1,7 @@
 // The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../queue/runtime/lifetimes.js';
-import type { TidyReply, Watched } from '../../queue/store/verbs/sweep-verbs.js';
+import type { AskingTurns, HoldReply, TidyReply, Watched } from '../../queue/store/verbs/sweep-verbs.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { dropDeadLetter } from './attempt/has-left.js';
@@ -46,18 +46,38 @@ export function reclaim(
 }
 
 /** Takes, keeps or gives back the right to maintain a set of queues; see lua/sweep/hold.lua. */
-export function hold(queue: MemoryQueue, set: string, process: string, lengthMs: number): boolean {
-  const right = queue.maintainers.get(set);
-  const leftMs = (right?.until ?? 0) - queue.now;
+export function hold(
+  queue: MemoryQueue,
+  set: string,
+  process: string,
+  lengthMs: number,
+  turns: AskingTurns,
+): HoldReply {
+  const { now, maintainers } = queue;
+  const right = maintainers.get(set);
+  const leftMs = (right?.until ?? 0) - now;
   if (right && right.process !== process && leftMs > 0 && leftMs <= right.lengthMs) {
-    return false;
+    return { hasRight: false, turnInMs: lengthMs > 0 ? takeTurn(right, now, turns) : 0 };
   }
   if (lengthMs > 0) {
-    queue.maintainers.set(set, { until: queue.now + lengthMs, lengthMs, process });
+    maintainers.set(set, { until: now + lengthMs, lengthMs, process, turns: right?.turns ?? [] });
   } else if (right?.process === process) {
-    queue.maintainers.delete(set);
+    maintainers.delete(set);
   }
-  return lengthMs > 0;
+  return { hasRight: lengthMs > 0, turnInMs: 0 };
+}
+
+/** Takes the first interval that is nobody's turn. Returns the ms until then. */
+function takeTurn(right: { turns: number[] }, now: number, { intervalMs, most }: AskingTurns): number {
+  const first = Math.floor(now / intervalMs + 0.1) + 1;
+  const last = first + most - 1;
+  right.turns = right.turns.filter((each) => each >= first && each <= last);
+  let turn = first;
+  while (right.turns.includes(turn) && turn < last) {
+    turn++;
+  }
+  right.turns.push(turn);
+  return turn * intervalMs - now;
 }
 
 /** Reclaims all claims of a worker whose process has ended; see lua/sweep/reclaim-worker.lua. */

@@ -101,11 +101,16 @@ export class Sweeper implements BackgroundRole {
     });
   }
 
-  /** Sweeps the queues that need it, if this process has the right to. Returns the run in progress, if there is one. */
-  runRound(): Promise<SweepReport> {
+  /**
+   * Sweeps the queues that need it, if this process has the right to. Returns the run in progress, if there is one.
+   *
+   * @param only the server to maintain; undefined for all
+   */
+  runRound(only?: string): Promise<SweepReport> {
     return this.runAlone(async (report) => {
       const servers = groupBy(await this.openQueues(), ({ queue, calls }) => queue.store.serverOf(calls));
-      await Promise.all([...servers].map(([server, queues]) => this.maintain(server, queues, report)));
+      const chosen = [...servers].filter(([server]) => only === undefined || server === only);
+      await Promise.all(chosen.map(([server, queues]) => this.maintain(server, queues, report)));
     });
   }
 
@@ -172,7 +177,7 @@ export class Sweeper implements BackgroundRole {
 
   /** Returns true also after an error, because a server that cannot keep the right still needs maintenance. */
   private async hasRight(store: QueueStore, server: string, queues: readonly OpenQueue[]): Promise<boolean> {
-    this.right ??= new MaintenanceRight(store, this.intervalMs);
+    this.right ??= new MaintenanceRight(store, this.intervalMs, (each) => void this.runRound(each));
     const step = `right ${server}`;
     try {
       const hasRight = await this.right.holds(server, queues);

@@ -82,7 +82,7 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await redis.zadd(keys.waiters, await state.now(), 'w1'); // as on a Cluster
   await redis.pexpire(keys.waiters, 300_000);
   await state.run(scripts.alerts.takeTurn('teller', 60_000));
-  await state.run(scripts.sweep.hold('queues', 'process', 10_000));
+  await state.run(scripts.sweep.hold('queues', 'process', 10_000, { intervalMs: 5_000, most: 10 }));
   const job = { id: 'of-a-sender', name: 'email', payload: '1' };
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
 }

@@ -1,8 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-function hold(q: TestQueue, process: string, lengthMs = 10_000, set = 'set') {
-  return q.run(q.scripts.sweep.hold(set, process, lengthMs));
+const TURNS = { intervalMs: 5_000, most: 4 };
+
+async function hold(q: TestQueue, process: string, lengthMs = 10_000, set = 'set'): Promise<boolean> {
+  return (await q.run(q.scripts.sweep.hold(set, process, lengthMs, TURNS))).hasRight;
+}
+
+/** Asks for a right that another process has. Returns the number of the interval in which the process asks again. */
+async function refused(q: TestQueue, { most } = TURNS): Promise<number> {
+  const call = q.scripts.sweep.hold('set', 'late', 10_000, { ...TURNS, most });
+  const { hasRight, turnInMs } = await q.run(call);
+  expect(hasRight).toBe(false);
+  return Math.round(((await q.now()) + turnInMs) / TURNS.intervalMs);
 }
 
 /** Moves the end of the right, as if the clock of the server had jumped. */
@@ -60,5 +70,48 @@ describe('sweep/hold.lua', () => {
     await hold(q, 'p1');
     expect(await q.redis.pttl(q.keys.maintainers)).toBeGreaterThan(10_000);
     expect(await q.redis.pttl(q.keys.maintainers)).toBeLessThanOrEqual(20_000);
+  });
+
+  it('gives each refused process the next interval, and the last one to all others', async () => {
+    const q = testQueue();
+    await hold(q, 'p1');
+    const given: number[] = [];
+    for (let i = 0; i < 5; i++) given.push(await refused(q));
+    const first = given[0]!;
+    // The clock may come to the next interval meanwhile.
+    expect(given.slice(0, 4)).toEqual([first, first + 1, first + 2, first + 3]);
+    expect(given[4]! - first).toBeGreaterThanOrEqual(3);
+    expect(given[4]! - first).toBeLessThanOrEqual(4);
+  });
+
+  it('gives a turn that comes after a tenth of an interval at least, and after a whole one and a tenth at most', async () => {
+    const q = testQueue();
+    await hold(q, 'p1');
+    const intervalMs = 40;
+    for (let i = 0; i < 30; i++) {
+      const { turnInMs } = await q.run(q.scripts.sweep.hold('set', 'late', 10_000, { intervalMs, most: 1 }));
+      expect(turnInMs).toBeGreaterThanOrEqual(intervalMs / 10 - 1);
+      expect(turnInMs).toBeLessThanOrEqual(1.1 * intervalMs);
+    }
+  });
+
+  it.each([-3_600_000, 3_600_000])('forgets turns that the clock of now cannot have given: %d ms', async (ms) => {
+    const q = testQueue();
+    await hold(q, 'p1');
+    const now = Math.floor((await q.now()) / TURNS.intervalMs);
+    const far = now + ms / TURNS.intervalMs;
+    await q.redis.hset(q.keys.maintainers, 'set:turns', `${far} ${far + 1}`);
+    expect((await refused(q)) - now).toBeLessThanOrEqual(3);
+    expect((await q.redis.hget(q.keys.maintainers, 'set:turns'))!.split(' ')).toHaveLength(1);
+  });
+
+  it('takes no turn to give the right back, and forgets the turns with the right', async () => {
+    const q = testQueue();
+    await hold(q, 'p1');
+    await hold(q, 'p2', 0);
+    expect(await q.redis.hkeys(q.keys.maintainers)).toEqual(['set']);
+    await refused(q);
+    await hold(q, 'p1', 0);
+    expect(await q.redis.exists(q.keys.maintainers)).toBe(0);
   });
 });

@@ -1,6 +1,7 @@
 // The server of a simulation: checks the invariants before and after each call.
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { ClaimReply } from '#queue/store/store-calls.js';
+import type { HoldReply } from '#queue/store/verbs/sweep-verbs.js';
 import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { HeldCheck } from './held-check.js';
@@ -100,7 +101,7 @@ export class WatchedServer implements Server {
       this.takesOnce(call, taken);
     }
     if (script === 'sweepHold') {
-      this.rights.after(process, reply === true).forEach((fault) => this.violations.add(fault));
+      this.rights.after(process, (reply as HoldReply).hasRight).forEach((fault) => this.violations.add(fault));
     }
     this.looks(script, process);
     const told = toldBy(script, reply);

@@ -2,7 +2,7 @@ import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import type { MaintainReply } from '../../store/verbs/batch-verbs.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
-import type { TidyReply, Watched } from '../../store/verbs/sweep-verbs.js';
+import type { AskingTurns, HoldReply, TidyReply, Watched } from '../../store/verbs/sweep-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -10,8 +10,11 @@ import { type CallContext, call } from '../script-call.js';
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
   return {
-    hold(set: string, process: string, lengthMs: number): ScriptCall<boolean> {
-      return call('sweepHold', [keys.maintainers], [set, process, lengthMs], flagOf);
+    hold(set: string, process: string, lengthMs: number, { intervalMs, most }: AskingTurns): ScriptCall<HoldReply> {
+      return call('sweepHold', [keys.maintainers], [set, process, lengthMs, intervalMs, most], (reply) => {
+        const [right, turnInMs] = wholeNumbersOf(reply, 2);
+        return { hasRight: right === 1, turnInMs: turnInMs! };
+      });
     },
 
     reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number, watched?: Watched) {

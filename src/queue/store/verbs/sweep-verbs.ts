@@ -26,14 +26,29 @@ export interface Watched {
   toMs: number;
 }
 
+/** The turns of the processes that ask for a right which another one has. */
+export interface AskingTurns {
+  /** The length of a turn, in ms. In each turn one process asks. */
+  readonly intervalMs: number;
+  /** The most turns until the next one of a process. */
+  readonly most: number;
+}
+
+/** The reply to a process that asks for the right to maintain a set of queues. */
+export interface HoldReply {
+  readonly hasRight: boolean;
+  /** The ms until it is the process's turn to ask again; 0 if the process has the right, or gave it back. */
+  readonly turnInMs: number;
+}
+
 /** The verbs that run by the clock, in bounded slices. */
 export interface SweepVerbs {
   /**
-   * Takes or keeps the right to maintain a set of queues. Returns false if another process has it.
+   * Takes or keeps the right to maintain a set of queues. If another process has it, the reply says when to ask again.
    *
    * @param lengthMs how long the process keeps the right; 0 gives it back
    */
-  hold(set: string, process: string, lengthMs: number): StoreCall<boolean>;
+  hold(set: string, process: string, lengthMs: number, turns: AskingTurns): StoreCall<HoldReply>;
   /**
    * @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one
    * @param everyMs how often the caller maintains the queue; undefined if it only reclaims

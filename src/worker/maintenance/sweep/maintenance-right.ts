@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { JobQueue } from '../../../queue/job-queue.js';
 import { limitOf } from '../../../queue/runtime/bounds.js';
+import type { Timer } from '../../../queue/runtime/clock.js';
 import type { QueueStore } from '../../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
+import type { AskingTurns } from '../../../queue/store/verbs/sweep-verbs.js';
 
 /** The longest time that a dead holder delays maintenance beyond an interval, in ms. */
 const LONGEST_DELAY_MS = 30_000;
+
+/** The most turns from one ask of a process without the right to its next. */
+const MOST_TURNS = 10;
+
+/** The longest time of these turns, in ms. The only process that is left takes the right within it. */
+const LONGEST_ROUND_MS = 50_000;
 
 /** A queue whose calls are known. */
 export interface OpenQueue {
@@ -19,39 +27,77 @@ interface KnownSet {
   readonly digest: string;
   /** The queue that keeps the right: that of the first name, so that all processes take the same. */
   readonly keeper: OpenQueue;
+  /** The time of the turn of this process to ask, by the monotonic clock; undefined to ask at each round. */
+  turnAtMs?: number | undefined;
+  timer?: Timer | undefined;
 }
 
 /**
  * The right of this process to maintain its queues, for each server by itself. Processes with the same queues share one
- * right, so that one of them maintains for all. If their intervals differ, each interval has its own. The holder takes it again at each round. If the holder dies or freezes, the right
- * ends, and the next process that asks for it has it.
+ * right, so that one of them maintains for all. If their intervals differ, each interval has its own. The holder takes it
+ * again at each round. If the holder dies or freezes, the right ends. Of the other processes one asks in each interval,
+ * and the next one that asks has the right. So a fleet asks little more often than one process.
  */
 export class MaintenanceRight {
   private readonly sets = new Map<string, KnownSet>();
   private readonly process: string;
+  private readonly turns: AskingTurns;
 
-  /** @param intervalMs how often this process maintains its queues */
+  /**
+   * @param intervalMs how often this process maintains its queues
+   * @param onTurn starts a round of a server, because it is the turn of this process to ask
+   */
   constructor(
     private readonly store: QueueStore,
     private readonly intervalMs: number,
+    private readonly onTurn: (server: string) => void,
   ) {
     this.process = store.clock.randomId();
+    const most = Math.max(1, Math.min(MOST_TURNS, Math.floor(LONGEST_ROUND_MS / intervalMs)));
+    this.turns = { intervalMs, most };
   }
 
-  /** Takes or keeps the right to maintain the queues of a server. Returns false if another process has it. */
-  holds(server: string, queues: readonly OpenQueue[]): Promise<boolean> {
-    const { keeper, digest } = this.setOf(server, queues);
+  /**
+   * Takes or keeps the right to maintain the queues of a server. Returns false if another process has it. Until the turn of
+   * this process to ask again it returns false without a call.
+   */
+  async holds(server: string, queues: readonly OpenQueue[]): Promise<boolean> {
+    const set = this.setOf(server, queues);
+    if (this.waits(set, server)) {
+      return false;
+    }
     const lengthMs = this.intervalMs + Math.min(this.intervalMs, LONGEST_DELAY_MS);
-    return this.store.exec(keeper.calls.sweep.hold(digest, this.process, lengthMs), limitOf(this.intervalMs));
+    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turns);
+    const { hasRight, turnInMs } = await this.store.exec(call, limitOf(this.intervalMs));
+    set.turnAtMs = hasRight ? undefined : this.store.clock.monotonic() + turnInMs;
+    return hasRight;
+  }
+
+  /** Returns whether the turn of this process is yet to come. If it comes before the next round, it starts a round by itself. */
+  private waits(set: KnownSet, server: string): boolean {
+    const { clock } = this.store;
+    const waitMs = (set.turnAtMs ?? -Infinity) - clock.monotonic();
+    if (waitMs <= 0) {
+      return false;
+    }
+    if (waitMs < this.intervalMs) {
+      clock.clear(set.timer);
+      set.timer = clock.setTimeout(() => this.onTurn(server), Math.ceil(waitMs));
+      set.timer.unref();
+    }
+    return true;
   }
 
   /** Gives all rights back, so that another process need not wait for their end. An error leaves them to their end. */
   async giveBack(): Promise<void> {
     const limit = { timeoutMs: 1_000 };
+    this.sets.forEach(({ timer }) => this.store.clock.clear(timer));
     const sets = this.store.isReady ? [...this.sets.values()] : [];
     this.sets.clear();
     await Promise.allSettled(
-      sets.map(({ keeper, digest }) => this.store.exec(keeper.calls.sweep.hold(digest, this.process, 0), limit)),
+      sets.map(({ keeper, digest }) =>
+        this.store.exec(keeper.calls.sweep.hold(digest, this.process, 0, this.turns), limit),
+      ),
     );
   }
 
@@ -64,7 +110,8 @@ export class MaintenanceRight {
     const names = sorted.map(({ queue }) => queue.name);
     const text = [this.intervalMs, ...names].join('\n');
     const digest = createHash('sha1').update(text).digest('hex').slice(0, 16);
-    const set = { queues: queues.map(({ queue }) => queue), digest, keeper: sorted[0]! };
+    this.store.clock.clear(known?.timer);
+    const set: KnownSet = { queues: queues.map(({ queue }) => queue), digest, keeper: sorted[0]! };
     this.sets.set(server, set);
     return set;
   }

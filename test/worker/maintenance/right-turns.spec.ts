@@ -1,0 +1,143 @@
+// The processes of a fleet without the right to maintain ask for it in turn, by virtual time.
+import { afterEach, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { silentLogger } from '#queue/runtime/logger.js';
+import { MemoryServer } from '#memory/memory-server.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+
+const INTERVAL_MS = 5_000;
+
+/** The right lasts for two intervals after the last round of its holder. */
+const RIGHT_MS = 2 * INTERVAL_MS;
+
+/** The time that a call and a late timer may take, in ms. */
+const MARGIN_MS = 100;
+
+interface Process {
+  readonly sweeper: Sweeper;
+  readonly queues: JobQueue[];
+  /** The times at which it asked for the right, in ms. */
+  readonly asks: number[];
+  /** The times at which it looked at the queues, in ms. Only a process with the right does. */
+  readonly looks: number[];
+  isDead: boolean;
+}
+
+const stopped: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(stopped.splice(0).map((stop) => stop()));
+});
+
+/** Starts processes that maintain the same queues, each at another part of the interval. */
+async function startFleet(count: number, seed = 1) {
+  const clock = new VirtualClock(undefined, seed);
+  const server = new MemoryServer(() => clock.now());
+  const processes: Process[] = [];
+  for (let i = 0; i < count; i++) {
+    const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
+      if (each.isDead) return new Promise(() => undefined);
+      if (script === 'sweepHold') each.asks.push(clock.now());
+      if (script === 'queueLook') each.looks.push(clock.now());
+      return Promise.resolve().then(run);
+    };
+    const store = new MemoryStore(clock, { server, link });
+    const queues = ['a', 'b'].map((name) => new JobQueue(store, name));
+    const sweeper = new Sweeper(queues, INTERVAL_MS, silentLogger);
+    const each: Process = { sweeper, queues, asks: [], looks: [], isDead: false };
+    processes.push(each);
+    sweeper.start();
+    stopped.push(async () => {
+      if (!each.isDead) await sweeper.stop();
+    });
+    await clock.advance(clock.random() * 2_000);
+  }
+  await clock.advance(120_000);
+  return { clock, processes };
+}
+
+const askedSince = (processes: readonly Process[], sinceMs: number) =>
+  processes.flatMap(({ asks }) => asks).filter((at) => at > sinceMs);
+
+/** Returns the holder: the process that looked last. */
+const holderOf = (processes: readonly Process[]) =>
+  processes.toSorted((a, b) => (b.looks.at(-1) ?? 0) - (a.looks.at(-1) ?? 0))[0]!;
+
+/** Returns the time from `sinceMs` until one of the processes looks, in ms. */
+function untilLook(processes: readonly Process[], sinceMs: number): number {
+  return Math.min(...processes.flatMap(({ looks }) => looks).filter((at) => at > sinceMs)) - sinceMs;
+}
+
+it.each([1, 2, 5, 10, 11])('asks twice in an interval at most: %d processes', async (count) => {
+  const { clock, processes } = await startFleet(count);
+  const fromMs = clock.now();
+  await clock.advance(600_000);
+  expect(askedSince(processes, fromMs).length).toBeLessThanOrEqual((600_000 / INTERVAL_MS) * 2 + 2);
+  expect(processes.filter(({ looks }) => looks.some((at) => at > fromMs))).toHaveLength(1);
+});
+
+it.each([2, 3, 5, 10, 20])('a dead holder is followed within three intervals: %d processes', async (count) => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { clock, processes } = await startFleet(count, seed);
+    await clock.advance(clock.random() * INTERVAL_MS);
+    const holder = holderOf(processes);
+    holder.isDead = true;
+    const diedMs = clock.now();
+    await clock.advance(60_000);
+    const others = processes.filter((each) => each !== holder);
+    expect(untilLook(others, diedMs)).toBeLessThanOrEqual(RIGHT_MS + INTERVAL_MS + MARGIN_MS);
+  }
+});
+
+it.each([1, 4, 8])('each process that dies with the holder adds an interval at most: %d of ten', async (count) => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { clock, processes } = await startFleet(10, seed);
+    const holder = holderOf(processes);
+    const others = processes.filter((each) => each !== holder);
+    [holder, ...others.slice(0, count)].forEach((each) => (each.isDead = true));
+    const diedMs = clock.now();
+    await clock.advance(90_000);
+    const left = others.slice(count);
+    expect(untilLook(left, diedMs)).toBeLessThanOrEqual(RIGHT_MS + (count + 1) * INTERVAL_MS + MARGIN_MS);
+  }
+});
+
+it('the last of many processes takes the right within ten intervals after its end', async () => {
+  const { clock, processes } = await startFleet(30);
+  const holder = holderOf(processes);
+  const [left, ...others] = processes.filter((each) => each !== holder);
+  [holder, ...others].forEach((each) => (each.isDead = true));
+  const diedMs = clock.now();
+  await clock.advance(90_000);
+  expect(untilLook([left!], diedMs)).toBeLessThanOrEqual(RIGHT_MS + 10 * INTERVAL_MS + MARGIN_MS);
+});
+
+it('the next process in turn follows a holder that stops', async () => {
+  const { clock, processes } = await startFleet(10);
+  const holder = holderOf(processes);
+  await holder.sweeper.stop();
+  const stoppedMs = clock.now();
+  await clock.advance(20_000);
+  const others = processes.filter((each) => each !== holder);
+  expect(untilLook(others, stoppedMs)).toBeLessThanOrEqual(INTERVAL_MS + MARGIN_MS);
+});
+
+it('asks for a set of queues that has changed in the next round', async () => {
+  const { clock, processes } = await startFleet(10);
+  const holder = holderOf(processes);
+  const other = processes.find((each) => each !== holder)!;
+  other.queues.push(new JobQueue(other.queues[0]!.store, 'c'));
+  const changedMs = clock.now();
+  await clock.advance(INTERVAL_MS + MARGIN_MS);
+  expect(untilLook([other], changedMs)).toBeLessThanOrEqual(INTERVAL_MS + MARGIN_MS);
+});
+
+it('asks no more after a stop', async () => {
+  const { clock, processes } = await startFleet(3);
+  await Promise.all(processes.map(({ sweeper }) => sweeper.stop()));
+  const stoppedMs = clock.now();
+  await clock.advance(120_000);
+  expect(askedSince(processes, stoppedMs)).toEqual([]);
+});
