@@ -350,6 +350,22 @@ onEachStore('a follow-up in another queue', () => {
     expect(await batch.status()).toMatchObject({ state: 'ended' });
   });
 
+  it('is left to a sender that has read later, and its mark stays until that one has acknowledged it', async () => {
+    const { home, mail, end } = await world();
+    await end();
+    const entries = await home.exec((calls) => calls.batches.outbox(200));
+    const others = new OpenedQueues(home, home.callLimit);
+    const readAgain = () => home.exec((calls) => calls.batches.followUps(entries));
+    const marks = () => mail.exec((calls) => calls.once.marks(`@batch-of:${home.name}`, 10));
+    intercept(home, { onceEnqueue: async (run) => [await run(), await readAgain()][0] });
+    expect(await sendFollowUps(home, others, mail.name, entries)).toBe(0);
+    expect(await marks()).toHaveLength(1);
+    restore(home);
+    expect(await sendFollowUps(home, others, mail.name, entries)).toBe(1);
+    expect(await marks()).toEqual([]);
+    expect((await mail.stats()).totals.enqueued).toBe(1);
+  });
+
   it('does not count as deleted while it waits for its queue', async () => {
     const { home, batch, end } = await world();
     await end();

@@ -1,6 +1,6 @@
 // Cleaning by age. The lines of groups are not sorted by it: urgent jobs come before older ones.
 import { expect, it } from '@jest/globals';
-import { newClockedQueue, onEachStore } from '../../support/worker/workers.js';
+import { newClockedQueue, newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 const olderThanMs = HOUR / 2;
@@ -48,4 +48,19 @@ onEachStore('clean', () => {
     expect(await queue.clean(place, { olderThanMs })).toBe(2);
     expect((await queue.list(place)).map(({ id }) => id)).toEqual(['young']);
   });
+
+  it.each(['completed', 'cancelled', 'failed'] as const)(
+    'of the %s jobs deletes at most its limit, the oldest first',
+    async (place) => {
+      const queue = newQueue();
+      for (const id of ['oldest', 'older', 'young']) {
+        await queue.enqueue(1, { id });
+        if (place === 'cancelled') await queue.cancel(id);
+        else if (place === 'completed') await queue.complete((await queue.claim())!);
+        else await queue.fail((await queue.claim())!, new Error('no'), { final: true });
+      }
+      expect(await queue.clean(place, { limit: 2 })).toBe(2);
+      expect((await queue.list(place)).map(({ id }) => id)).toEqual(['young']);
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually, gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newClockedQueue, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
 const NEVER_STARTED = 'The job was not started within its expiresInMs.';
@@ -129,4 +129,18 @@ it('a job that can expire costs a call more where it waited, and none where it b
   await worker.event('completed', 3);
   expect(starts()).toBe(1);
   expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
+});
+
+onEachStore('the start of a job that waited in its worker', () => {
+  it('is refused from its expiry on, and not before', async () => {
+    const { queue, clock } = newClockedQueue();
+    await queue.enqueueMany(['first', 'in time', 'late'].map((payload) => ({ payload, expiresInMs: 60_000 })));
+    const asked = { count: 3, slots: 1, worker: 'w', stream: '0', token: 't' };
+    const { jobs } = await queue.exec((calls) => calls.claim(asked));
+    const start = async (i: number) => (await queue.exec((calls) => calls.start([jobs[i]!])))[0];
+    clock.nowMs += 59_999;
+    expect(await start(1)).toBe('started');
+    clock.nowMs += 1;
+    expect(await start(2)).toMatchObject({ name: 'JobExpired', message: NEVER_STARTED });
+  });
 });
