@@ -90,6 +90,8 @@ function sizeOf(queue: MemoryQueue, place: Place): number {
       return queue.scheduled.size;
     case 'batches':
       return [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
+    case 'wake':
+      return queue.host.isMarked(queue.name) ? 1 : 0;
     default:
       return 0; // in memory jobs of groups are in pending, and other queues are reached at once
   }

@@ -74,6 +74,10 @@ export class MemoryServer implements QueueHost {
     }
   }
 
+  isMarked(queue: string): boolean {
+    return this.marked.has(queue);
+  }
+
   nudge(worker: string, queue: string): void {
     const waiter = [...this.waiters].find((each) => each.worker === worker);
     if (waiter) {

@@ -41,6 +41,7 @@ export interface QueueHost {
   names(queue: MemoryQueue): string[];
   /** Called when a job of the queue can be claimed, or a wait would last too long. */
   wake(queue: string): void;
+  isMarked(queue: string): boolean;
   /** Ends the wait of a worker, which is to ask for its claims. */
   nudge(worker: string, queue: string): void;
   publish(queue: string, event: JobEvent): void;

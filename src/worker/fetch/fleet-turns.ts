@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { passWake } from './pass-wake.js';
 
@@ -10,8 +11,10 @@ const READ_AGAIN_MS = 15_000;
 /** The most workers that are read. Beyond them several workers have the same turn. */
 const MOST_READ = 100;
 
-/** The most queues in which a look wakes another worker. */
+/** The most queues in which a look wakes another worker. The next look wakes those of further queues. */
 const MOST_WOKEN = 20;
+
+const MARKER: readonly Place[] = ['wake'];
 
 /** A turn that is nearer than this share of its length is the one that has just been used. */
 const JUST_USED = 0.1;
@@ -94,10 +97,26 @@ export class FleetTurns {
     this.place = others.filter(({ id }) => id < worker).length;
   }
 
-  /** Wakes another worker for jobs that this one has found and cannot claim. */
-  wakeOthers(found: readonly QueueRunner[]): void {
-    const isFull = this.member.capacity() <= 0;
-    const full = found.filter((runner) => isFull || runner.capacity.freeForWait === 0);
-    full.slice(0, MOST_WOKEN).forEach((runner) => void passWake(this.member, runner, LIMIT));
+  /**
+   * Wakes another worker for jobs that this one has found and cannot claim. A marker that is still set shows that no worker
+   * waits for its queue. So a busy fleet wakes nobody again and again.
+   */
+  async wakeOthers(found: readonly QueueRunner[]): Promise<void> {
+    const { store, capacity } = this.member;
+    const isFull = capacity() <= 0;
+    const full = [...new Set(found)].filter((runner) => isFull || runner.capacity.freeForWait === 0);
+    if (full.length === 0) {
+      return;
+    }
+    const looks = await store.queues.look(
+      full.map(({ calls }) => calls),
+      MARKER,
+      LIMIT,
+    );
+    const unmarked = full.filter((_, i) => {
+      const look = looks[i]!;
+      return look.ok && !look.reply.found.has('wake');
+    });
+    unmarked.slice(0, MOST_WOKEN).forEach((runner) => void passWake(this.member, runner, LIMIT));
   }
 }

@@ -136,18 +136,22 @@ export class IdleLooks implements BackgroundRole {
     const isShared = turns?.areShared === true;
     const looks = this.looks.map((look) => (isShared ? look.lookForFleet() : look.look()));
     const [found] = await Promise.all([Promise.all(looks).then((each) => each.flat()), turns?.readWorkers()]);
-    if (isShared) {
-      turns.wakeOthers(found);
-    }
     const claimable = found.filter(isIdle);
     claimable.forEach(({ outlook }) => outlook.expectJobs());
     if (claimable.length > 0) {
       this.waiting.found();
     }
+    if (isShared) {
+      await turns.wakeOthers(found);
+    }
   }
 }
 
-/** Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them. */
-function isNews({ outlook }: QueueRunner, found: Look['found']): boolean {
-  return found.size > (found.has('scheduled') && outlook.nextDueInMs !== undefined ? 1 : 0);
+/**
+ * Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them, and one may
+ * learn of them now.
+ */
+function isNews({ outlook, capacity }: QueueRunner, found: Look['found']): boolean {
+  const canWait = outlook.nextDueInMs !== undefined || capacity.freeForWait === 0;
+  return found.size > (found.has('scheduled') && canWait ? 1 : 0);
 }

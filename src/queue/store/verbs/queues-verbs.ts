@@ -27,7 +27,8 @@ export type Place =
   | 'batches'
   | 'remoteMembers'
   | 'batchOutbox'
-  | 'awaiting';
+  | 'awaiting'
+  | 'wake';
 
 /** The result of a look at one queue. */
 export interface Look {

@@ -37,7 +37,7 @@ export interface AskingTurns {
 /** The reply to a process that asks for the right to maintain a set of queues. */
 export interface HoldReply {
   readonly hasRight: boolean;
-  /** The ms until it is the process's turn to ask again; 0 if the process has the right, or gave it back. */
+  /** The ms until the process's turn to ask again. 0 if the process has the right, or gave it back. */
   readonly turnInMs: number;
 }
 
