@@ -46,7 +46,7 @@ async function keysOf(name: string): Promise<string[]> {
 async function restore(name: string, kept: ReadonlyMap<string, Buffer>): Promise<void> {
   const now = await keysOf(name);
   await redis.del(...now);
-  await Promise.all([...kept].map(([key, dump]) => redis.restore(key, 0, dump)));
+  await Promise.all([...kept].map(([key, dump]) => redis.restore(key, 0, dump, 'REPLACE')));
 }
 
 /**
