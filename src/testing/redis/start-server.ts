@@ -99,7 +99,8 @@ function ready(server: ChildProcess): Promise<string> {
     server.stdout!.on('data', onOutput);
     server.stderr!.on('data', onOutput);
     server.once('error', (error) => done(error.message));
-    server.once('exit', () => done(said.trim().split('\n').at(-1) ?? 'it ended at once'));
+    // Its last output may be read after its exit.
+    server.once('close', () => done(said.trim().split('\n').at(-1) || 'it ended at once'));
   });
 }
 

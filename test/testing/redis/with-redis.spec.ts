@@ -11,14 +11,20 @@ import { findRedisServer } from '../../../scripts/redis/redis-server.mjs';
 const before = { ...process.env };
 let folder: string;
 
+/** Writes an executable shell script. Returns its path. */
+function program(name: string, ...lines: string[]): string {
+  const file = join(folder, name);
+  writeFileSync(file, ['#!/bin/sh', ...lines].join('\n'));
+  chmodSync(file, 0o755);
+  return file;
+}
+
 /** The server of the tests under the name that a machine has it by. */
 beforeAll(async () => {
   const { server, env } = await findRedisServer();
   folder = mkdtempSync(join(tmpdir(), 'with-redis-'));
   const variables = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`);
-  const script = ['#!/bin/sh', ...variables, `exec '${server}' "$@"`].join('\n');
-  writeFileSync(join(folder, 'redis-server'), script);
-  chmodSync(join(folder, 'redis-server'), 0o755);
+  program('redis-server', ...variables, `exec '${server}' "$@"`);
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -79,5 +85,19 @@ describe('withRedis', () => {
     process.env.PATH = '/nowhere';
     await expect(withRedis()).rejects.toThrow(TestingError);
     await expect(withRedis()).rejects.toThrow('Start a Redis and set REDIS_URL, or install one.');
+  });
+
+  it.each([
+    [
+      'the last line of its output',
+      ["printf 'starting\\nreading the options\\nunknown option\\n'"],
+      'unknown option',
+    ],
+    ['that it ended, if it said nothing', [], 'it ended at once'],
+  ])('says of a server that does not start %s', async (_, lines, reason) => {
+    process.env.REDIS_SERVER_BIN = program('broken-server', ...lines, 'exit 1');
+    const error = await withRedis().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TestingError);
+    expect((error as Error).message).toBe(`withRedis could not start ${join(folder, 'broken-server')}: ${reason}`);
   });
 });
