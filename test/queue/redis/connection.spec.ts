@@ -5,7 +5,7 @@ import { Connection } from '#queue/redis/connection.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { retryUntilAnswered, withResponseTimeout } from '#queue/redis/response-timeout.js';
-import { coreQueue } from '../../support/queue/core-queue.js';
+import { coreQueue, openedQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -172,15 +172,33 @@ describe('an answer that does not come in time', () => {
     expect(proxy.connections.made).toBe(3);
   });
 
-  it('costs no connection if the process itself was held up, and the answer is there to be read', async () => {
-    const client = connect();
-    await client.ping();
-    const closed = jest.fn();
-    client.on('close', closed);
-    const asked = retryUntilAnswered(client, client.ping(), 50);
-    for (const end = performance.now() + 200; performance.now() < end;); // as after SIGSTOP
-    expect(await asked).toBe('PONG');
-    expect(closed).not.toHaveBeenCalled();
+  it.each<[string, (client: Redis) => Promise<string>]>([
+    ['asked for again', (client) => retryUntilAnswered(client, client.ping(), 50)],
+    ['waited for', (client) => withResponseTimeout(client, 50, client.ping())],
+  ])(
+    'costs no connection if the process itself was held up, and the answer is there to be read: %s',
+    async (_, ask) => {
+      const client = connect();
+      await client.ping();
+      const closed = jest.fn();
+      client.on('close', closed);
+      const asked = ask(client);
+      for (const end = performance.now() + 200; performance.now() < end;); // as after SIGSTOP
+      expect(await asked).toBe('PONG');
+      await new Promise((resolve) => setTimeout(resolve, 150)); // a silence that nobody waits for any more
+      expect(closed).not.toHaveBeenCalled();
+    },
+  );
+
+  it('is an error without a reason where the connection has told none', async () => {
+    const proxy = await FaultProxy.start();
+    proxy.pause();
+    const client = connect({}, proxy.url);
+    client.on('error', () => undefined);
+    const { store } = inside(openedQueue(client, uniqueQueueName()));
+    await expect(store.ask(50, () => client.ping())).rejects.toThrow(
+      /^Redis gave no answer within 50 ms; the connection is replaced\.$/,
+    );
   });
 });
 
