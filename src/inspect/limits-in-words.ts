@@ -2,10 +2,13 @@ import { count, duration } from './words.js';
 import type { GroupLimits, LimitChanges, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 
-/** Returns the limits of a queue in words; null if it has none. */
+/** Returns the limits of a queue in words; null if it has none. None that were set override those of the code, too. */
 export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
   const words = [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
-  return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
+  if (source === 'set') {
+    return `${words || 'none'}, set at run time`;
+  }
+  return words || null;
 }
 
 const TAKEN_AWAY: Record<keyof LimitChanges, string> = {

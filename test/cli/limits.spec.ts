@@ -46,6 +46,15 @@ describe('limits', () => {
     expect((await cli(['limits', queue.name])).stdout).not.toContain('win over');
   });
 
+  it('says that no limit was set, which overrides those of the code, too', async () => {
+    const queue = newQueue({ maxRunning: 4 });
+    await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    const { stdout } = await cli(['limits', queue.name, '--max-running', 'none']);
+    expect(stdout).toMatch(/^removed: maxRunning\n/);
+    expect(stdout).toMatch(/^limits +none, set at run time$/m);
+    expect((await cli(['limits', queue.name, '--clear'])).stdout).not.toContain('set at run time');
+  });
+
   it('changes a part of the rate, and takes one limit away', async () => {
     const queue = await limited();
     await cli(['limits', queue.name, '--rate', '7', '--max-pending', 'none', '--json']);
@@ -55,7 +64,8 @@ describe('limits', () => {
     expect(await queue.limits.get()).toEqual({ ...others, rateLimit, source: 'set' });
     await cli(['limits', queue.name, '--period', '1000', '--burst', '2']);
     expect(await queue.limits.get()).toMatchObject({ rateLimit: { limit: 7, periodMs: 1_000, burst: 2 } });
-    await cli(['limits', queue.name, '--rate', 'none']);
+    const { stdout } = await cli(['limits', queue.name, '--rate', 'none']);
+    expect(stdout).toContain('removed: rateLimit; kept: ');
     expect(await queue.limits.get()).not.toHaveProperty('rateLimit');
   });
 

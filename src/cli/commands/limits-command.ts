@@ -87,17 +87,20 @@ function settingsOf(now: LimitsInForce): RuntimeLimits {
   return settings;
 }
 
-/** Returns the changed limits and the unchanged ones, in words. */
+/** Returns the changed, the removed and the unchanged limits, in words. */
 function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
-  const set = Object.keys(changes);
-  const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
-  return set.length === 0
+  const named = Object.entries(changes);
+  const lists = {
+    set: named.filter(([, limit]) => limit !== null).map(([name]) => name),
+    removed: named.filter(([, limit]) => limit === null).map(([name]) => name),
+    kept: Object.keys(settingsOf(now)).filter((key) => !(key in changes)),
+  };
+  const words = Object.entries(lists).flatMap(([word, names]) =>
+    names.length > 0 ? `${word}: ${names.join(', ')}` : [],
+  );
+  return named.length === 0
     ? []
-    : [
-        `set: ${set.join(', ')}${kept.length > 0 ? `; kept: ${kept.join(', ')}` : ''}`,
-        'All of them, the kept ones too, now win over those in the code until --clear.',
-        '',
-      ];
+    : [words.join('; '), 'All of them, the kept ones too, now win over those in the code until --clear.', ''];
 }
 
 function rows(now: LimitsInForce, out: Output): Text[] {
