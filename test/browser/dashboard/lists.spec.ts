@@ -43,4 +43,11 @@ it('shows the highest rate of the last hour beside its line, and none for an idl
   await page.goto(`${world.url}#/`);
   await says(page, 'tr[data-queue=email] .spark-most', /^≤ [\d,]+\/min$/);
   expect(await page.locator('tr[data-queue=archive] .spark-most').count()).toBe(0);
+  // The figure of a busy queue has room, too.
+  const isCut = await page.locator('tr[data-queue=email] .spark-most').evaluate((figure) => {
+    figure.textContent = '≤ 99,999/min';
+    const cell = figure.closest('td')!;
+    return cell.scrollWidth > cell.clientWidth;
+  });
+  expect(isCut).toBe(false);
 });

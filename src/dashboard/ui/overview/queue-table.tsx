@@ -82,7 +82,11 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
         <thead>
           <tr>
             <Head column={{ text: 'Queue', sort: 'name' }} sort={sort} release={() => (held.current = null)} />
-            {hasHistory && <th scope="col">Flow, 1 h</th>}
+            {hasHistory && (
+              <th scope="col" class="flow">
+                Flow, 1 h
+              </th>
+            )}
             {columns.map((column) => (
               <Head key={column.text} column={column} sort={sort} number release={() => (held.current = null)} />
             ))}

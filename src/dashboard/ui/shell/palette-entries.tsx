@@ -98,7 +98,7 @@ const general = (): Entry[] => [
 
 function searchEntry(text: string): Entry {
   const words = text === '' ? 'Search all queues' : `Search all queues for “${text}”`;
-  return link({ key: 'search', text: words, hint: 'payloads and errors too' }, ['search'], { q: text });
+  return link({ key: 'search', text: words, hint: 'errors too; payloads by a term' }, ['search'], { q: text });
 }
 
 /** An entry without its deed. */
