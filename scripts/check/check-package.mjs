@@ -30,6 +30,9 @@ const compilerOptions = {
   target: 'es2022',
   module: 'nodenext',
   strict: true,
+  // An option may be undefined, such as a variable of the environment.
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
   // The peers' types name optional packages that an app need not have.
   skipLibCheck: true,
   experimentalDecorators: true,

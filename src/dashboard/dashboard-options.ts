@@ -72,7 +72,7 @@ export interface DashboardOptions {
    */
   can?(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject): boolean | Promise<boolean>;
   /** Refuses every action but `view`, whatever `can` says. @default false */
-  readOnly?: boolean;
+  readOnly?: boolean | undefined;
   /** Names who sends a request, for the action log. @default `email`, `username`, `name` or `id` of `request.user` */
   user?(request: DashboardRequest): string | undefined;
   /** Labels a job in a few words, shown in lists beside its name. @default the start of its payload */
@@ -82,55 +82,55 @@ export interface DashboardOptions {
    * depth, or is a function that returns the visible value.
    * @default nothing more is hidden
    */
-  redact?: Redact;
+  redact?: Redact | undefined;
   /** Queues to show beside the queues of this process. @default none */
-  queues?: readonly string[];
+  queues?: readonly string[] | undefined;
   /**
    * Shows the other queues of this Redis, apart from the queues of this process. They are of other apps, of a misspelled
    * name, or of clients in other languages. The dashboard changes nothing in them, because their apps did not agree to
    * it. `'operate'` allows every action but `edit` and `set-schedule`, as far as `can` does.
    * @default true
    */
-  otherQueues?: boolean | 'operate';
+  otherQueues?: boolean | 'operate' | undefined;
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
-  origins?: readonly string[];
+  origins?: readonly string[] | undefined;
   /** The heading of every page. @default `Queues` */
-  title?: string;
+  title?: string | undefined;
   /**
    * A link at the head of every page, back to the app. `href` is a path of the app or an http address.
    * @default none
    * @example back: { text: 'Admin', href: '/admin' }
    */
-  back?: { text: string; href: string };
+  back?: { text: string; href: string } | undefined;
   /**
    * The dashboards of several Redis servers in this app, as a switch at the head of every page. `path` is that of their
    * module. Each of them may get the same list.
    * @default none
    * @example servers: [{ name: 'EU', path: 'queues/eu' }, { name: 'US', path: 'queues/us' }]
    */
-  servers?: readonly { name: string; path: string }[];
+  servers?: readonly { name: string; path: string }[] | undefined;
   /** The interval at which queues are read while there is a viewer, in ms. @default 1,000 */
-  refreshMs?: number;
+  refreshMs?: number | undefined;
 }
 
 /** The path of the dashboard, and who may use it. Set when the module is declared, so never from a factory. */
 export interface DashboardMount {
   /** Path of the dashboard, after a global prefix. @default `queues` */
-  path?: string;
+  path?: string | undefined;
   /**
    * Guards of the app, run for every request. Without one only the link in the log opens the dashboard, and an app with
    * `NODE_ENV=production` does not start.
    */
-  guards?: readonly (Type<CanActivate> | CanActivate)[];
+  guards?: readonly (Type<CanActivate> | CanActivate)[] | undefined;
   /** Serves everybody without a guard here, because a global guard or a proxy protects it. @default false */
-  allowRemote?: boolean;
+  allowRemote?: boolean | undefined;
   /**
    * The name of a `forRoot({ name })` whose queues it shows. Each server has a separate dashboard. @default that
    * without a name
    */
-  connection?: string;
+  connection?: string | undefined;
   /** The modules that export the dependencies of the guards. */
-  imports?: ModuleMetadata['imports'];
+  imports?: ModuleMetadata['imports'] | undefined;
 }
 
 export type ResolvedDashboardOptions = DashboardOptions &

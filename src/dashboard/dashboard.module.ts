@@ -52,7 +52,7 @@ export interface JobQueueDashboardAsyncOptions extends DashboardMount {
   /** Makes the options. */
   useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
   /** The arguments of the factory, in order. */
-  inject?: (InjectionToken | OptionalFactoryDependency)[];
+  inject?: (InjectionToken | OptionalFactoryDependency)[] | undefined;
 }
 
 const PROVIDERS: Provider[] = [

@@ -10,40 +10,40 @@ import type { StuckJob } from '../queue/model/worker-record.js';
  */
 export interface JobQueueHealthOptions {
   /** The queues to check. @default all that this process knows */
-  queues?: readonly string[];
+  queues?: readonly string[] | undefined;
   /** The name of a `forRoot({ name })`: its server, queues and worker are looked at. @default the `forRoot` without a name */
-  connection?: string;
+  connection?: string | undefined;
   /** The most jobs that may wait in a queue. */
-  maxPending?: number;
+  maxPending?: number | undefined;
   /** The time since the oldest job of a queue became claimable, in ms, at most. This is the most important figure. */
-  maxOldestPendingAgeMs?: number;
+  maxOldestPendingAgeMs?: number | undefined;
   /** The most dead letters that a queue may have. */
-  maxFailed?: number;
+  maxFailed?: number | undefined;
   /** The most claims of a queue that may be expired and not yet reclaimed. */
-  maxExpiredClaims?: number;
+  maxExpiredClaims?: number | undefined;
   /**
    * The time since Redis last replied to a fetch of this process's worker, in ms, at most. It does not count while all
    * slots are busy, or the worker is paused here. A worker of many queues waits up to ten seconds for the next job.
    * Such a wait counts from its end. Applies only if this process runs a worker.
    */
-  maxSinceLastFetchMs?: number;
+  maxSinceLastFetchMs?: number | undefined;
   /** The longest wait of jobs without a live worker for their name, in ms. */
-  maxUnservedMs?: number;
+  maxUnservedMs?: number | undefined;
   /** After how long such a wait is among the `warnings`, in ms, which never make a check fail. @default 60,000 */
-  unservedWarningMs?: number;
+  unservedWarningMs?: number | undefined;
   /** True if each queue must have a worker, in this process or any other. @default false */
-  requireWorker?: boolean;
+  requireWorker?: boolean | undefined;
   /** The verdict on a queue, on Redis or on the outbox, that fails the check. @default no verdict makes it fail */
-  failOn?: 'warning' | 'critical';
+  failOn?: 'warning' | 'critical' | undefined;
   /**
    * Looks also at the queues of this Redis that the app does not know, at most every 30 s. One that needs a look is among the
    * `warnings` of the next check. It never makes the check slow or fail. Not where `queues` is set.
    *
    * @default true
    */
-  otherQueues?: boolean;
+  otherQueues?: boolean | undefined;
   /** The time Redis may take to reply, in ms. @default 1,000 */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 /** The report of a check, beside its status. */

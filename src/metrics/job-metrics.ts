@@ -16,12 +16,12 @@ export interface JobMetricsOptions {
    * The queues whose depth, age and counters are read from Redis at each scrape, or a function that lists them.
    * @default none. They are the same in each process, so one process is enough; `max by (queue)` joins those of several
    */
-  queues?: readonly MeasuredQueue[] | (() => readonly MeasuredQueue[]);
+  queues?: (readonly MeasuredQueue[] | (() => readonly MeasuredQueue[])) | undefined;
   /**
    * The job names that may be labels.
    * @default those whose handlers were called in this process, at most 200. Any other is counted as `other`, since a name may come from anybody
    */
-  names?: readonly string[];
+  names?: readonly string[] | undefined;
 }
 
 /** A process with more names than these counts the rest as `other`. */

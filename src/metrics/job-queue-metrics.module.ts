@@ -17,14 +17,14 @@ import type { PrometheusClient, PrometheusRegistry } from './prometheus.js';
 /** The options of `JobQueueMetricsModule`. */
 export interface JobQueueMetricsOptions extends Pick<JobMetricsOptions, 'names'> {
   /** The registry of prom-client that gets the metrics. @default that of the package prom-client */
-  registry?: PrometheusRegistry;
+  registry?: PrometheusRegistry | undefined;
   /** A meter of OpenTelemetry that gets the metrics in place of prom-client. */
-  meter?: Meter;
+  meter?: Meter | undefined;
   /**
    * The names of the connections whose queues and workers are measured. Their queues need different names.
    * @default that of the `forRoot` without a name
    */
-  connections?: readonly string[];
+  connections?: readonly string[] | undefined;
 }
 
 /** A dynamic module of Nest. Typed here, so that the types of this entry point need no Nest. */

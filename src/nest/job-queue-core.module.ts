@@ -47,12 +47,12 @@ import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 /** The options of the module beside those of the queue. */
 export interface JobQueueModuleExtras {
   /** True if every module of the app can inject the service and the queues. @default true; else see `forFeature` */
-  isGlobal?: boolean;
+  isGlobal?: boolean | undefined;
   /**
    * The name of this connection, in an app with several Redis servers; one `forRoot` may be without. Its queues are injected by
    * `@InjectQueue(queue, name)`, its handlers say `connection: name`.
    */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** The options of `forRootAsync`: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */

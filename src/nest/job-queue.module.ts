@@ -26,7 +26,7 @@ export interface JobQueueFeatureOptions {
   /** The names of the queues. */
   queues: readonly string[];
   /** The name of the connection. @default the `forRoot` without a name */
-  connection?: string;
+  connection?: string | undefined;
 }
 
 /**

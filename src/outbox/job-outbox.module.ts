@@ -15,23 +15,23 @@ export interface JobOutboxOptions {
   /** The database, by `fromTypeOrm`, `fromPg` and the like. */
   database: OutboxDatabase;
   /** False if this process only writes rows, and leaves their shipping to others. @default true */
-  relay?: boolean;
+  relay?: boolean | undefined;
   /** The time between two looks for rows, in ms. A process also looks right after its own enqueues. @default 1,000 */
-  pollMs?: number;
+  pollMs?: number | undefined;
   /** The time for which `jobs.once` knows that work was done, in ms. @default 30 days */
-  keepDoneMs?: number;
+  keepDoneMs?: number | undefined;
 }
 
 /** The options of `JobOutboxModule.forRootAsync`. */
 export interface JobOutboxAsyncOptions {
   /** The modules that export the injected providers. */
-  imports?: unknown[];
+  imports?: unknown[] | undefined;
   /** The arguments of the factory. */
-  inject?: unknown[];
+  inject?: unknown[] | undefined;
   /** Makes the options. */
   useFactory: (...parts: never[]) => JobOutboxOptions | Promise<JobOutboxOptions>;
   /** The names of the connections whose queues get jobs by the outbox. @default that of the `forRoot` without a name */
-  connections?: readonly string[];
+  connections?: readonly string[] | undefined;
 }
 
 /** A dynamic module of Nest. Typed here, so that the types of this entry point need no Nest. */

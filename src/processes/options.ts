@@ -9,62 +9,62 @@ import { codeFile } from '../nest/handlers/code-file.js';
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {
   /** The number of worker processes; 0: none until a `resize`. @default as many as the machine has processors */
-  processes?: number;
+  processes?: number | undefined;
   /** The name of the processes, before their number. @default `worker`: `worker-1`, `worker-2`, … */
-  name?: string;
+  name?: string | undefined;
   /**
    * The file that each process runs, as a file URL or an absolute path; it must call `runWorkers` too.
    * @default the one that this process was started with
    */
-  entry?: string | URL;
+  entry?: string | URL | undefined;
   /**
    * The variables that are added to the environment of the processes; a function is called at each start.
    * @default nothing
    */
-  env?: Record<string, string> | ((name: string) => Record<string, string>);
+  env?: (Record<string, string> | ((name: string) => Record<string, string>)) | undefined;
   /**
    * The time the processes may take to stop before they are killed, in ms. A process that stops by itself, after a SIGTERM
    * or without a supervisor, then ends with exit code 1. Longer than the app's `shutdownTimeoutMs`.
    * @default 28,000
    */
-  stopTimeoutMs?: number;
+  stopTimeoutMs?: number | undefined;
   /** The time a process that ended waits for its restart, in ms; doubled each time in a row. @default 500 */
-  restartDelayMs?: number;
+  restartDelayMs?: number | undefined;
   /** The longest such wait, in ms. @default 30,000 */
-  longestRestartDelayMs?: number;
+  longestRestartDelayMs?: number | undefined;
   /** After how long a run, in ms, the next restart counts as the first. @default 60,000 */
-  stableMs?: number;
+  stableMs?: number | undefined;
   /** The time a process may take to boot its app, in ms; waiting for Redis does not count. @default 60,000 */
-  bootTimeoutMs?: number;
+  bootTimeoutMs?: number | undefined;
   /** The number of times in a row that a process may end before its worker runs. After that all are stopped with a WorkerBootError. @default 5 */
-  maxBootFailures?: number;
+  maxBootFailures?: number | undefined;
   /**
    * The time an event loop may be blocked, in ms, before its process is killed and replaced. 0: forever.
    *
    * @default 30,000
    */
-  hangTimeoutMs?: number;
+  hangTimeoutMs?: number | undefined;
   /**
    * True if this process exists only for its workers. SIGTERM and SIGINT stop them and then end it, with exit code 0 if all
    * stopped in time, else 1. Giving up ends it with 1.
    * @default true. False: the program calls `stop()` itself
    */
-  ownsProcess?: boolean;
+  ownsProcess?: boolean | undefined;
   /**
    * A file that exists while all workers run and are connected to Redis. A probe can use `test -f /tmp/ready`.
    *
    * @default none
    */
-  readyFile?: string;
+  readyFile?: string | undefined;
   /**
    * The port and the host of `GET /metrics`, which sums the metrics of all worker processes for Prometheus. Needs
    * prom-client, and `JobQueueMetricsModule` in the app. The host is 127.0.0.1 by default; 0.0.0.0 in a container.
    *
    * @default none
    */
-  metrics?: { port: number; host?: string };
+  metrics?: { port: number; host?: string | undefined } | undefined;
   /** Nest's logger for this process, which also prints the output of the worker processes. @default Nest's own */
-  logger?: LoggerService | LogLevel[] | false;
+  logger?: LoggerService | LogLevel[] | false | undefined;
 }
 
 const MOST_PROCESSES = 1_000;

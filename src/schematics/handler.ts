@@ -7,12 +7,12 @@ import { changeText, hasEsModules, type Schematic, type Tree } from './tree.js';
 /** The options, as the command line of Nest names them. */
 export interface HandlerOptions {
   name: string;
-  path?: string;
-  sourceRoot?: string;
-  flat?: boolean;
-  spec?: boolean;
-  specFileSuffix?: string;
-  skipImport?: boolean;
+  path?: string | undefined;
+  sourceRoot?: string | undefined;
+  flat?: boolean | undefined;
+  spec?: boolean | undefined;
+  specFileSuffix?: string | undefined;
+  skipImport?: boolean | undefined;
 }
 
 /** Makes a handler with its test, and adds it to the providers of the nearest module. */

@@ -28,9 +28,9 @@ export interface JobTracingOptions {
    * over days do not make one long trace. `parent`: all attempts are in the trace of the enqueue.
    * @default `link`
    */
-  mode?: 'link' | 'parent';
+  mode?: 'link' | 'parent' | undefined;
   /** The tracer. Default: that of the global provider. */
-  tracer?: Tracer;
+  tracer?: Tracer | undefined;
 }
 
 const optionsSchema = z.strictObject(

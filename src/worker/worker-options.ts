@@ -18,32 +18,32 @@ export type { WorkerQueue } from './handlers/worker-queue.js';
 /** Options of a worker over all its queues. */
 export interface WorkerOptions {
   /** The most jobs that this process runs at once over all queues, which take turns. @default without a limit */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
-  sweepIntervalMs?: number;
+  sweepIntervalMs?: number | undefined;
   /** The time `stop()` may take, in ms, running handlers included. @default 25,000 */
-  shutdownTimeoutMs?: number;
+  shutdownTimeoutMs?: number | undefined;
   /** The id of this worker, for operators. @default `host:pid:random` */
-  id?: string;
+  id?: string | undefined;
   /**
    * The logger of the worker. An error of the logger does not affect jobs. @default none; messages of its connections
    * then go to the logger of a JobQueue
    */
-  logger?: JobQueueLogger;
+  logger?: JobQueueLogger | undefined;
   /**
    * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal
    * ones are summarised every ten seconds.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
-  logFailures?: boolean | FailureLogging;
+  logFailures?: boolean | FailureLogging | undefined;
   /** The version of the app, such as a release or a commit. Each new one is marked in the history. @default none */
-  version?: string;
+  version?: string | undefined;
   /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. @default none */
-  middleware?: readonly AttemptMiddleware[];
+  middleware?: readonly AttemptMiddleware[] | undefined;
   /** Called for everything that happens to a job here. */
-  onEvent?: WorkerEventListener;
+  onEvent?: WorkerEventListener | undefined;
   /** Called after each round trip to Redis that claimed or settled jobs. @default not measured */
-  onTrip?: (trip: WorkerTrip) => void;
+  onTrip?: ((trip: WorkerTrip) => void) | undefined;
 }
 
 const level = z

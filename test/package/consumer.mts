@@ -57,7 +57,12 @@ class Options implements JobQueueOptionsFactory {
   }
 }
 
-@Module({ imports: [JobQueueModule.forRoot({ concurrency: 50 })], providers: [EmailHandler, Producer] })
+@Module({
+  imports: [
+    JobQueueModule.forRoot({ concurrency: 50, redis: process.env['REDIS_URL'], version: process.env['COMMIT'] }),
+  ],
+  providers: [EmailHandler, Producer],
+})
 class AppModule {}
 
 assert.equal(JobQueueModule.forRootAsync({ useClass: Options }).module, JobQueueModule);

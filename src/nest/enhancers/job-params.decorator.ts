@@ -15,9 +15,9 @@ export type Pipe = (Type<PipeTransform> | PipeTransform) & { readonly '~standard
 /** The schema of a payload parameter, for the StandardSchemaValidationPipe of NestJS 12. */
 export interface JobPayloadOptions {
   /** A Standard Schema, such as one of zod. A StandardSchemaValidationPipe of the parameter, handler or app applies it. */
-  schema?: StandardSchema;
+  schema?: StandardSchema | undefined;
   /** Run on the parameter, in their order. */
-  pipes?: readonly Pipe[];
+  pipes?: readonly Pipe[] | undefined;
 }
 
 /**

@@ -17,22 +17,22 @@ const HANDLER_METADATA = 'nest-job-queue:handlers';
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** The number of jobs that may wait in its queue before an enqueue of this process is refused. @default without a limit */
-  maxPending?: number;
+  maxPending?: number | undefined;
   /**
    * The number of bytes of payload that may wait in its queue before an enqueue of this process is refused. @default without a
    * limit
    */
-  maxPendingBytes?: number;
+  maxPendingBytes?: number | undefined;
   /** The queue whose jobs it runs. @default the definition's, else a queue named after the job */
-  queue?: string;
+  queue?: string | undefined;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
-  connection?: string;
+  connection?: string | undefined;
   /** The number of its jobs that this process runs at once. @default 10. In a shared queue: an option of the queue, in `forRoot` */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
-  prefetch?: number;
+  prefetch?: number | undefined;
   /** The time a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
-  visibilityMs?: number;
+  visibilityMs?: number | undefined;
   /**
    * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job,
    * or a Map of outcomes by job or id. An outcome is a result, or an Error that fails the attempt. An error of the call
@@ -40,7 +40,7 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
    *
    * @example \@JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
    */
-  bulk?: BulkOptions;
+  bulk?: BulkOptions | undefined;
   /**
    * Runs the jobs in threads, so that calculations do not block the event loop and the heartbeats. The value is a file URL
    * or an absolute path. The default export of the file is the handler, a function of a ThreadJob. The class then has no
@@ -48,7 +48,7 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
    *
    * @example \@JobHandler('render', { thread: new URL('../render.worker.js', import.meta.url) })
    */
-  thread?: string | URL | ThreadOptions;
+  thread?: string | URL | ThreadOptions | undefined;
 }
 
 /** Options of a handler of a whole queue. */
@@ -60,7 +60,7 @@ export interface QueueHandlerOptions extends JobHandlerOptions {
    * misspelled name runs here too.
    * @default `all`
    */
-  names?: 'all' | 'others';
+  names?: 'all' | 'others' | undefined;
 }
 
 /** Options of a handler that the app makes at boot. The queue and the connection must be in the decorator. */
@@ -75,11 +75,11 @@ export interface JobHandlerOptionsFactory {
 /** The source of a handler's options, beside those of the decorator. */
 export interface JobHandlerOptionsSource {
   /** A class that makes them: the app's provider of it, else one that Nest makes. Not with `useFactory`. */
-  optionsFrom?: Type<JobHandlerOptionsFactory>;
+  optionsFrom?: Type<JobHandlerOptionsFactory> | undefined;
   /** A function that makes them of what `inject` names. */
-  useFactory?: (...dependencies: never[]) => MadeHandlerOptions | Promise<MadeHandlerOptions>;
+  useFactory?: ((...dependencies: never[]) => MadeHandlerOptions | Promise<MadeHandlerOptions>) | undefined;
   /** The tokens of the arguments of `useFactory`, as in a factory provider. */
-  inject?: readonly (InjectionToken | OptionalFactoryDependency)[];
+  inject?: readonly (InjectionToken | OptionalFactoryDependency)[] | undefined;
 }
 
 const SOURCE_KEYS = ['optionsFrom', 'useFactory', 'inject'] as const;

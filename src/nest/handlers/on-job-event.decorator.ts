@@ -10,9 +10,9 @@ export type JobEventType = WorkerEvent['type'];
 /** The filter of jobs; all fields must match. */
 export interface OnJobEventOptions {
   /** Only jobs of this queue. @default of all */
-  queue?: string;
+  queue?: string | undefined;
   /** The job's name. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** The record of a decorator; checked when the app boots. */

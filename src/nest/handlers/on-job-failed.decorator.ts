@@ -9,9 +9,9 @@ import { recordHandler } from './job-handler.decorator.js';
 /** Options of a handler of final failures. They apply to the failure jobs. */
 export interface OnJobFailedOptions extends HandlerOptions {
   /** The queue of the jobs that fail. @default the definition's, else that of their handler in this process, else the one named as the job */
-  queue?: string;
+  queue?: string | undefined;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
-  connection?: string;
+  connection?: string | undefined;
 }
 
 /** Decorates a method that takes a failure job. */

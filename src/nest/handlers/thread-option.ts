@@ -12,9 +12,9 @@ export interface ThreadOptions {
   /** The file whose default export is the handler, as a file URL or an absolute path. */
   file: string | URL;
   /** The time a job may continue after its signal aborted before its thread is terminated, in ms. @default 5,000 */
-  graceMs?: number;
+  graceMs?: number | undefined;
   /** Limits of memory of each thread, in MB; a job that exceeds them fails. @default Node's */
-  resourceLimits?: ResourceLimits;
+  resourceLimits?: ResourceLimits | undefined;
 }
 
 const megabytes = () =>

@@ -31,9 +31,9 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 /** The options of one queue in this app, which differ from the defaults of `forRoot`. */
 export interface QueueSettings extends QueueOptions {
   /** The number of the queue's jobs that this process runs at once. @default the handler's, else 10 */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
-  prefetch?: number;
+  prefetch?: number | undefined;
 }
 
 /**
@@ -48,82 +48,82 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * jobs are in the memory of this process, and lost at its end. For development; refused where `NODE_ENV` is `production`.
    * @default the environment's `REDIS_URL`, else `redis://localhost:6379`
    */
-  redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
+  redis?: string | RedisOptions | RedisClient | ForeignRedisClient | undefined;
   /** True if `redis: 'memory'` is allowed where `NODE_ENV` is `production`. Every job is lost at the end of the process. @default false */
-  memoryInProduction?: boolean;
+  memoryInProduction?: boolean | undefined;
   /** The options of single queues, by name. They win over those of `@JobHandler`. */
-  queues?: Record<string, QueueSettings>;
+  queues?: Record<string, QueueSettings> | undefined;
   /** The number of jobs that this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
-  worker?: boolean;
+  worker?: boolean | undefined;
   /**
    * The schedule by which this process maintains its queues. Maintenance promotes due jobs, applies retention, and reclaims expired
    * claims, also of clients of the Redis pattern. `false`: never. Then another process of the fleet must do it, else
    * audit and health warn.
    * @default `{ everyMs: 5_000 }`
    */
-  maintenance?: MaintenanceSchedule | false;
+  maintenance?: MaintenanceSchedule | false | undefined;
   /** The time running handlers and the last settlements may take when the app closes, in ms. @default 25,000 */
-  shutdownTimeoutMs?: number;
+  shutdownTimeoutMs?: number | undefined;
   /**
    * True if the app refuses to boot without Redis, after `timeoutMs` (default 5,000).
    * @default false: it boots, and its workers start when Redis is there
    */
-  requireRedis?: boolean | { timeoutMs: number };
+  requireRedis?: boolean | { timeoutMs: number } | undefined;
   /**
    * The handling of what endangers jobs on the server: eviction, no persistence, a replica, keys in the other spelling. It
    * is checked at boot, or as soon as Redis is there. `warn` logs it. `error` refuses to boot with a RedisAuditError; later
    * no worker starts, and health is down. `off` does not check.
    * @default `warn`
    */
-  audit?: 'warn' | 'error' | 'off';
+  audit?: 'warn' | 'error' | 'off' | undefined;
   /**
    * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal
    * ones are summarised every ten seconds. Payloads are never logged.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
-  logFailures?: boolean | FailureLogging;
+  logFailures?: boolean | FailureLogging | undefined;
   /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. @default none */
-  onTrip?: WorkerOptions['onTrip'];
+  onTrip?: WorkerOptions['onTrip'] | undefined;
   /**
    * Called when a queue begins or ceases to need action, and when jobs die of a new kind of error. Once for each incident
    * in the whole fleet; again if it throws or takes over 10 s.
    * @default none
    * @example onVerdict: ({ text }) => slack.send(text)
    */
-  onVerdict?: (notice: VerdictNotice) => unknown;
+  onVerdict?: ((notice: VerdictNotice) => unknown) | undefined;
   /**
    * The version of the app, such as a release or a commit. Each worker shows it, and each new one is marked in the
    * history.
    * @default none
    */
-  version?: string;
+  version?: string | undefined;
   /**
    * Runs around the attempts and enqueues of this process; the first is outermost. An entry is an object or a class. The
    * class is the app's provider, or is created from global providers.
    * @default none
    */
-  middleware?: readonly MiddlewareEntry[];
+  middleware?: readonly MiddlewareEntry[] | undefined;
   /**
    * Applies the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) to jobs.
    * True means all kinds, a list the named kinds. Default false, because most of them expect an HTTP request.
    *
    * @example globalEnhancers: ['interceptors', 'pipes']
    */
-  globalEnhancers?: boolean | readonly EnhancerKind[];
+  globalEnhancers?: boolean | readonly EnhancerKind[] | undefined;
   /**
    * True if `currentJob()` returns the job that runs.
    * @default false: below Node 24 an AsyncLocalStorage slows down every promise of the process by a little
    */
-  currentJob?: boolean;
+  currentJob?: boolean | undefined;
   /**
    * Begins each line that a handler writes through Nest's Logger with the job's id, name, queue and attempt. A function
    * returns another text. Objects get a field `job`. Includes `currentJob`. Default false.
    *
    * @example logContext: (job) => `[${job.metadata.requestId}]`
    */
-  logContext?: boolean | DescribeJob;
+  logContext?: boolean | DescribeJob | undefined;
 }
 
 /** The interface of a class given to `forRootAsync({ useClass })` or `useExisting`. */

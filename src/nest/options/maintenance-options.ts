@@ -6,7 +6,7 @@ import { timerDuration } from '../../queue/validation/numbers.js';
 import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 
 /** The times of maintenance: at an interval in ms, or by a cron expression. */
-export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
+export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string | undefined };
 
 // Checked separately and not as a union, so that an error can name the key and suggest the intended one.
 const maintenanceSchema = z.strictObject(

@@ -19,7 +19,7 @@ export interface JobBatchOptions<
   Finally extends StandardSchema = StandardSchema,
 > extends BatchOptions<Then, OnFailure, Finally> {
   /** The queue of the batch. @default that of its first follow-up, by its queue, name or definition */
-  queue?: string;
+  queue?: string | undefined;
 }
 
 /** How the service finds queues. */

@@ -8,17 +8,17 @@ import type { StoredIn } from '../../queue/store/verbs/outbox-writer.js';
 /** Options of one enqueue through the service. */
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
   /** The queue of the job. @default the definition's, that of the handler in this process, the one named as the job */
-  queue?: string;
+  queue?: string | undefined;
   /**
    * An open transaction of the app's database, such as the EntityManager of TypeORM. The queue gets the job once it has
    * committed, and never if it rolls back. Needs JobOutboxModule.
    */
-  transaction?: object;
+  transaction?: object | undefined;
   /**
    * True if the jobs of a `group` are added in the order in which their transactions commit. The enqueue waits for other
    * open transactions that have added jobs of the group this way. Needs `transaction` and `group`. @default false
    */
-  ordered?: boolean;
+  ordered?: boolean | undefined;
 }
 
 /** The options of one job of an `enqueueMany`. */

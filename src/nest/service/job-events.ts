@@ -35,13 +35,13 @@ export interface FleetJobEvent {
 /** The filter of events; all fields must match. Each is one value or a list. */
 export interface JobEventFilter {
   /** Only these queues. */
-  queue?: string | readonly string[];
+  queue?: string | readonly string[] | undefined;
   /** Only jobs of these names. */
-  name?: string | readonly string[];
+  name?: string | readonly string[] | undefined;
   /** Only these jobs. */
-  id?: string | readonly string[];
+  id?: string | readonly string[] | undefined;
   /** Only events of these statuses. */
-  status?: JobEventStatus | readonly JobEventStatus[];
+  status?: JobEventStatus | readonly JobEventStatus[] | undefined;
 }
 
 const texts = z

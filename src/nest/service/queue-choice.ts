@@ -7,7 +7,7 @@ import { checkQueueName } from '../../queue/validation/names.js';
 /** The queue of a call, if the job's name alone does not decide it. */
 export interface QueueChoice {
   /** Default: the definition's queue, that of the handler in this process, else the one named as the job. */
-  queue?: string;
+  queue?: string | undefined;
 }
 
 /**

@@ -46,7 +46,7 @@ export interface FromPgOptions {
    * True to let each connection prepare the statement of an enqueue, which then costs PostgreSQL half as much. Not behind a
    * PgBouncer before 1.21 in transaction mode: it knows no prepared statements, and the enqueue would fail. @default false
    */
-  prepare?: boolean;
+  prepare?: boolean | undefined;
 }
 
 /**

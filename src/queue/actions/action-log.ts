@@ -28,11 +28,11 @@ const latestSchema = z.strictObject(
 /** The filter of entries; all fields must match. */
 export interface ActionFilter {
   /** The action, such as `pause`. */
-  action?: string;
+  action?: string | undefined;
   /** A text in the name of the author; letters A to Z in either case. */
-  by?: string;
+  by?: string | undefined;
   /** The way of the action. */
-  via?: ActionAuthor['via'];
+  via?: ActionAuthor['via'] | undefined;
 }
 
 /** A queue whose verbs write to its action log. */

@@ -23,19 +23,19 @@ import { checkKnown, checkObject, checkOptions } from '../validation/validate-op
  */
 export interface FollowUp extends JobRules {
   /** The name that selects the handler. @default the name of its queue */
-  name?: string;
+  name?: string | undefined;
   /** The queue of the job, on the same Redis. @default that of the batch */
-  queue?: string;
+  queue?: string | undefined;
   /** Default: `{ batchId }`. */
   payload?: unknown;
   /** The start, in ms after the last member has ended. @default at once */
-  delayMs?: number;
+  delayMs?: number | undefined;
   /** Fails the follow-up if it has not started within this many ms after the last member has ended. @default without a limit */
-  expiresInMs?: number;
+  expiresInMs?: number | undefined;
   /** The share of the queue's `rateLimit` that it takes. @default 1 */
-  cost?: number;
+  cost?: number | undefined;
   /** Small texts that travel with the job. @default none */
-  metadata?: JobMetadata;
+  metadata?: JobMetadata | undefined;
   /** Only in typed follow-ups. */
   definition?: undefined;
 }
@@ -58,17 +58,17 @@ export interface BatchOptions<
   Finally extends StandardSchema = StandardSchema,
 > {
   /** Your own id: creating it again opens the existing batch. @default a random one */
-  id?: string;
+  id?: string | undefined;
   /** The job that follows where all members completed and the batch was not cancelled. @default none */
-  then?: FollowUp | TypedFollowUp<Then>;
+  then?: FollowUp | TypedFollowUp<Then> | undefined;
   /** The job that follows where a member failed, was cancelled or was deleted, or the batch was cancelled. @default none */
-  onFailure?: FollowUp | TypedFollowUp<OnFailure>;
+  onFailure?: FollowUp | TypedFollowUp<OnFailure> | undefined;
   /** The job that follows in any case. @default none */
-  finally?: FollowUp | TypedFollowUp<Finally>;
+  finally?: FollowUp | TypedFollowUp<Finally> | undefined;
   /** Cancels the other members once one did not end well. @default false */
-  failFast?: boolean;
+  failFast?: boolean | undefined;
   /** The time the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
-  resultTtlMs?: number;
+  resultTtlMs?: number | undefined;
 }
 
 const followUp = z.looseObject(

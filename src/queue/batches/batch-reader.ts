@@ -15,9 +15,9 @@ const PROGRESS_EVERY_MS = 1_000;
 /** The options of following a batch's progress. */
 export interface BatchProgressOptions {
   /** The interval between two reads, in ms, at least 50. Each read is one command. @default 1,000 */
-  everyMs?: number;
+  everyMs?: number | undefined;
   /** Ends the loop with the reason of the signal. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'> & { sleep(ms: number): Promise<void> };

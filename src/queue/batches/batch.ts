@@ -32,7 +32,7 @@ interface BatchTarget extends QueueAccess {
 /** The options of a member: those of an enqueue without `unique`. */
 export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, 'name' | 'unique' | 'batch'> {
   /** The queue of the member. @default as of an enqueue */
-  queue?: Queue;
+  queue?: Queue | undefined;
 }
 
 /** A running member that adds others to its batch. */

@@ -15,7 +15,7 @@ export interface EncryptionKey {
 /** Options of `encrypted()`. */
 export interface EncryptionOptions {
   /** The codec that converts values to JSON first. @default JSON itself */
-  codec?: JobCodec;
+  codec?: JobCodec | undefined;
 }
 
 const ALGORITHM = 'aes-256-gcm';

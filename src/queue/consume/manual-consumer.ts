@@ -14,9 +14,9 @@ import { hostname } from 'node:os';
 /** Options of a claim by hand. */
 export interface ClaimOptions {
   /** The time to wait for a job, in ms. @default 0 */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** The id of the claimer, for operators. @default `host:pid` */
-  worker?: string;
+  worker?: string | undefined;
 }
 
 /** The most entries that one call of a bounded script looks at. */

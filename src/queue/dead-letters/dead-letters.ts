@@ -24,15 +24,15 @@ const CHANGES = 100;
 /** The filter of dead letters; all fields must match. */
 export interface DeadLetterFilter {
   /** The job's name. */
-  name?: string;
+  name?: string | undefined;
   /** A text in the message of the last error; letters A to Z in either case. */
-  error?: string;
+  error?: string | undefined;
   /** The kind of the last error, as `kinds` returns it. */
-  kind?: string;
+  kind?: string | undefined;
   /** The least age since the failure, in ms. */
-  olderThanMs?: number;
+  olderThanMs?: number | undefined;
   /** The greatest age since the failure, in ms. */
-  newerThanMs?: number;
+  newerThanMs?: number | undefined;
 }
 
 /** One page of dead letters. */

@@ -10,26 +10,26 @@ import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-s
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
 export interface JobDefaults {
   /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
-  queue?: string;
+  queue?: string | undefined;
   /** The number of times a job is tried in all. @default the handler's, else the queue's */
-  maxAttempts?: number;
+  maxAttempts?: number | undefined;
   /** The number of attempts that may end in a crash of the worker. @default the handler's, else the queue's */
-  maxCrashes?: number;
+  maxCrashes?: number | undefined;
   /**
    * The time a failed job waits before its next attempt. A function works only if the handler is bound by this
    * definition.
    */
-  backoff?: Backoff;
+  backoff?: Backoff | undefined;
   /** The time one attempt may run, in ms. @default the handler's, else without a limit */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** True if the handler's result is stored. @default the handler's, else true */
-  keepResult?: boolean;
+  keepResult?: boolean | undefined;
   /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
-  resultTtlMs?: number;
+  resultTtlMs?: number | undefined;
   /** 0 to 1,000; higher is more urgent. @default 0 */
-  priority?: number;
+  priority?: number | undefined;
   /** Fails the job if it has not started within this many ms. @default without a limit */
-  expiresInMs?: number;
+  expiresInMs?: number | undefined;
 }
 
 /** The options of `defineJob`. */
@@ -40,7 +40,7 @@ export interface JobDefinitionOptions<
   /** The schema of the payload: a zod, valibot, arktype or any other Standard Schema. */
   payload: Payload;
   /** The schema of the result. @default anything that JSON can carry */
-  result?: Result;
+  result?: Result | undefined;
 }
 
 const standardSchema = z.custom<StandardSchema>(

@@ -47,7 +47,7 @@ export interface EnqueueMiddleware {
 /** The options of a JobQueue: those of the queue, its middleware and its logger. */
 export interface JobQueueOptions extends QueueOptions {
   /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. @default none */
-  middleware?: readonly EnqueueMiddleware[];
+  middleware?: readonly EnqueueMiddleware[] | undefined;
   /**
    * The logger of warnings, for example about a name that no live worker handles. The queues of a Redis client share
    * the logger that was set last, also by a Worker. An error of the logger does not affect jobs. Default: that of the
@@ -55,7 +55,7 @@ export interface JobQueueOptions extends QueueOptions {
    *
    * @example new JobQueue(redis, 'email', { logger: { log: console.log, warn: console.warn, error: console.error } });
    */
-  logger?: JobQueueLogger;
+  logger?: JobQueueLogger | undefined;
 }
 
 /** @throws InvalidOptionError unless it is a list of objects with one of the methods */

@@ -12,63 +12,63 @@ import { show } from '../errors/show.js';
 /** The options of a job, for an enqueue or a schedule. */
 export interface JobRules {
   /** 0 to 1,000; higher is more urgent. @default 0 */
-  priority?: number;
+  priority?: number | undefined;
   /** The number of times the job is tried in all. @default the handler's, else the queue's */
-  maxAttempts?: number;
+  maxAttempts?: number | undefined;
   /** The number of attempts that may end in a crash of the worker. @default the handler's, else the queue's */
-  maxCrashes?: number;
+  maxCrashes?: number | undefined;
   /** The time a failed job waits before its next attempt. @default the handler's, else the queue's */
-  backoff?: StoredBackoff;
+  backoff?: StoredBackoff | undefined;
   /** The time one attempt may run, in ms. @default the handler's, else without a limit */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /**
    * The group of the job, such as a tenant, a customer or a file. Groups take turns, and can have their own limits.
    * @default none; the jobs without a group are one group
    */
-  group?: string;
+  group?: string | undefined;
   /** True if the handler's result is stored. @default the handler's, else true */
-  keepResult?: boolean;
+  keepResult?: boolean | undefined;
   /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
-  resultTtlMs?: number;
+  resultTtlMs?: number | undefined;
 }
 
 /** Options of one enqueue. */
 export interface EnqueueOptions extends JobRules {
   /** The name of the handler, in a queue that several share. @default the queue's name */
-  name?: string;
+  name?: string | undefined;
   /** An id of your own: enqueueing it again while the job is known adds nothing. @default a random one */
-  id?: string;
+  id?: string | undefined;
   /** The delay before the start, in ms, at most a year. Not with `runAt`. */
-  delayMs?: number;
+  delayMs?: number | undefined;
   /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
-  runAt?: Date | number;
+  runAt?: Date | number | undefined;
   /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
-  expiresInMs?: number;
+  expiresInMs?: number | undefined;
   /** Allows one job at a time for a key. It holds the key while it waits, until it ends, or for a number of ms. */
-  unique?: UniqueOptions;
+  unique?: UniqueOptions | undefined;
   /**
    * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
    * them as `job.metadata`.
    */
-  metadata?: JobMetadata;
+  metadata?: JobMetadata | undefined;
   /** True if the job goes before the waiting jobs; its retries go to the back. Not with `priority`. @default false */
-  lifo?: boolean;
+  lifo?: boolean | undefined;
   /** The share of the queue's `rateLimit` that the job takes, at most its burst. @default 1 */
-  cost?: number;
+  cost?: number | undefined;
   /**
    * The jobs, at most 100, that must complete before this one starts. `delayMs` counts from then. Each is the id of a job of
    * the same queue, the handle of a job, or `{ queue, id }`. If one fails, is cancelled or is deleted, this job fails
    * without being started.
    */
-  after?: readonly (string | JobReference)[];
+  after?: readonly (string | JobReference)[] | undefined;
   /** @internal The batch that the job joins; see Batch.add. */
-  batch?: string;
+  batch?: string | undefined;
   /** @internal The running member of the batch that adds it: its queue ('' for this one), its id and its token. */
-  addedBy?: [queue: string, id: string, token: string];
+  addedBy?: [queue: string, id: string, token: string] | undefined;
   /** @internal Whether its bad end stops its batch, which is of the same queue. */
-  stopsBatch?: boolean;
+  stopsBatch?: boolean | undefined;
   /** True if the enqueue waits until replicas have the job. @default the queue's */
-  durability?: Durability;
+  durability?: Durability | undefined;
 }
 
 /** Keeps a second job with the same key away. */
@@ -82,7 +82,7 @@ export interface UniqueOptions {
    * again with all its attempts.
    * @default `keep`
    */
-  onConflict?: 'keep' | 'replace';
+  onConflict?: 'keep' | 'replace' | undefined;
 }
 
 const enqueueOptionsSchema = z.strictObject(jobFieldsAt('enqueue'), {

@@ -12,12 +12,12 @@ export type StoredBackoff =
       /** The first delay, in ms. */
       delayMs: number;
       /** The longest delay, in ms. @default an hour, or `delayMs` if that is longer */
-      maxDelayMs?: number;
+      maxDelayMs?: number | undefined;
       /**
        * The random part of the delay, from 0 to 1, so that jobs that failed together do not retry together. @default
        * 0.2 for exponential, 0 for fixed
        */
-      jitter?: number;
+      jitter?: number | undefined;
     };
 
 /**

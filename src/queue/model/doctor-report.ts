@@ -38,13 +38,13 @@ export type DoctorKind =
 /** The options of an audit. */
 export interface DoctorOptions {
   /** Repairs the damage. @default false: nothing is changed */
-  repair?: boolean;
+  repair?: boolean | undefined;
   /**
    * True if only this library has ever used the queue. Clients of the Redis pattern do not count their jobs. Then the
    * doctor compares the counters with each other and finds excessive ones.
    * @default false
    */
-  exclusive?: boolean;
+  exclusive?: boolean | undefined;
 }
 
 /** A finding at the time of its check. */

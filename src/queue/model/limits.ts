@@ -8,33 +8,33 @@ export interface RateLimit {
   /** The length of the period, in ms. */
   periodMs: number;
   /** The number of jobs that may start at once after a quiet time. @default 1: the starts are spread evenly */
-  burst?: number;
+  burst?: number | undefined;
 }
 
 /** The limits of a queue, which hold for all workers of the fleet together. */
 export interface QueueLimits {
   /** The most jobs that run at once. Absent: without a limit. */
-  maxRunning?: number;
+  maxRunning?: number | undefined;
   /** The most jobs that start in a period. Absent: without a limit. */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit | undefined;
   /** The limits of each group without limits of its own. */
-  groups?: GroupsOptions;
+  groups?: GroupsOptions | undefined;
 }
 
 /** The limits of a queue that are set at run time. */
 export interface RuntimeLimits extends Omit<QueueLimits, 'groups'> {
   /** The limits of each group without limits of its own. */
-  groups?: Omit<GroupsOptions, 'overrides'>;
+  groups?: Omit<GroupsOptions, 'overrides'> | undefined;
   /**
    * The number of jobs that may wait before an enqueue is refused with a QueueFullError. It applies to all processes, and takes
    * precedence over their own option. Absent: each process's own option.
    */
-  maxPending?: number;
+  maxPending?: number | undefined;
   /**
    * The most payload bytes that may wait, as stored. Estimated if more than 50 jobs wait. Absent: each process's own
    * option.
    */
-  maxPendingBytes?: number;
+  maxPendingBytes?: number | undefined;
 }
 
 /** Changes of the limits of all groups: null removes a limit, and an omitted limit stays as it is. */
@@ -58,23 +58,23 @@ export type LimitChanges = {
 /** The limits of one group, which hold for all workers of the fleet together. */
 export interface GroupLimits {
   /** The most jobs of the group that run at once. With 1 they run in order. Absent: without a limit. */
-  maxRunning?: number;
+  maxRunning?: number | undefined;
   /** The most jobs of the group that start in a period. Absent: without a limit. */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit | undefined;
   /** The turns of the group, relative to other groups: 1 to 1,000. @default 1 */
-  weight?: number;
+  weight?: number | undefined;
   /** The most waiting jobs of the group before an enqueue is refused with a QueueFullError. Absent: without a limit. */
-  maxPending?: number;
+  maxPending?: number | undefined;
   /**
    * The most payload bytes that may wait in its line, as stored. Estimated if more than 50 jobs wait. Absent: without a
    * limit.
    */
-  maxPendingBytes?: number;
+  maxPendingBytes?: number | undefined;
   /**
    * The effect of a dead letter on a group with `maxRunning: 1`. `skip`: it continues. `hold`: it waits until the dead
    * letter is redriven or removed. @default `skip`
    */
-  onDeadHead?: 'skip' | 'hold';
+  onDeadHead?: 'skip' | 'hold' | undefined;
 }
 
 /** The limits of single groups: settings by the group's name, or a function that returns them by that name. */
@@ -83,12 +83,12 @@ export type GroupOverrides = Readonly<Record<string, GroupLimits>> | ((group: st
 /** The limits of each group of a queue. */
 export interface GroupsOptions extends GroupLimits {
   /** The weight of the jobs without a group, which take turns as one group. @default 1 */
-  ungroupedWeight?: number;
+  ungroupedWeight?: number | undefined;
   /**
    * Limits of single groups: by name, or by a function that each enqueue calls. They travel with the jobs of the
    * enqueuing process. `groups.set` takes precedence. Only in the code. @default none
    */
-  overrides?: GroupOverrides;
+  overrides?: GroupOverrides | undefined;
 }
 
 const maxRunningAndRate = {

@@ -4,11 +4,11 @@ import { duration } from '../validation/numbers.js';
 /** The options of a pause, of a queue or of one of its groups. */
 export interface PauseOptions {
   /** The name, at most 200 characters. */
-  by?: string;
+  by?: string | undefined;
   /** Why: at most 500 characters. */
-  reason?: string;
+  reason?: string | undefined;
   /** The time until the pause ends by itself, in ms, by the clock of Redis. @default none: until somebody ends it */
-  forMs?: number;
+  forMs?: number | undefined;
 }
 
 const text = (most: number) =>

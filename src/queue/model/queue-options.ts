@@ -11,129 +11,129 @@ import type { Redact } from '../codec/redact.js';
 /** The events of a queue beyond the ends of jobs. */
 export interface EventExtras {
   /** `completed` carries the result, up to 2,000 bytes of JSON. Set it where the workers are. @default false */
-  results?: boolean;
+  results?: boolean | undefined;
   /** Publishes each job that an enqueue of a producer added, and no tick or follow-up. Set it in the processes that enqueue. @default false */
-  enqueued?: boolean;
+  enqueued?: boolean | undefined;
   /** Publishes that no job waits or runs. Set it in the workers. @default false */
-  drained?: boolean;
+  drained?: boolean | undefined;
 }
 
 /** Options of one queue. WorkerQueue has the options of a worker's use of the queue. */
 export interface QueueOptions {
   /** The time a claim lasts unless the worker extends it, in ms. @default 30,000 */
-  visibilityMs?: number;
+  visibilityMs?: number | undefined;
   /**
    * The number of times a job is tried in all, the first attempt included.
    * @default 10; 3 for a job of a client of the Redis pattern, or claimed by hand
    */
-  maxAttempts?: number;
+  maxAttempts?: number | undefined;
   /** The number of attempts that may end in a crash before the job becomes a dead letter. @default 3 */
-  maxCrashes?: number;
+  maxCrashes?: number | undefined;
   /** The number of times the handler of a job may throw a RateLimitedError before the job is a dead letter. @default 1,000 */
-  maxRateLimitRetries?: number;
+  maxRateLimitRetries?: number | undefined;
   /** The number of times a job may be snoozed before it is a dead letter. @default 1,000 */
-  maxSnoozes?: number;
+  maxSnoozes?: number | undefined;
   /**
    * The time a failed job waits before its next attempt.
    * @default `{ type: 'exponential', delayMs: 1_000, jitter: 0.2 }`. At once for a job of a
    * client of the pattern, or claimed by hand
    */
-  backoff?: Backoff;
+  backoff?: Backoff | undefined;
   /** The number of completed jobs that are kept. @default 1,000 */
-  completedHistory?: number;
+  completedHistory?: number | undefined;
   /** The number of failed jobs in the pattern's `failed` list. The dead letters themselves are kept apart. @default 1,000 */
-  failedHistory?: number;
+  failedHistory?: number | undefined;
   /** The number of cancelled jobs that are kept. @default 1,000 */
-  cancelledHistory?: number;
+  cancelledHistory?: number | undefined;
   /** The number of dead letters that are kept. Beyond that the oldest are deleted. @default 10,000 */
-  deadLetterCap?: number;
+  deadLetterCap?: number | undefined;
   /** The time a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
-  deadLetterAgeMs?: number;
+  deadLetterAgeMs?: number | undefined;
   /** The time a completed job and its result can be read, in ms, while it is in the `completedHistory`. @default 86,400,000 */
-  resultTtlMs?: number;
+  resultTtlMs?: number | undefined;
   /** The time a cancelled job can be read, in ms. @default `resultTtlMs` */
-  cancelledTtlMs?: number;
+  cancelledTtlMs?: number | undefined;
   /**
    * Turns payloads, results and progress into what JSON can carry, and back, such as `encrypted()`. The same in all processes of the
    * queue.
    * @default JSON
    */
-  codec?: JobCodec;
+  codec?: JobCodec | undefined;
   /**
    * Hides parts of payloads, results, progress and checkpoints from the dashboard, the command line and the log. It has the
    * names of fields at any depth, or is a function that returns the visible value. Default: nothing is hidden.
    *
    * @example redact: ['password', 'iban']
    */
-  redact?: Redact;
+  redact?: Redact | undefined;
   /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
-  maxPayloadBytes?: number;
+  maxPayloadBytes?: number | undefined;
   /** The condition for events: only with a subscriber (`listened`), `always`, or `off`. @default `listened` */
-  events?: 'listened' | 'always' | 'off';
+  events?: 'listened' | 'always' | 'off' | undefined;
   /** Events other than the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
-  eventExtras?: EventExtras;
+  eventExtras?: EventExtras | undefined;
   /**
    * The time a claim of a client of the Redis pattern lasts, in ms. It counts from the first sweep that sees it.
    * @default `visibilityMs`
    */
-  foreignVisibilityMs?: number;
+  foreignVisibilityMs?: number | undefined;
   /**
    * The time a job waits for a worker that handles its name before it becomes a dead letter, in ms. It counts from the
    * last announcement of such a worker. At most a day. 0: without a limit.
    * @default 86,400,000
    */
-  unhandledAgeMs?: number;
+  unhandledAgeMs?: number | undefined;
   /**
    * The time an enqueue or a read may take before it fails, in ms. It may take longer while its bytes move over a slow
    * link.
    * @default 5,000
    */
-  enqueueTimeoutMs?: number;
+  enqueueTimeoutMs?: number | undefined;
   /**
    * The acknowledgement of an enqueue. `memory`: once the master has the job in memory. `replica`: once `replicas`
    * replicas have it too. A single enqueue can also set it.
    * @default `memory`
    */
-  durability?: Durability;
+  durability?: Durability | undefined;
   /** The number of replicas that must have a job, for `durability: 'replica'`. @default 1 */
-  replicas?: number;
+  replicas?: number | undefined;
   /** The time to wait for them before the enqueue fails with a DurabilityTimeoutError, in ms. @default 1,000 */
-  durabilityTimeoutMs?: number;
+  durabilityTimeoutMs?: number | undefined;
   /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
-  history?: boolean;
+  history?: boolean | undefined;
   /**
    * Records each transition of a job in a Redis Stream of about `maxEntries` entries (1,000 to 100,000,000; default
    * 100,000). See `JobQueue.auditTrail`. It must be the same in all processes of the queue.
    * @default nothing is recorded
    */
-  auditTrail?: { maxEntries?: number };
+  auditTrail?: { maxEntries?: number | undefined } | undefined;
   /**
    * Keeps one line for each ended job, beyond its record: `JobQueue.outcome`. About the last `cap` (1,000 to 10,000,000;
    * default 100,000), each for `ageMs` (at least 60,000; default two days). It must be the same in all processes of the queue.
    * @default nothing is kept
    */
-  outcomes?: { cap?: number; ageMs?: number };
+  outcomes?: { cap?: number | undefined; ageMs?: number | undefined } | undefined;
   /** The number of jobs of the queue that run at once over all workers of the fleet. @default without a limit */
-  maxRunning?: number;
+  maxRunning?: number | undefined;
   /** The number of jobs of the queue that start in a period, over all workers of the fleet. @default without a limit */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit | undefined;
   /** The limits of each group of jobs that take turns. @default weight 1, without limits */
-  groups?: GroupsOptions;
+  groups?: GroupsOptions | undefined;
   /**
    * The most jobs that may wait in the queue. This process's enqueues beyond it throw a QueueFullError. Scheduled jobs count too.
    * @default no limit
    */
-  maxPending?: number;
+  maxPending?: number | undefined;
   /**
    * The most bytes of payload that may wait in the queue, as stored; estimated where more than 50 jobs wait. This process's enqueues
    * beyond it throw a QueueFullError.
    * @default no limit
    */
-  maxPendingBytes?: number;
+  maxPendingBytes?: number | undefined;
   /** The start of every key. @default `queue` */
-  prefix?: string;
+  prefix?: string | undefined;
   /** Wraps the name in braces, so that all keys of a queue are in one slot. @default only on a Redis Cluster */
-  hashTag?: boolean;
+  hashTag?: boolean | undefined;
 }
 
 /** The options whose defaults follow from other options. */

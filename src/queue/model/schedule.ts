@@ -12,24 +12,24 @@ import type { JobStatus } from './job.js';
  */
 export type Recurrence = RecurrenceBounds &
   (
-    | { cron: string; timeZone?: string; everyMs?: undefined }
+    | { cron: string; timeZone?: string | undefined; everyMs?: undefined }
     | { everyMs: number; cron?: undefined; timeZone?: undefined }
   );
 
 /** The bounds of a recurrence, and the spread of its ticks. */
 export interface RecurrenceBounds {
   /** The first tick is at this instant or later. It does not move the times. @default at once */
-  startAt?: Date | number;
+  startAt?: Date | number | undefined;
   /** The last tick is at this instant or earlier. @default never */
-  endAt?: Date | number;
+  endAt?: Date | number | undefined;
   /** The schedule ends after this many jobs, counted since it was created: 1 to 1,000,000,000. @default without a limit */
-  limit?: number;
+  limit?: number | undefined;
   /**
    * Delays each tick by up to this many ms, so that schedules with equal times do not tick at once. The delay depends
    * on the queue, the id and the time, so it is the same in every process. At most the time between two ticks. @default
    * 0
    */
-  jitterMs?: number;
+  jitterMs?: number | undefined;
 }
 
 /** The record of a schedule. */

@@ -17,9 +17,9 @@ export type CleanableStatus = Exclude<JobStatus, 'processing'>;
 /** The jobs to delete, and the most of them. */
 export interface CleanOptions {
   /** The least age, in ms. @default 0: all */
-  olderThanMs?: number;
+  olderThanMs?: number | undefined;
   /** The most jobs to delete. @default all that are old enough */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 /**

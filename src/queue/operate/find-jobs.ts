@@ -13,14 +13,14 @@ const LOOKS = 500;
 /** The jobs of a list; all fields must match. */
 export interface ListOptions extends JobFilter {
   /** The number of matching jobs to skip. @default 0 */
-  offset?: number;
+  offset?: number | undefined;
   /** The most jobs to return, up to 1,000. @default 50 */
-  limit?: number;
+  limit?: number | undefined;
   /**
    * Leaves out payloads, results, progress and logs above this size in bytes. `leftOut` then has their length. @default
    * nothing is left out
    */
-  mostBytes?: number;
+  mostBytes?: number | undefined;
 }
 
 const listSchema = z

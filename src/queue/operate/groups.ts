@@ -20,11 +20,11 @@ const limitsSchema = z.strictObject(...withNames(groupLimitFields));
 /** The groups of a list. */
 export interface GroupListOptions {
   /** `depth`: the most waiting jobs first. `age`: the longest wait first, only groups with waiting jobs. @default `depth` */
-  by?: 'depth' | 'age';
+  by?: 'depth' | 'age' | undefined;
   /** The number of groups to skip. @default 0 */
-  offset?: number;
+  offset?: number | undefined;
   /** At most 1,000. @default 50 */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 /**

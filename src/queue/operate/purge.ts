@@ -17,7 +17,7 @@ export interface PurgeOptions {
    * True to delete every key of the queue: also schedules, pauses, limits, counters, history and logs. The queue must
    * have no live worker. It scans the whole database. @default false
    */
-  everything?: boolean;
+  everything?: boolean | undefined;
 }
 
 /** The queue of a purge. */

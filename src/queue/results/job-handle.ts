@@ -9,9 +9,9 @@ import type { CancelOutcome } from '../store/call-outcomes.js';
 /** The options of a wait for a result. */
 export interface ResultOptions {
   /** The time limit in ms. @default 30,000 */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Ends the wait, which rejects with the signal's reason. The job continues. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** @throws InvalidOptionError */

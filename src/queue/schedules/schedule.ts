@@ -21,7 +21,7 @@ import { withoutUndefined } from '../runtime/fields.js';
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobRules {
   /** The name of the handler, in a queue that several share. @default the queue's name */
-  name?: string;
+  name?: string | undefined;
   /** The payload of each of its jobs. @default null */
   payload?: unknown;
   /**
@@ -29,13 +29,13 @@ export interface ScheduleOptions extends JobRules {
    * them.
    * @default `skip`
    */
-  onMissed?: 'skip' | 'once';
+  onMissed?: 'skip' | 'once' | undefined;
   /** The delay after which a tick counts as missed, in ms. @default 60,000 */
-  missedAfterMs?: number;
+  missedAfterMs?: number | undefined;
   /** True if a tick enqueues a job while the last one is unfinished. @default true */
-  overlap?: boolean;
+  overlap?: boolean | undefined;
   /** Fails a job that has not started within this many ms of its tick. */
-  expiresInMs?: number;
+  expiresInMs?: number | undefined;
   /** Only in typed schedules. */
   definition?: undefined;
 }

@@ -35,9 +35,9 @@ const DRAIN_MS = 4_000;
 /** Options of a testing module. */
 export interface JobQueueTestingOptions {
   /** The initial time of the queues' clock. @default the time of the process */
-  now?: Date | number;
+  now?: Date | number | undefined;
   /** True if `drain` and `advance` throw the errors of handlers. @default false */
-  throwErrors?: boolean;
+  throwErrors?: boolean | undefined;
 }
 
 /** Options of `drain`. */
@@ -46,13 +46,13 @@ export interface DrainOptions {
    * Stops before the clock moves on, once a job had this end. `retry`: after a first failure; `failed`: with a dead
    * letter.
    */
-  until?: TestedOutcome;
+  until?: TestedOutcome | undefined;
   /** True to also run jobs enqueued for later, with `delayMs` or `runAt`. @default false */
-  delayed?: boolean;
+  delayed?: boolean | undefined;
   /** True to throw the error of the first handler that fails. @default the option of `forTest` */
-  throwErrors?: boolean;
+  throwErrors?: boolean | undefined;
   /** The time a handler may do nothing visible here before the drain rejects, in ms of real time. @default 4,000 */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 /**

@@ -15,15 +15,15 @@ import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middlewar
 /** The options of `runHandler`: the test job, and the providers beside the handler. */
 export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'providers'> {
   /** The name of the job, where the class handles several. @default the only one */
-  name?: string;
+  name?: string | undefined;
   /** The attempt of the job, from 1. @default 1 */
-  attempt?: number;
+  attempt?: number | undefined;
   /** The most attempts of the job. @default as many as `attempt`, so that a failure is the last */
-  maxAttempts?: number;
+  maxAttempts?: number | undefined;
   /** The metadata of the enqueue. */
-  metadata?: JobMetadata;
+  metadata?: JobMetadata | undefined;
   /** Options of `JobQueueModule.forRoot`, such as `middleware`. */
-  jobs?: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'>;
+  jobs?: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'> | undefined;
 }
 
 /**

@@ -6,9 +6,9 @@ export interface BulkOptions {
   /** The most jobs of one call, 2 to 1,000. */
   size: number;
   /** The time the first job waits for others if there are fewer than `size`, in ms. @default 50. 0: it does not wait */
-  waitMs?: number;
+  waitMs?: number | undefined;
   /** `group`: all jobs of a call are of the same group; those without a group are called together. @default jobs of any group */
-  by?: 'group';
+  by?: 'group' | undefined;
 }
 
 /** A call of a bulk handler. */

@@ -14,27 +14,27 @@ export type HandlerFunction<Payload = unknown, Result = unknown> = {
 /** The options of a handler, for jobs whose enqueue did not set them. */
 export interface HandlerOptions {
   /** The number of times a job is tried in all. @default the queue's */
-  maxAttempts?: number;
+  maxAttempts?: number | undefined;
   /** The number of attempts that may end in a crash of the worker. @default the queue's */
-  maxCrashes?: number;
+  maxCrashes?: number | undefined;
   /** The number of times it may throw a RateLimitedError for one job, before the job is a dead letter. @default the queue's */
-  maxRateLimitRetries?: number;
+  maxRateLimitRetries?: number | undefined;
   /** The number of times it may snooze one job, before the job is a dead letter. @default the queue's */
-  maxSnoozes?: number;
+  maxSnoozes?: number | undefined;
   /** The time a failed job waits before its next attempt. @default the queue's */
-  backoff?: Backoff;
+  backoff?: Backoff | undefined;
   /** The time one attempt may run before its signal aborts and it fails, in ms. @default without a limit */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /**
    * The time a handler may run after its `timeoutMs`, in ms. Until it ends, the claim is kept and no retry starts.
    * After the grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
    * @default 10,000
    */
-  timeoutGraceMs?: number;
+  timeoutGraceMs?: number | undefined;
   /** True if the result is stored. @default true */
-  keepResult?: boolean;
+  keepResult?: boolean | undefined;
   /** The time a completed job can be read, in ms. @default the queue's */
-  resultTtlMs?: number;
+  resultTtlMs?: number | undefined;
 }
 
 /** A handler with its options, as a worker takes it. */

@@ -9,9 +9,9 @@ export interface DeclaredSchedule {
   /** Its due times. */
   recurrence: Recurrence;
   /** The payload must fit the schema if the handler of the name has a definition. */
-  options?: ScheduleOptions | TypedScheduleOptions;
+  options?: ScheduleOptions | TypedScheduleOptions | undefined;
   /** The name of the schedule in errors. By default its id. @internal */
-  subject?: string;
+  subject?: string | undefined;
 }
 
 /** A queue as a worker serves it. */
@@ -19,7 +19,7 @@ export interface WorkerQueue {
   /** The served queue. */
   queue: JobQueue;
   /** The number of its jobs that this process runs at once. @default 10 */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /**
    * The number of jobs that the worker claims beyond its running ones. The next job then starts without a round trip. A
    * prefetched job waits for a slot of this worker, and no other worker can take it. It is released when this worker
@@ -28,7 +28,7 @@ export interface WorkerQueue {
    * them. Prefetching then pauses for 1 to 16 s. Under a limit of the process it never prefetches more than starts soon in the
    * slots of all queues.
    */
-  prefetch?: number;
+  prefetch?: number | undefined;
   /** The handlers by job name. A handler of the name `*` gets the jobs of every name without a handler here. */
   handlers: Readonly<Record<string, HandlerFunction | Handler | BulkHandler>>;
   /**
@@ -37,7 +37,7 @@ export interface WorkerQueue {
    *
    * @example onFailed: { email: (job: Job<JobFailure>) => alert(`${job.payload.id}: ${job.payload.error}`) }
    */
-  onFailed?: Readonly<Record<string, HandlerFunction | Handler>>;
+  onFailed?: Readonly<Record<string, HandlerFunction | Handler>> | undefined;
   /** Recurring jobs by schedule id. A schedule that no worker declares stops after 30 s and is removed after a day. */
-  schedules?: Readonly<Record<string, DeclaredSchedule>>;
+  schedules?: Readonly<Record<string, DeclaredSchedule>> | undefined;
 }

@@ -13,9 +13,9 @@ const LONGEST_ID = 128;
 /** The levels at which failures are logged; `off`: never. */
 export interface FailureLogging {
   /** A failed attempt whose job is tried again. @default `warn` */
-  attempts?: LogLevel | 'off';
+  attempts?: LogLevel | 'off' | undefined;
   /** A permanently failed job. @default `error` */
-  deadLetters?: LogLevel | 'off';
+  deadLetters?: LogLevel | 'off' | undefined;
 }
 
 /** The parts of a job that a log may show, without its payload. */
