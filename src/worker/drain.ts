@@ -2,10 +2,9 @@ import type { JobQueueLogger } from '../queue/runtime/logger.js';
 import { counted } from '../queue/errors/one-line.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import { within } from '../queue/runtime/within.js';
-import type { FetchLoop } from './fetch/fetch-loop.js';
-import type { JobWait } from './open-fetch.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
+import type { WorkerLoops } from './worker-loops.js';
 
 /** The share of the deadline that is reserved for releasing unfinished jobs, at most a second. */
 const RESERVE = 0.2;
@@ -21,9 +20,9 @@ interface Role {
 interface Drainable {
   readonly store: QueueStore;
   readonly runners: readonly QueueRunner[];
-  readonly idleWaits: readonly JobWait[];
-  readonly roles: readonly (Role | undefined)[];
-  readonly loop: FetchLoop | undefined;
+  /** Undefined if the worker never started. */
+  readonly loops: WorkerLoops | undefined;
+  readonly schedules: Role;
   readonly reports: Role | undefined;
 }
 
@@ -67,21 +66,21 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
 }
 
 /** Ends all claiming. Resolves when no claim is in flight in the idle waits. */
-async function quiesce({ store, runners, idleWaits, roles }: Drainable): Promise<void> {
+async function quiesce({ store, runners, loops, schedules }: Drainable): Promise<void> {
   runners.forEach((runner) => runner.close());
-  const stopped = Promise.all([...idleWaits, ...roles].map(async (role) => role?.stop()));
+  const stopped = Promise.all([loops?.stop(), schedules.stop()]);
   if (store.isReady) {
     await stopped;
   } else {
     // Without a server only settlements are worth a wait. A claim that is sent again later would take jobs that no worker
     // runs.
-    idleWaits.forEach((idleWait) => idleWait.abandon());
+    loops?.waits.forEach((wait) => wait.abandon());
   }
 }
 
 /** Resolves when every settlement has reached the server. */
-async function flush({ store, loop, reports }: Drainable): Promise<void> {
-  await loop?.idle();
+async function flush({ store, loops, reports }: Drainable): Promise<void> {
+  await loops?.trips.idle();
   await (store.isReady ? reports?.stop() : undefined);
 }
 

@@ -2,8 +2,10 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
 import type { ClaimBudget } from './runner/claim-budget.js';
+import { safeListener } from './reports/safe-listener.js';
 import type { QueueRunnerHost } from './runner/queue-runner-host.js';
 import { QueueRunner } from './runner/queue-runner.js';
+import type { WorkerLoops, WorkerParts } from './worker-loops.js';
 import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';
 
 const DEFAULT_CONCURRENCY = 10;
@@ -19,6 +21,37 @@ export function openRunner(
   const resolved = resolveHandlers(queue, handlers, options.middleware);
   const calls = queue.uncheckedCalls();
   return new QueueRunner({ queue, calls, handlers: resolved, concurrency, prefetch, budget: options.budget }, host);
+}
+
+/**
+ * Returns a worker as its runners see it.
+ *
+ * @param loops returns the loops of the worker; undefined before its start
+ */
+export function runnerHost(
+  { options, slots, isolation, failures, changed }: WorkerParts,
+  loops: () => WorkerLoops | undefined,
+  announce: (runner: QueueRunner) => void,
+): QueueRunnerHost<QueueRunner> {
+  return {
+    failures,
+    announce,
+    changed,
+    shared: slots.shared,
+    expectsJobs: (runner) => loops()?.trips.expectJobs(runner),
+    holdsSettlements: (runner) => loops()?.trips.expectSettlements(runner),
+    settle: () => loops()?.trips.settle(),
+    emit: safeListener(options.onEvent, options.logger),
+    warn: (message) => options.logger.warn(message),
+    isolate: (runner, attempt, askedAtMs) => {
+      isolation.isolate(runner, attempt, askedAtMs);
+      loops()?.interruptWaits();
+    },
+    expectIsolated: () => isolation.expect(),
+    sendsBack: () => isolation.sendsBack,
+    interruptWait: () => loops()?.interruptWaits(),
+    releaseIsolated: (runner) => isolation.releaseOf(runner),
+  };
 }
 
 /** @throws InvalidOptionError */

@@ -1,7 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { checkKnown, checkMs } from '../queue/validation/validate-options.js';
-import type { QueueStore, StoreTransport } from '../queue/store/queue-store.js';
 import { LONGEST_TIMER_MS } from '../queue/runtime/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
 import { RepeatedStart } from './maintenance/repeated-start.js';
@@ -9,21 +8,17 @@ import { checkWorkerQueues } from './handlers/handler-options.js';
 import { withFailureHandlers } from './handlers/failure-handler.js';
 import { FailureLog } from './reports/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
-import { FetchLoop } from './fetch/fetch-loop.js';
-import { safeListener } from './reports/safe-listener.js';
-import { watchDeath } from './reports/death-watch.js';
-import type { Heartbeat } from './runner/heartbeat.js';
 import { ClaimBudget } from './runner/claim-budget.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { WorkerSchedules } from './maintenance/worker-schedules.js';
 import type { LongRun, StuckJob } from '../queue/model/worker-record.js';
-import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import { resolveWorkerOptions } from './worker-options.js';
-import type { ResolvedWorkerOptions, WorkerOptions, WorkerQueue } from './worker-options.js';
-import { openIdleWaits, openTurns, runnersTogether, type JobWait } from './open-fetch.js';
-import { checkConcurrency, openRunner } from './open-runner.js';
+import type { WorkerOptions, WorkerQueue } from './worker-options.js';
+import { openTurns } from './open-fetch.js';
+import { checkConcurrency, openRunner, runnerHost } from './open-runner.js';
+import { WorkerLoops, type WorkerParts } from './worker-loops.js';
 import { drain } from './drain.js';
 
 /**
@@ -38,33 +33,20 @@ import { drain } from './drain.js';
 export class Worker {
   /** Names it in claims, logs and lists. */
   readonly id: string;
-  private readonly queues: readonly WorkerQueue[];
-  private readonly options: ResolvedWorkerOptions;
-  private readonly store: QueueStore;
+  private readonly parts: WorkerParts;
   private runners: QueueRunner[] = [];
-  private loop: FetchLoop | undefined;
-  private idleWaits: JobWait[] = [];
-  private heartbeats: Heartbeat[] = [];
-  private transport: StoreTransport | undefined;
-  private sweeper: ReturnType<typeof startSweeper>;
-  private endDeathWatch: (() => void) | undefined;
+  /** Undefined before the start. */
+  private loops: WorkerLoops | undefined;
   private reports: WorkerReports | undefined;
   private repeats: RepeatedStart | undefined;
   private turns: ReturnType<typeof openTurns>;
   private readonly schedules: WorkerSchedules;
-  private readonly slots: ProcessCapacity;
-  private readonly isolation = new CrashIsolation(
-    () => this.runners,
-    () => this.onChange(),
-  );
   /** The names of the queues that this process is not to claim from. */
   private readonly paused = new Set<string>();
   /** Set at run time, by queue. */
   private readonly concurrencies = new Map<string, number>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private readonly fetchLiveness = new FetchLiveness(() => this.store.clock.monotonic());
-  private readonly failures: FailureLog;
   private changedInTick = false;
   private halt!: () => void;
   /** Resolves when a stop was requested, so that a start that still waits for the server ends. */
@@ -72,14 +54,26 @@ export class Worker {
 
   /** @throws InvalidOptionError */
   constructor(queues: readonly WorkerQueue[], options: WorkerOptions = {}) {
-    this.options = resolveWorkerOptions(options);
-    this.store = checkWorkerQueues(queues);
-    this.queues = queues.map(withFailureHandlers);
-    const { clock } = this.store;
-    this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation, clock);
-    this.failures = new FailureLog(this.options.logger, this.options.logFailures, clock);
-    this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
-    this.schedules = new WorkerSchedules(this.id, queues, this.options.logger, () => this.turns);
+    const resolved = resolveWorkerOptions(options);
+    const { logger } = resolved;
+    const store = checkWorkerQueues(queues);
+    const { clock } = store;
+    const runners = () => this.runners;
+    const changed = () => this.onChange();
+    const isolation = new CrashIsolation(runners, changed);
+    this.id = resolved.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
+    this.parts = {
+      id: this.id,
+      store,
+      options: resolved,
+      queues: queues.map(withFailureHandlers),
+      slots: new ProcessCapacity(resolved.concurrency, runners, isolation, clock),
+      isolation,
+      failures: new FailureLog(logger, resolved.logFailures, clock),
+      liveness: new FetchLiveness(() => clock.monotonic()),
+      changed,
+    };
+    this.schedules = new WorkerSchedules(this.id, queues, logger, () => this.turns);
   }
 
   /**
@@ -105,7 +99,7 @@ export class Worker {
    */
   stop(options: { timeoutMs?: number } = {}): Promise<void> {
     checkKnown('stop', options, ['timeoutMs']);
-    const { timeoutMs = this.options.shutdownTimeoutMs } = options;
+    const { timeoutMs = this.parts.options.shutdownTimeoutMs } = options;
     checkMs('timeoutMs', timeoutMs, 0, LONGEST_TIMER_MS);
     this.stopping ??= this.end(timeoutMs);
     this.halt();
@@ -116,7 +110,7 @@ export class Worker {
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.runnersOf(queue).forEach((runner) => runner.close());
-    this.interruptWaits();
+    this.loops?.interruptWaits();
     this.onChange();
   }
 
@@ -136,10 +130,10 @@ export class Worker {
    * @example worker.setConcurrency('email', 20);
    */
   setConcurrency(queue: string, concurrency: number): void {
-    checkConcurrency(this.queues, queue, concurrency);
+    checkConcurrency(this.parts.queues, queue, concurrency);
     this.concurrencies.set(queue, concurrency);
     this.runnersOf(queue).forEach((runner) => runner.setConcurrency(concurrency));
-    this.interruptWaits();
+    this.loops?.interruptWaits();
     this.onChange();
   }
 
@@ -150,7 +144,7 @@ export class Worker {
 
   /** The ms since Redis last answered a fetch. 0 in a long wait or while all slots are busy, undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
-    return this.fetchLiveness.sinceMs;
+    return this.parts.liveness.sinceMs;
   }
 
   /** The error for which this worker does not claim from all its queues yet. The worker repeats what failed. */
@@ -170,15 +164,11 @@ export class Worker {
 
   /** The queues whose wakes do not reach this worker, although Redis confirmed its channels. @internal */
   get unheard(): string[] {
-    return this.idleWaits.flatMap((wait) => ('unheard' in wait ? wait.unheard : []));
-  }
-
-  private interruptWaits(): void {
-    this.idleWaits.forEach((idleWait) => idleWait.interrupt());
+    return this.loops?.unheard ?? [];
   }
 
   private namesOf(queue: string | undefined): string[] {
-    return queue === undefined ? this.queues.map((each) => each.queue.name) : [queue];
+    return queue === undefined ? this.parts.queues.map((each) => each.queue.name) : [queue];
   }
 
   private runnersOf(queue: string | undefined): QueueRunner[] {
@@ -186,115 +176,66 @@ export class Worker {
   }
 
   private async begin(): Promise<void> {
-    const { logger } = this.options;
-    if (!logger.isSilent) this.store.logger = logger;
-    const repeats = (this.repeats = new RepeatedStart(this.store, logger));
+    const { id, store, options, slots } = this.parts;
+    const { logger } = options;
+    if (!logger.isSilent) store.logger = logger;
+    const repeats = (this.repeats = new RepeatedStart(store, logger));
     void this.halted.then(() => repeats.end());
-    await repeats.run('Connecting this worker', () => Promise.race([this.store.whenReady(), this.halted]));
+    await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
     if (this.stopping) return;
-    const { id, store, slots } = this;
-    const shared = store.isSharded ? undefined : new ClaimBudget();
-    const runners = this.queues.map((served) => this.makeRunner(served, shared ?? new ClaimBudget()));
-    this.runners = runners;
+    const runners = (this.runners = this.openRunners());
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity });
-    this.reports = new WorkerReports({ ...this.options, id, runners, store, repeats, fleet: this.turns?.fleet });
+    this.reports = new WorkerReports({ ...options, id, runners, store, repeats, fleet: this.turns?.fleet });
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
     if (!this.stopping) this.run();
   }
 
-  private makeRunner(served: WorkerQueue, budget: ClaimBudget): QueueRunner {
-    const options = { ...this.options, budget };
-    const runner = openRunner(served, options, {
-      shared: this.slots.shared,
-      announce: (each) => this.reports?.announce(each),
-      expectsJobs: (each) => this.loop?.expectJobs(each),
-      changed: () => this.onChange(),
-      holdsSettlements: (each) => this.loop?.expectSettlements(each),
-      settle: () => this.loop?.settle(),
-      emit: safeListener(options.onEvent, options.logger),
-      warn: (message) => options.logger.warn(message),
-      failures: this.failures,
-      isolate: (each, attempt, askedAtMs) => {
-        this.isolation.isolate(each, attempt, askedAtMs);
-        this.interruptWaits();
-      },
-      expectIsolated: () => this.isolation.expect(),
-      sendsBack: () => this.isolation.sendsBack,
-      interruptWait: () => this.interruptWaits(),
-      releaseIsolated: (each) => this.isolation.releaseOf(each),
+  private openRunners(): QueueRunner[] {
+    const { options, store, queues } = this.parts;
+    const announce = (runner: QueueRunner) => this.reports?.announce(runner);
+    const host = runnerHost(this.parts, () => this.loops, announce);
+    const shared = store.isSharded ? undefined : new ClaimBudget();
+    return queues.map((served) => {
+      const runner = openRunner(served, { ...options, budget: shared ?? new ClaimBudget() }, host);
+      runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
+      if (this.paused.has(runner.name)) runner.close();
+      return runner;
     });
-    runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
-    if (this.paused.has(runner.name)) runner.close();
-    return runner;
   }
 
   /** Starts the loops. From here on `stop` has work to do. */
   private run(): void {
-    this.loop = this.makeLoop();
-    this.idleWaits = this.makeIdleWaits();
-    this.heartbeats = startHeartbeats(this.runners, this.options);
-    this.idleWaits.forEach((idleWait) => idleWait.start());
-    const releaseIsolated = () => this.isolation.releaseAll();
-    this.endDeathWatch = watchDeath(() => this.runners, this.options.logger, releaseIsolated);
-    this.sweeper = startSweeper(this.queues, this.options, this.failures);
+    this.loops = new WorkerLoops(this.parts, this.runners, this.turns);
+    this.loops.start();
     this.onChange();
   }
-
-  private makeLoop(): FetchLoop {
-    const [{ id: worker, store }, { logger, onTrip }] = [this, this.options];
-    const transport = (this.transport = store.transport(logger));
-    const [together, { measuredRoom: room }] = [runnersTogether(this.runners, store), this.slots];
-    const observer = { answered: this.onFetch, measure: safeListener(onTrip, logger) };
-    return new FetchLoop({ worker, together, room, transport, clock: store.clock, logger }, observer);
-  }
-
-  private makeIdleWaits(): JobWait[] {
-    const { id: worker, runners, store, options, turns } = this;
-    return openIdleWaits(
-      { worker, runners, store, options, turns, capacity: this.slots.capacity },
-      {
-        onWake: this.onFetch,
-        onLongWait: (ms) => this.fetchLiveness.waitsFor(ms),
-        onDue: () => this.onChange(),
-        onCancel: (runner) => void this.heartbeats.find((each) => each.runner === runner)?.runOnce(),
-      },
-    );
-  }
-
-  private readonly onFetch = (): void => {
-    this.fetchLiveness.answered();
-    this.onChange();
-  };
 
   /** Handles all ends and freed slots of one tick together, so that they share a round trip. */
   private onChange(): void {
     if (!this.changedInTick) {
       this.changedInTick = true;
-      this.store.clock.soon(this.lookAtRunners);
+      this.parts.store.clock.soon(this.lookAtRunners);
     }
   }
 
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtRunners = AsyncResource.bind((): void => {
     this.changedInTick = false;
-    this.fetchLiveness.noteSlots(this.slots.isFull);
-    this.isolation.check();
-    this.slots.shared?.ask(); // a claim of another queue may have found nothing for its slots
-    this.loop?.flush();
-    this.idleWaits.forEach((idleWait) => idleWait.check());
+    const { liveness, slots, isolation } = this.parts;
+    liveness.noteSlots(slots.isFull);
+    isolation.check();
+    slots.shared?.ask(); // a claim of another queue may have found nothing for its slots
+    this.loops?.check();
   });
 
   private async end(timeoutMs: number): Promise<void> {
-    const { store, runners, idleWaits, loop, reports } = this;
-    const roles = [this.sweeper, this.schedules];
-    await drain({ store, runners, idleWaits, roles, loop, reports }, timeoutMs, this.options.logger);
-    this.heartbeats.forEach((heartbeat) => heartbeat.stop());
-    this.runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
-    this.failures.flush();
-    this.endDeathWatch?.();
-    this.reports?.abandon();
-    this.transport?.close();
-    this.idleWaits.forEach((idleWait) => idleWait.abandon());
+    const { runners, loops, schedules, reports } = this;
+    const { store, options, failures } = this.parts;
+    await drain({ store, runners, loops, schedules, reports }, timeoutMs, options.logger);
+    runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
+    failures.flush();
+    reports?.abandon();
+    loops?.abandon();
   }
 }

@@ -116,7 +116,7 @@ async function run(
   await clock.advance(10_000);
   await Promise.all(stopping);
   const leaked = workers.filter((worker) => {
-    const { shared } = worker['slots'];
+    const { shared } = worker['parts'].slots;
     return shared && shared.room.slots !== concurrency;
   }).length;
   const ahead = holds.filter((ms) => ms > 2 * TRIP_MS).length;

@@ -58,7 +58,7 @@ export class HubWorker extends SimulatedProcess {
 
   override kill(): void {
     super.kill();
-    this.worker?.['endDeathWatch']?.();
+    this.worker?.['loops']?.endDeathWatch?.();
   }
 
   /** True if it runs, so that its looks and its maintenance are due. */
@@ -69,7 +69,7 @@ export class HubWorker extends SimulatedProcess {
   /** Returns whether it has a free slot for a job of a queue. */
   isFree(queue: string): boolean {
     const runner = this.isUp && this.worker!['runners'].find(({ name }) => name === queue);
-    return Boolean(runner && runner.capacity.freeForWait > 0 && this.worker!['slots'].capacity() > 0);
+    return Boolean(runner && runner.capacity.freeForWait > 0 && this.worker!['parts'].slots.capacity() > 0);
   }
 
   /** Loses all messages for a while, as a half-open connection does, which is then replaced. */
