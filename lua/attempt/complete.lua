@@ -77,18 +77,7 @@ while at <= #ARGV do
       end
       local group = only_grouped and found[3]
       if found[2] or not (plain or only_grouped) then
-        if not end_job_with_options then
-          -- Included here, and not above, so that other jobs do not pay for it.
---@include lib/settle/end_options
-          end_job_with_options = end_options
-        end
-        found = only_grouped and redis.call('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
-          or found
-        local is_posted
-        group, is_posted = end_job_with_options(id, key, result, found)
-        if is_posted then
-          exceptions[#exceptions + 1] = 0
-        end
+--@include lib/complete/end_with_options
       end
       if group then
         left_groups, grouped = left_groups or { nil }, grouped or { nil }
@@ -105,15 +94,7 @@ while at <= #ARGV do
         emit_event(id, 'completed', nil, 'result', with_results and result ~= '' and result)
       end
     else
-      -- Included here, since a current claim does not pay for it.
---@include lib/core/read
-      local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
-      local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
-      if not done_by_this_claim then
-        exceptions[#exceptions + 1] = position
-      elseif batch_outbox and redis.call('HLEN', batch_outbox) > 0 then
-        exceptions[#exceptions + 1] = 0
-      end
+--@include lib/complete/answer_repeat
     end
   end
   at = last + 1

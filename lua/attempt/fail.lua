@@ -31,45 +31,64 @@
 --@include lib/settle/finish
 local first_outcome = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
 
+-- Gives a job its attempt back if it had not started. Returns its attempts.
+local function uncount_unstarted(key, fence, attempts)
+  local field = 'unstarted:' .. (fence or '')
+  local mark = redis.call('HGET', key, field)
+  if mark then
+    redis.call('HDEL', key, field)
+  end
+  if mark and mark ~= 'refused' then
+    attempts = math.max(0, attempts - 1)
+    redis.call('HSET', key, 'attempts', string.format('%d', attempts))
+    leave_plain(key) -- its completion removes the error of an attempt that did not count
+  end
+  return attempts
+end
+
+local function retry(id, backoff, priority, group, message)
+  if backoff > 0 then
+    wait_apart(id, now + backoff, group)
+  else
+    to_back(id, priority, group)
+  end
+  redis.call('HSET', job .. id, 'claim_token', '', 'claimed_at_ms', 0)
+  count('retried_total', 1)
+  emit(id, 'retry', message)
+end
+
 local function fail(id, message, error, final, backoff, begun, kind)
   local key = job .. id
   local attempts, priority, cancel, errors, fence, group = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'fence', 'group'))
+  attempts = tonumber(attempts) or 0
   if not begun then
     refund_all(id)
   end
   if group then
     free_slot(group, id)
   end
-  local field = 'unstarted:' .. (fence or '')
-  local mark = not begun and redis.call('HGET', key, field)
-  if mark then
-    redis.call('HDEL', key, field)
-  end
-  if mark and mark ~= 'refused' then
-    attempts = math.max(0, (tonumber(attempts) or 0) - 1)
-    redis.call('HSET', key, 'attempts', string.format('%d', attempts))
-    leave_plain(key) -- its completion removes the error of an attempt that did not count
-  end
+  attempts = begun and attempts or uncount_unstarted(key, fence, attempts)
   log_attempt(id, 'error', error)
   redis.call('HSET', key, 'errors', increment(errors), 'last_error', message, 'last_error_at_ms', now)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
-  end
-  if final or (tonumber(attempts) or 0) >= attempt_limits(id) then
+  elseif final or attempts >= attempt_limits(id) then
     bury(id, message, kind)
     return 'failed'
   end
-  if backoff > 0 then
-    wait_apart(id, now + backoff, group)
-  else
-    to_back(id, priority, group)
-  end
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0)
-  count('retried_total', 1)
-  emit(id, 'retry', message)
+  retry(id, backoff, priority, group, message)
   return 'retry'
+end
+
+-- Returns the outcome of a claim that is not current: the first reply if it was failed before, also if it was claimed
+-- again since.
+local function repeated(id, fence, current, last_fence, status)
+  if current == '' and last_fence == fence then
+    return first_outcome[status] or 'lost'
+  end
+  return logged_outcome(id, fence) == 'error' and 'retry' or 'lost'
 end
 
 local outcomes, failures = {}, {}
@@ -80,12 +99,8 @@ for i = first, #ARGV, 9 do
     outcomes[#outcomes + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
       ARGV[i + 7] == '1', ARGV[i + 8])
     failures[#failures + 1] = id
-  elseif current == '' and last_fence == fence then
-    outcomes[#outcomes + 1] = first_outcome[status] or 'lost'
-  elseif logged_outcome(id, fence) == 'error' then
-    outcomes[#outcomes + 1] = 'retry' -- and claimed again since
   else
-    outcomes[#outcomes + 1] = 'lost'
+    outcomes[#outcomes + 1] = repeated(id, fence, current, last_fence, status)
   end
 end
 place_groups()

@@ -49,64 +49,9 @@ local memory_ms = 600000
 local plain, replies, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
-  -- One command finds out whether the first job is known, and whether the queue has settings. They may include a bound.
-  local at, found = 1, #ARGV > 0 and redis.call('EXISTS', job .. ARGV[3], settings) or 0
-  if found > 0 then
-    found = nil
-    local bounds = redis.call('HMGET', settings, 'max_pending', 'max_pending_bytes')
-    if bounds[1] or bounds[2] then
-      return { 'bounded' }
-    end
-  end
-  while at <= #ARGV do
-    local name, number, metadata = ARGV[at], tonumber(ARGV[at + 1]), nil
-    local last = at + 1 + 2 * math.abs(number)
-    if number < 0 then
-      metadata = ARGV[last + 1]
-    end
-    for i = at + 2, last, 2 do
-      local id = ARGV[i]
-      if (found or redis.call('EXISTS', job .. id)) == 0 then
-        write_job(id, name, ARGV[i + 1], metadata)
-        plain[#plain + 1] = id
-      end
-      found = nil
-    end
-    at = last + (metadata and 2 or 1)
-  end
-  added = #plain
-  if added > 0 then
---@include lib/enqueue/line_up
-  end
+--@include lib/enqueue/add_plain
 else
   -- Included here, and not above, so that plain jobs do not pay for it.
-  local asked, last = {}, #ARGV - #ARGV % 4
-  local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
-  local publish = events and ARGV[last + 3] or 'off'
---@include lib/enqueue/queue_settings
---@include lib/enqueue/add_with_options
---@include lib/enqueue/check_keys
---@include lib/enqueue/refusal
-  for i = 1, last, 4 do
-    asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
-  end
-  local failure = check_keys(asked)
-  if failure then
-    return failure
-  end
-  for i = 1, last, 4 do
-    local reason, about = enqueue_refusal(ARGV[i], asked[i])
-    if reason then
-      return { (i + 3) / 4, reason, about, '' }
-    end
-  end
-  for i = 1, last, 4 do
-    local verdict, detail, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
-    if verdict then
-      local n = #replies
-      replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = (i + 3) / 4, verdict, detail, name or ''
-    end
-  end
---@include lib/enqueue/place_added
+--@include lib/enqueue/add_all
 end
 return #replies > 0 and replies or nil

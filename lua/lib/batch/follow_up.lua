@@ -49,20 +49,16 @@ local function check_follow_ups(batch, key, kinds)
   end
 end
 
--- Returns its id, or for another queue the queue, a tab and the id. nil where the batch has no such follow-up.
-local function add_follow_up(batch, key, kind)
-  local id = id_of(batch, kind)
-  local name, payload, asked, elsewhere = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload',
-    kind .. '_options', kind .. '_elsewhere'))
-  if not name then
-    return nil
-  elseif elsewhere then
-    redis.call('HSETNX', batch_outbox, outbox_place(batch, elsewhere), redis.call('INCR', sequence) .. '\n' .. kind .. '\n')
-    return elsewhere
-  elseif redis.call('EXISTS', job .. id) == 1 then
-    return id
+-- Puts a follow-up of another queue into the outbox.
+local function post_follow_up(batch, kind, elsewhere)
+  redis.call('HSETNX', batch_outbox, outbox_place(batch, elsewhere), redis.call('INCR', sequence) .. '\n' .. kind .. '\n')
+end
+
+-- Enqueues a follow-up of this queue, unless the sweep has before.
+local function schedule_follow_up(id, name, payload, options)
+  if redis.call('EXISTS', job .. id) == 1 then
+    return
   end
-  local options = cjson.decode(asked)
   local due = string.format('%d', now + (options.delay_ms or 0))
   redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
     'due_at_ms', due)
@@ -72,7 +68,19 @@ local function add_follow_up(batch, key, kind)
   end
   redis.call('ZADD', scheduled, due, id) -- after the hash: the doctor puts a hash without a place back
   count('enqueued_total', 1)
-  return id
+end
+
+-- Returns its id, or for another queue the queue, a tab and the id. nil where the batch has no such follow-up.
+local function add_follow_up(batch, key, kind)
+  local name, payload, options, elsewhere = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload',
+    kind .. '_options', kind .. '_elsewhere'))
+  if name and elsewhere then
+    post_follow_up(batch, kind, elsewhere)
+    return elsewhere
+  elseif name then
+    schedule_follow_up(id_of(batch, kind), name, payload, cjson.decode(options))
+    return id_of(batch, kind)
+  end
 end
 
 local function fire(batch, key)

@@ -1,6 +1,6 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Returns nil
 --   for a new or repeated job. Else a verdict (see lua/job/enqueue), the id of the existing job, and its name. Or the
---   reply of lib/enqueue/fullness.
+--   reply of lib/limits/fullness.
 -- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/clock, lib/core/write_job,
 --   lib/enqueue/queue_settings.
 --@include lib/core/events
@@ -14,7 +14,7 @@
 --@include lib/enqueue/options
 --@include lib/place/place_new
 --@include lib/enqueue/replace
---@include lib/enqueue/fullness
+--@include lib/limits/fullness
 --@include lib/batch/join
 --@include lib/batch/depend
 --@include lib/batch/adder

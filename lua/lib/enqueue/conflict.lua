@@ -2,8 +2,8 @@
 --   job that has the key.
 -- is_known(id): returns whether there is such a job.
 -- configure_group_of(options): stores the limits that the job brings for its group.
--- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/fullness,
---   lib/enqueue/replace, lib/enqueue/unique, lib/group/configure.
+-- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/replace,
+--   lib/enqueue/unique, lib/group/configure, lib/limits/fullness.
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 

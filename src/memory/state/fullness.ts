@@ -1,4 +1,4 @@
-// Limits on the number of waiting jobs and the bytes of their payloads; see lua/lib/enqueue/fullness.lua.
+// Limits on the number of waiting jobs and the bytes of their payloads; see lua/lib/limits/fullness.lua.
 import type { Full } from '../../queue/store/enqueue-call.js';
 import type { ScoredSet } from './scored-set.js';
 

@@ -6,7 +6,7 @@
 -- Bounds set at run time override those of the producer.
 -- Needs: groups, max_pending, max_pending_bytes, scheduled, lib/core/clock, lib/enqueue/queue_settings,
 --   lib/group/state.
---@include lib/enqueue/waiting_bytes
+--@include lib/limits/waiting_bytes
 local bounds, added_jobs, added_bytes = nil, 0, 0
 
 local function queue_bounds()
