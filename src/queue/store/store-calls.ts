@@ -245,7 +245,7 @@ interface AdminVerbs {
 }
 
 /** The jobs that wait although no live worker handles their names. */
-export interface UnservedJobs {
+interface UnservedJobs {
   /** Positions in the call. */
   waiting: number[];
   workers: number;

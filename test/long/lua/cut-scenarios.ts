@@ -454,7 +454,7 @@ export const SCENARIOS: Scenario[] = [
     name: 'group: pause',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.groups.pause('g');
+      return world.state.scripts.groups.pause('g', {});
     },
   },
   {

@@ -25,7 +25,7 @@ it('notes nothing of a job that has ended or is not known', async () => {
   const q = await seeded('done', 'gone', 'bad');
   const [done] = await q.claim(1);
   await q.complete(done!);
-  await q.run(q.scripts.cancel('gone', ''));
+  await q.run(q.scripts.cancel('gone'));
   await q.redis.hset(q.keys.job('bad'), 'status', 'failed');
   q.broken = true;
   await expectUnchanged(q, async () => {

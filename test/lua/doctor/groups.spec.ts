@@ -16,7 +16,7 @@ it('finds a slot without a claim, and frees it', async () => {
 it('lets claims find the state of a group again, where the hash that names it lost it', async () => {
   const { q, doctor } = examined();
   await q.add('a', { group: 'g' });
-  await q.run(q.scripts.groups.pause('g', undefined));
+  await q.run(q.scripts.groups.pause('g', {}));
   const states = `${q.keys.groupsPrefix}states`;
   await q.redis.hdel(states, 'g');
   await q.run(doctor.groups(['g'], true));

@@ -38,7 +38,7 @@ describe('group/extend-pause.lua', () => {
     expect(await expectUnchanged(q, () => extend(1_000))).toBe(false);
     await q.run(q.scripts.groups.resume('g'));
     expect(await expectUnchanged(q, () => extend(3_600_000))).toBe(false);
-    await q.run(q.scripts.groups.pause('g'));
+    await q.run(q.scripts.groups.pause('g', {}));
     expect(await expectUnchanged(q, () => extend(3_600_000))).toBe(false);
   });
 });

@@ -33,7 +33,7 @@ it('a pause that is over counts as none for the next pause and resume', async ()
   expect(await q.run(q.scripts.groups.resume('g'))).toBe(false);
   await q.run(q.scripts.groups.pause('g', { forMs: 60_000 }));
   await endPause(q);
-  expect(await q.run(q.scripts.groups.pause('g'))).toBe(true);
+  expect(await q.run(q.scripts.groups.pause('g', {}))).toBe(true);
   expect(await theGroup(q)).not.toHaveProperty('pausedUntil');
   expect(await q.claim(1)).toEqual([]);
 });

@@ -51,7 +51,7 @@ describe('queue/stats.lua', () => {
       q.redis.hset(q.keys.job(id), 'enqueued_at_ms', (await q.now()) - ms);
     for (let i = 0; i < 7; i++) {
       await q.add(`held-${i}`, { group: `paused-${i}` });
-      await q.run(q.scripts.groups.pause(`paused-${i}`));
+      await q.run(q.scripts.groups.pause(`paused-${i}`, {}));
       await age(`held-${i}`, 600_000);
     }
     const ages = async () => {

@@ -54,7 +54,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ],
   ['redrive', scripts.deadLetters.redrive(['a']), [null, 'retry', [1]]],
   ['groups', scripts.groups.list({ by: 'depth', offset: 0, limit: 1 }), [null, 1, [], [1, 'a'], ['a']]],
-  ['group pause', scripts.groups.pause('a'), [null, 'retry', [1]]],
+  ['group pause', scripts.groups.pause('a', {}), [null, 'retry', [1]]],
   ['limits', scripts.limits.get(), [null, 1, [], ['a'], 'retry']],
   ['reclaim', scripts.sweep.reclaim(1, 0, 0), [null, 1, [], ['1', 'a'], ['1', 'a', 'completed', 'w']]],
   ['reclaim-worker', scripts.sweep.reclaimWorker('w', '0', 1), [null, [], [[]], ['0', 'a', 'completed', 'w']]],

@@ -184,7 +184,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: onId((play, id) => scripts(play).deadLetters.redrive([id])) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: 0 })) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: HOUR })) },
-  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause(group)) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause(group, {})) },
   { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.resume(group)) },
   { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.clear(group)) },
 );

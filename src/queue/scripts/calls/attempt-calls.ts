@@ -13,20 +13,11 @@ import {
   type StoredStep,
 } from '../../model/step.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-claim.js';
-import type { FailOutcome, ReleaseOutcome, StartOutcome } from '../../store/call-outcomes.js';
+import type { StartOutcome } from '../../store/call-outcomes.js';
 import { USUAL_PAYLOAD_BYTES } from '../../store/claim-refusal.js';
 import { decodeRefusal } from '../../replies/decode-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
-import type {
-  ClaimReply,
-  ClaimRequest,
-  Completion,
-  ExtendReply,
-  Failure,
-  NamedClaim,
-  Release,
-  StartedClaim,
-} from '../../store/store-calls.js';
+import type { Completion, Release, StoreCalls } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { configuresLimits } from '../encode-limits.js';
@@ -34,19 +25,16 @@ import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
-/** Returns the calls of `lua/attempt`, one for each script; see the headers there. */
+/** Returns the calls of `lua/attempt`, one for each script; see StoreCalls and the headers there. */
 export function attemptCalls({ keys, options, published, retention }: CallContext) {
   return {
-    claim(request: ClaimRequest): ScriptCall<ClaimReply> {
+    claim(request) {
       const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
       const { visibilityMs, maxPayloadBytes } = options;
       const { maxAttempts = attemptsByHand(options) } = request;
-      const limited = announces && configuresLimits(options) ? '1' : '';
       const isUsual = visibilityMs <= USUAL_VISIBILITY_MS && maxPayloadBytes <= USUAL_PAYLOAD_BYTES;
-      // A worker announces these. A claim by hand notes what a sweep or a worker could not expect.
-      const noted = slots !== undefined || isUsual ? '' : maxPayloadBytes;
-      const settings = [
+      const args = [
         count,
         visibilityMs,
         token,
@@ -54,103 +42,60 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
         maxAttempts,
         slots ?? '',
         mostBytes ?? '',
-        limited,
-        noted,
+        announces && configuresLimits(options) ? '1' : '',
+        // A worker announces these. A claim by hand notes what a sweep or a worker could not expect.
+        slots !== undefined || isUsual ? '' : maxPayloadBytes,
+        ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
+        ...attemptLimits.flatMap((limit) => [limit.name, limit.maxAttempts]),
       ];
       const maxAttemptsOf = (name: string) =>
         attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
       const claimer = `${worker}:${stream}`;
-      const { queue } = keys;
-      const args = [
-        ...settings,
-        ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
-        ...attemptLimits.flatMap((limit) => [limit.name, limit.maxAttempts]),
-      ];
-      return only
-        ? {
-            script: 'attemptClaim',
-            keys: keys.forNamedClaim(claimer),
-            args,
-            decode: (reply) => decodeNamedClaim(reply, queue, token, maxAttemptsOf),
-          }
-        : {
-            script: 'attemptClaim',
-            keys: keys.forClaim(claimer),
-            args,
-            decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
-          };
+      const [claimKeys, decode] = only
+        ? [keys.forNamedClaim(claimer), decodeNamedClaim]
+        : [keys.forClaim(claimer), decodeClaim];
+      return call('attemptClaim', claimKeys, args, (reply) => decode(reply, keys.queue, token, maxAttemptsOf));
     },
 
-    /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
-    extendBatch({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): ScriptCall<number> {
-      return {
-        script: 'attemptExtendBatch',
-        keys: keys.forExtendBatch(`${worker}:${stream}`),
-        args: [options.visibilityMs, token],
-        decode: wholeNumberOf,
-      };
+    extendBatch: ({ worker, stream, token }) =>
+      call(
+        'attemptExtendBatch',
+        keys.forExtendBatch(`${worker}:${stream}`),
+        [options.visibilityMs, token],
+        wholeNumberOf,
+      ),
+
+    start(claims) {
+      const args = claims.flatMap(({ id, token, fence, expires, isolated, uncharged }) => [
+        id,
+        token,
+        fence,
+        uncharged ? 'uncharged' : expires || isolated ? '1' : '',
+      ]);
+      return call('attemptStart', keys.forStart, args, (reply) => startOutcomes(reply, claims.length));
     },
 
-    /** Starts jobs that waited in their worker. */
-    start(claims: readonly StartedClaim[]): ScriptCall<StartOutcome[]> {
-      return {
-        script: 'attemptStart',
-        keys: keys.forStart,
-        args: claims.flatMap(({ id, token, fence, expires, isolated, uncharged }) => [
-          id,
-          token,
-          fence,
-          uncharged ? 'uncharged' : expires || isolated ? '1' : '',
-        ]),
-        decode: (reply) => startOutcomes(reply, claims.length),
-      };
-    },
+    noteDeath: (claims, error) =>
+      call('attemptNoteDeath', keys.forStart, [error, ...claimArguments(claims)], wholeNumberOf),
 
-    /** Returns how many of the claims are current. */
-    noteDeath(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string): ScriptCall<number> {
-      return {
-        script: 'attemptNoteDeath',
-        keys: keys.forStart,
-        args: [error, ...claims.flatMap(({ id, token }) => [id, token])],
-        decode: wholeNumberOf,
-      };
-    },
-
-    /**
-     * Completes claims.
-     *
-     * @param isLimited whether the queue has limits, so that each freed slot wakes a worker
-     */
-    complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteReply> {
+    complete(completions, isLimited = false) {
       const { completedHistory, resultTtlMs } = options;
-      return {
-        script: 'attemptComplete',
-        keys: completionKeys(keys, completions, isLimited),
-        args: [completedHistory, EVICTED_TTL_MS, published, resultTtlMs, ...completionArguments(completions)],
-        decode: (reply) => (reply ? completeReply(listOf(reply), completions.length) : ALL_COMPLETED),
-      };
+      const args = [completedHistory, EVICTED_TTL_MS, published, resultTtlMs, ...completionArguments(completions)];
+      return call('attemptComplete', completionKeys(keys, completions, isLimited), args, (reply) =>
+        reply ? completeReply(listOf(reply), completions.length) : ALL_COMPLETED,
+      );
     },
 
-    /** Returns only the claims that need attention. */
-    extend(
-      claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
-      visibilityMs = options.visibilityMs,
-    ): ScriptCall<ExtendReply> {
-      return {
-        script: 'attemptExtend',
-        keys: keys.forExtend,
-        args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
-        decode: (reply) => {
-          const notices = listOf(reply);
-          oneOfEach(notices.length / 2, 'lost', 'cancel')(notices.filter((_, i) => i % 2 === 1));
-          const ids = (notice: string) =>
-            notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0) as string[];
-          return { lost: ids('lost'), cancelRequested: ids('cancel') };
-        },
-      };
-    },
+    extend: (claims, visibilityMs = options.visibilityMs) =>
+      call('attemptExtend', keys.forExtend, [visibilityMs, ...claimArguments(claims)], (reply) => {
+        const notices = listOf(reply);
+        oneOfEach(notices.length / 2, 'lost', 'cancel')(notices.filter((_, i) => i % 2 === 1));
+        const ids = (notice: string) =>
+          notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0) as string[];
+        return { lost: ids('lost'), cancelRequested: ids('cancel') };
+      }),
 
-    fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
+    fail(failures) {
       const args = failures.flatMap(({ id, token, fence, error, kind, final, backoffMs, begun }) => [
         id,
         token,
@@ -166,7 +111,7 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
       return call('attemptFail', keys.standard, [...retention, ...args], decode);
     },
 
-    release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
+    release(releases) {
       const args = releases.flatMap((each) => [
         each.id,
         each.token,
@@ -181,29 +126,20 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
       return call('attemptRelease', keys.standard, [...retention, ...args], decode);
     },
 
-    /** Returns whether the name was written. */
-    setName({ id, token, name, options: { maxAttempts, backoff } }: NamedClaim): ScriptCall<boolean> {
+    setName({ id, token, name, options: { maxAttempts, backoff } }) {
       const retries = JSON.stringify({ maxAttempts, backoff });
       const args = [id, token, name, retries === '{}' ? '' : retries, maxAttempts ?? ''];
       return call('attemptSetName', keys.standard, args, flagOf);
     },
 
-    /** Returns whether the claim was current. */
-    progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
-      return call('attemptProgress', keys.standard, [id, token, progress, options.events], flagOf);
-    },
+    progress: ({ id, token }, progress) =>
+      call('attemptProgress', keys.standard, [id, token, progress, options.events], flagOf),
 
-    /** Returns whether the claim was current. */
-    checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
-      return call('attemptCheckpoint', keys.standard, [id, token, checkpoint], flagOf);
-    },
+    checkpoint: ({ id, token }, checkpoint) =>
+      call('attemptCheckpoint', keys.standard, [id, token, checkpoint], flagOf),
 
-    /** Records a step; without one returns the recorded steps. */
-    step(
-      { id, token }: Pick<ClaimRef, 'id' | 'token'>,
-      step?: { name: string; result: string },
-    ): ScriptCall<StepOutcome | StoredStep[]> {
-      return step
+    step: ({ id, token }, step?): ScriptCall<StepOutcome | StoredStep[]> =>
+      step
         ? call(
             'attemptStep',
             keys.standard,
@@ -212,18 +148,14 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
           )
         : call('attemptStep', keys.standard, [id, token], (reply) =>
             reply === 'lost' ? 'lost' : decodeStepsReply(reply),
-          );
-    },
+          ),
 
-    /** Returns whether the claim was current. */
-    log(
-      { id, token }: Pick<ClaimRef, 'id' | 'token'>,
-      keep: number,
-      lines: readonly string[],
-    ): ScriptCall<boolean> {
-      return call('attemptLog', keys.standard, [id, token, keep, ...lines], flagOf);
-    },
-  };
+    log: ({ id, token }, keep, lines) => call('attemptLog', keys.standard, [id, token, keep, ...lines], flagOf),
+  } satisfies Partial<StoreCalls>;
+}
+
+function claimArguments(claims: readonly Pick<ClaimRef, 'id' | 'token'>[]): string[] {
+  return claims.flatMap(({ id, token }) => [id, token]);
 }
 
 /** Returns how often a job may be released for this reason, and the error of a job beyond that. */

@@ -2,27 +2,26 @@ import {
   FOLLOW_UP_KINDS,
   type BatchMember,
   type BatchMemberStatus,
-  type BatchPage,
   type BatchRecord,
   type MemberEnd,
 } from '../../model/batch.js';
-import { flagOf, oneOfEach } from '../../replies/check-reply.js';
-import {
-  DEPEND_OUTCOMES,
-  type BatchAdder,
-  type Delivered,
-  type DependOutcome,
-  type EncodedBatch,
-  type OpenMember,
-  type PendingFollowUp,
-} from '../../store/verbs/batch-verbs.js';
+import { DEPEND_OUTCOMES, type BatchAdder, type BatchVerbs } from '../../store/verbs/batch-verbs.js';
 import type { AskedOptions } from '../../store/asked-options.js';
 import { aged, type EncodedJob } from '../../store/enqueue-call.js';
 import { parseJson } from '../../codec/parse-json.js';
-import { fieldsOf, listOf, listsOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import {
+  fieldsOf,
+  flagOf,
+  listOf,
+  listsOf,
+  oneOf,
+  oneOfEach,
+  rowsOf,
+  textOf,
+  wholeNumberOf,
+} from '../../replies/check-reply.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { followUpOf, refTo, splitRef } from '../../store/job-ref.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -34,10 +33,10 @@ const NOBODY: BatchAdder = { member: '', token: '' };
 /** The most bytes of results of one call, besides its first result. */
 const MOST_BYTES = 1_048_576;
 
-/** Returns the calls of `lua/batch`, one for each script; see the headers there. */
+/** Returns the calls of `lua/batch`, one for each script; see BatchVerbs and the headers there. */
 export function batchCalls({ keys, retention }: CallContext) {
   return {
-    create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {
+    create({ id, failFast, resultTtlMs, followUps }) {
       const each = followUps.flatMap(({ kind, name, payload, options, elsewhere }) => [
         kind,
         name,
@@ -49,63 +48,56 @@ export function batchCalls({ keys, retention }: CallContext) {
       return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
     },
 
-    join(id: string, members: readonly string[], { member, token }: BatchAdder = NOBODY) {
-      const args = [id, member, token, ...members];
-      return call('batchJoin', keys.standard, args, oneOf('joined', 'stopped', 'sealed', 'no-batch', 'lost'));
-    },
+    join: (id, members, { member, token } = NOBODY) =>
+      call(
+        'batchJoin',
+        keys.standard,
+        [id, member, token, ...members],
+        oneOf('joined', 'stopped', 'sealed', 'no-batch', 'lost'),
+      ),
 
-    known(id: string, members: readonly string[]): ScriptCall<('known' | 'new')[]> {
-      return call('batchKnown', keys.standard, [id, ...members], oneOfEach(members.length, 'known', 'new'));
-    },
+    known: (id, members) =>
+      call('batchKnown', keys.standard, [id, ...members], oneOfEach(members.length, 'known', 'new')),
 
-    seal(id: string): ScriptCall<'sealed' | 'posted' | 'missing'> {
-      return call('batchSeal', keys.standard, [id], oneOf('sealed', 'posted', 'missing'));
-    },
+    seal: (id) => call('batchSeal', keys.standard, [id], oneOf('sealed', 'posted', 'missing')),
 
-    stop(id: string): ScriptCall<'stopped' | 'fired' | 'missing'> {
-      return call('batchStop', keys.standard, [id], oneOf('stopped', 'fired', 'missing'));
-    },
+    stop: (id) => call('batchStop', keys.standard, [id], oneOf('stopped', 'fired', 'missing')),
 
-    status(id: string): ScriptCall<BatchRecord | null> {
-      return call('batchStatus', keys.standard, [id], (reply) =>
+    status: (id) =>
+      call('batchStatus', keys.standard, [id], (reply) =>
         reply === null ? null : decodeBatch(keys.queue, id, fieldsOf(reply, BATCH_FIELDS)),
-      );
-    },
+      ),
 
-    list(offset: number, limit: number, ended = false): ScriptCall<BatchRecord[]> {
-      return call('batchList', keys.standard, [offset, limit, ended ? '1' : '0'], (reply) =>
+    list: (offset, limit, ended = false) =>
+      call('batchList', keys.standard, [offset, limit, ended ? '1' : '0'], (reply) =>
         listsOf(reply, 1 + BATCH_FIELDS).map(([id, ...fields]) => decodeBatch(keys.queue, textOf(id), fields)),
-      );
-    },
+      ),
 
-    openMembers(batches: number, members: number): ScriptCall<OpenMember[]> {
-      return call('batchOpenMembers', keys.standard, [batches, members], (reply) =>
+    openMembers: (batches, members) =>
+      call('batchOpenMembers', keys.standard, [batches, members], (reply) =>
         rowsOf(reply, 3).map(([batch, member, late]) => ({
           batch: batch!,
           ...splitRef(keys.queue, member!),
           isUnchecked: late === '1',
         })),
-      );
-    },
+      ),
 
-    results(id: string, offset: number, limit: number): ScriptCall<BatchPage | null> {
-      return call('batchResults', keys.standard, [id, offset, limit, MOST_BYTES], (reply) => {
+    results: (id, offset, limit) =>
+      call('batchResults', keys.standard, [id, offset, limit, MOST_BYTES], (reply) => {
         if (reply === null) {
           return null;
         }
         const [beyond, ...pairs] = listOf(reply);
         const members = rowsOf(pairs, 2).map(([member, outcome]) => decodeMember(keys.queue, member!, outcome!));
         return wholeNumberOf(beyond) > 0 ? { members, next: offset + members.length } : { members };
-      });
-    },
+      }),
 
-    outbox(limit: number): ScriptCall<MemberEnd[]> {
-      return call('batchOutbox', keys.standard, [limit, MOST_BYTES], (reply) =>
+    outbox: (limit) =>
+      call('batchOutbox', keys.standard, [limit, MOST_BYTES], (reply) =>
         rowsOf(reply, 2).map(([place, text]) => decodeEnd(place!, text!)),
-      );
-    },
+      ),
 
-    deliver(from: string, ends: readonly MemberEnd[]): ScriptCall<Delivered> {
+    deliver(from, ends) {
       const args = ends.flatMap(({ batch, id, number, state, detail }) => [
         batch,
         refTo(from, id),
@@ -119,15 +111,14 @@ export function batchCalls({ keys, retention }: CallContext) {
       });
     },
 
-    acknowledge(ends: readonly MemberEnd[], fence?: number): ScriptCall<number> {
-      return call('batchAcknowledge', keys.standard, [fence ?? '', ...placesOf(ends)], wholeNumberOf);
-    },
+    acknowledge: (ends, fence?) =>
+      call('batchAcknowledge', keys.standard, [fence ?? '', ...placesOf(ends)], wholeNumberOf),
 
-    followUps(entries: readonly MemberEnd[], leastFence = 0) {
+    followUps(entries, leastFence = 0) {
       const args = [leastFence, MOST_BYTES, ...placesOf(entries)];
       return call('batchFollowUps', keys.standard, args, (reply) => {
         const [fence, ...rows] = listOf(reply);
-        const pending = rowsOf(rows, 5).map(([position, ...fields]): PendingFollowUp => {
+        const pending = rowsOf(rows, 5).map(([position, ...fields]) => {
           const entry = entries[Number(position) - 1]!;
           return { entry, job: decodeFollowUp(entry.id, fields) };
         });
@@ -135,7 +126,7 @@ export function batchCalls({ keys, retention }: CallContext) {
       });
     },
 
-    ends(home: string, members: readonly { batch: string; id: string }[]): ScriptCall<MemberEnd[]> {
+    ends(home, members) {
       const args = [home, MOST_BYTES, ...members.flatMap(({ batch, id }) => [batch, id])];
       return call('batchEnds', keys.standard, args, (reply) =>
         rowsOf(reply, 5).map(([batch, id, number, state, detail]) => ({
@@ -149,15 +140,13 @@ export function batchCalls({ keys, retention }: CallContext) {
       );
     },
 
-    depend(home: string, pairs: readonly { id: string; waiting: string }[]): ScriptCall<DependOutcome[]> {
+    depend(home, pairs) {
       const args = [home, ...pairs.flatMap(({ id, waiting }) => [id, waiting])];
       return call('batchDepend', keys.standard, args, oneOfEach(pairs.length, ...DEPEND_OUTCOMES));
     },
 
-    cancel(ids: readonly string[]): ScriptCall<void> {
-      return call('batchCancel', keys.standard, [...retention, ...ids], () => undefined);
-    },
-  };
+    cancel: (ids) => call('batchCancel', keys.standard, [...retention, ...ids], () => undefined),
+  } satisfies BatchVerbs;
 }
 
 /** Returns the field and the number of each entry of an outbox. */

@@ -1,16 +1,15 @@
 import { listOf, oneOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeKind } from '../../replies/decode-kind.js';
 import { decodeJob } from '../../replies/decode-job.js';
-import type { DeadLetterQuery, DeadLetterSlice, KindCount, RedriveAsNewReply } from '../../store/store-calls.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
+import type { DeadLetterSlice, DeadLetterVerbs } from '../../store/store-calls.js';
 import { type CallContext, call } from '../script-call.js';
 
-const REDRIVEN: (reply: unknown) => RedriveAsNewReply['outcome'] = oneOf('redriven', 'known', 'missing');
+const REDRIVEN = oneOf('redriven', 'known', 'missing');
 
-/** Returns the calls of `lua/dead-letter`, one for each script; see the headers there. */
+/** Returns the calls of `lua/dead-letter`, one for each script; see DeadLetterVerbs and the headers there. */
 export function deadLetterCalls({ keys }: CallContext) {
   return {
-    list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): ScriptCall<DeadLetterSlice> {
+    list(query, looks, most, withJobs) {
       const { order, name = '', error = '', olderThanMs = '', newerThanMs = '', untilMs = '', place } = query;
       const { mostBytes = '', kind = '' } = query;
       const filter = [name, asciiLowerCase(error), olderThanMs, newerThanMs, untilMs];
@@ -37,39 +36,32 @@ export function deadLetterCalls({ keys }: CallContext) {
       });
     },
 
-    kinds(): ScriptCall<{ nowMs: number; kinds: KindCount[] }> {
-      return call('deadLetterKinds', keys.standard, [], (reply) => {
+    kinds: () =>
+      call('deadLetterKinds', keys.standard, [], (reply) => {
         const [now, ...rest] = listOf(reply);
         const nowMs = Number(textOf(now));
         const kinds = Array.from({ length: rest.length / 3 }, (_, i) =>
           decodeKind(nowMs, textOf(rest[3 * i]), textOf(rest[3 * i + 1]), wholeNumberOf(rest[3 * i + 2])),
         );
         return { nowMs, kinds };
-      });
-    },
+      }),
 
-    /** @param letters with the time of failure as `list` said it; without: whenever it failed */
-    discard(letters: readonly { id: string; at?: string }[]): ScriptCall<number> {
-      return call(
+    discard: (letters) =>
+      call(
         'deadLetterDiscard',
         keys.standard,
         letters.flatMap(({ id, at = '' }) => [id, at]),
         wholeNumberOf,
-      );
-    },
+      ),
 
-    /** @param payload JSON that takes the place of the stored one */
-    redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
-      return call('deadLetterRedrive', keys.standard, [payload, ...ids], wholeNumberOf);
-    },
+    redrive: (ids, payload = '') => call('deadLetterRedrive', keys.standard, [payload, ...ids], wholeNumberOf),
 
-    redriveAsNew(id: string, newId: string, payload = ''): ScriptCall<RedriveAsNewReply> {
-      return call('deadLetterRedriveAsNew', keys.standard, [id, newId, payload], (reply) => {
+    redriveAsNew: (id, newId, payload = '') =>
+      call('deadLetterRedriveAsNew', keys.standard, [id, newId, payload], (reply) => {
         const [outcome, known] = listOf(reply);
         return { outcome: REDRIVEN(outcome), id: textOf(known) };
-      });
-    },
-  };
+      }),
+  } satisfies DeadLetterVerbs;
 }
 
 /** Converts as Lua does, which knows only ASCII letters. */

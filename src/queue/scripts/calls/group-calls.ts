@@ -1,19 +1,16 @@
 import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import type { GroupStats } from '../../model/group.js';
-import type { GroupLimits } from '../../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import type { GroupPage } from '../../store/verbs/group-verbs.js';
+import type { GroupVerbs } from '../../store/verbs/group-verbs.js';
 import { decodeClean } from '../../replies/decode-clean.js';
-import type { CleanReply } from '../../store/call-outcomes.js';
 import { decodeGroupLimits } from '../../replies/decode-limits.js';
 import { groupArguments } from '../encode-limits.js';
-import type { PauseOptions } from '../../model/pause.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
 const COLUMNS = 19;
 
-/** Returns the calls of `lua/group`, one for each script; see the headers there. */
+/** Returns the calls of `lua/group`, one for each script; see GroupVerbs and the headers there. */
 export function groupCalls({ keys }: CallContext) {
   function listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
     return call('groupList', keys.standard, args, (reply) => {
@@ -24,41 +21,25 @@ export function groupCalls({ keys }: CallContext) {
   }
 
   return {
-    list({ by, offset, limit }: GroupPage): ScriptCall<GroupStats[]> {
-      return listCall([by, offset, limit]);
-    },
+    list: ({ by, offset, limit }) => listCall([by, offset, limit]),
 
-    named(names: readonly string[]): ScriptCall<GroupStats[]> {
-      return listCall(['name', 0, 0, ...names]);
-    },
+    named: (names) => listCall(['name', 0, 0, ...names]),
 
-    set(name: string, limits: GroupLimits): ScriptCall<void> {
-      return call('groupSet', keys.standard, [name, ...groupArguments(limits)], () => undefined);
-    },
+    set: (name, limits) => call('groupSet', keys.standard, [name, ...groupArguments(limits)], () => undefined),
 
-    clear(name: string): ScriptCall<void> {
-      return call('groupClear', keys.standard, [name], () => undefined);
-    },
+    clear: (name) => call('groupClear', keys.standard, [name], () => undefined),
 
-    pause(
-      name: string,
-      { by = '', reason = '', forMs = '' }: Omit<PauseOptions, 'forMs'> & { forMs?: number | '' } = {},
-    ): ScriptCall<boolean> {
-      return call('groupPause', keys.standard, [name, by, reason, forMs], flagOf);
-    },
+    pause: (name, { by = '', reason = '', forMs }) =>
+      call('groupPause', keys.standard, [name, by, reason, forMs ?? ''], flagOf),
 
-    extendPause(name: string, knownEndMs: number, forMs: number): ScriptCall<boolean> {
-      return call('groupExtendPause', keys.standard, [name, knownEndMs, forMs], flagOf);
-    },
+    extendPause: (name, knownEndMs, forMs) =>
+      call('groupExtendPause', keys.standard, [name, knownEndMs, forMs], flagOf),
 
-    resume(name: string): ScriptCall<boolean> {
-      return call('groupResume', keys.standard, [name], flagOf);
-    },
+    resume: (name) => call('groupResume', keys.standard, [name], flagOf),
 
-    clean(name: string, olderThanMs: number, limit: number, passed: number): ScriptCall<CleanReply> {
-      return call('groupClean', keys.standard, [name, olderThanMs, limit, passed], decodeClean);
-    },
-  };
+    clean: (name, olderThanMs, limit, passed) =>
+      call('groupClean', keys.standard, [name, olderThanMs, limit, passed], decodeClean),
+  } satisfies GroupVerbs;
 }
 
 function date(text: string | undefined): Date | null {

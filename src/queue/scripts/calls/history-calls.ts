@@ -1,13 +1,13 @@
 import { flagOf, listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { Histogram } from '../../runtime/histogram.js';
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
-import type { HistorySlice, MinuteReading } from '../../store/store-calls.js';
+import type { HistorySlice, HistoryVerbs } from '../../store/store-calls.js';
 import { HISTORY_KEPT_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** Returns the calls of `lua/history`, one for each script; see the headers there. */
+/** Returns the calls of `lua/history`, one for each script; see HistoryVerbs and the headers there. */
 export function historyCalls({ keys }: CallContext) {
   function close(args: (string | number)[]) {
     const { stats, historyOpen, history, historyMarks } = keys;
@@ -15,7 +15,7 @@ export function historyCalls({ keys }: CallContext) {
   }
 
   return {
-    addDurations(worker: string, batch: string, counts: readonly (string | number)[]) {
+    addDurations(worker, batch, counts) {
       const { historyOpen, historyBatchPrefix } = keys;
       return call(
         'historyAddDurations',
@@ -25,21 +25,18 @@ export function historyCalls({ keys }: CallContext) {
       );
     },
 
-    closeMinute({ pending, processing, oldestPendingAgeMs, version, gapMs }: MinuteReading) {
-      return close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]);
-    },
+    closeMinute: ({ pending, processing, oldestPendingAgeMs, version, gapMs }) =>
+      close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]),
 
-    reportVersion(version: string) {
-      return close(['', '', '', version, 0, HISTORY_KEPT_MS]);
-    },
+    reportVersion: (version) => close(['', '', '', version, 0, HISTORY_KEPT_MS]),
 
-    read(backMs: number, after: string | undefined, most: number) {
+    read(backMs, after, most) {
       const { historyOpen, history, historyMarks } = keys;
       return call('historyRead', [historyOpen, history, historyMarks], [backMs, after ?? '', most], (reply) =>
         decodeSlice(listOf(reply)),
       );
     },
-  };
+  } satisfies HistoryVerbs;
 }
 
 function decodeSlice([now, since, closedAt, entries, marks]: unknown[]): HistorySlice {

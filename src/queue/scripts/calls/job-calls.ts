@@ -1,110 +1,67 @@
-import type { JobRecord, JobStatus } from '../../model/job.js';
-import { oneOf } from '../../replies/check-reply.js';
+import { oneOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../../replies/decode-job.js';
-import type {
-  CancelReply,
-  RemoveReply,
-  RescheduleOutcome,
-  RestartOutcome,
-  UpdateOutcome,
-} from '../../store/call-outcomes.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../../store/enqueue-call.js';
-import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
+import type { StoreCalls } from '../../store/store-calls.js';
+import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { encodePlainOptions } from '../../model/metadata.js';
 import { encodeJobOptions, isPlain } from '../encode-job-options.js';
-import { type CallContext, call } from '../script-call.js';
+import { type CallContext, call, command } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
 
 // The outcomes of each script, as in its header.
-const REMOVED: (reply: unknown) => RemoveReply = oneOf(
-  'removed',
-  'posted',
-  'processing',
-  'missing',
-  'missing-posted',
-  'changed',
-);
-const RESTARTED: (reply: unknown) => RestartOutcome = oneOf('pending', 'refused', 'missing');
-const UPDATED: (reply: unknown) => UpdateOutcome = oneOf('updated', 'refused', 'missing');
-const RESCHEDULED: (reply: unknown) => RescheduleOutcome = oneOf('scheduled', 'pending', 'refused', 'missing');
-const CANCELLED: (reply: unknown) => CancelReply = oneOf(
-  'cancelled',
-  'posted',
-  'requested',
-  'finished',
-  'missing',
-  'changed',
-);
+const REMOVED = oneOf('removed', 'posted', 'processing', 'missing', 'missing-posted', 'changed');
+const RESTARTED = oneOf('pending', 'refused', 'missing');
+const UPDATED = oneOf('updated', 'refused', 'missing');
+const RESCHEDULED = oneOf('scheduled', 'pending', 'refused', 'missing');
+const CANCELLED = oneOf('cancelled', 'posted', 'requested', 'finished', 'missing', 'changed');
 
-/** Returns the calls of `lua/job`, one for each script; see the headers there. */
+/** Returns the calls of `lua/job`, one for each script; see StoreCalls and the headers there. */
 export function jobCalls(context: CallContext) {
   const { keys, retention } = context;
   return {
     enqueue: (jobs: readonly EncodedJob[], mayBeBounded = false) => enqueue(context, jobs, mayBeBounded),
 
-    remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<RemoveReply> {
-      return call('jobRemove', keys.standard, [id, ifStatus], REMOVED);
-    },
+    remove: (id, ifStatus?) => call('jobRemove', keys.standard, [id, ifStatus ?? ''], REMOVED),
 
-    promote(id: string): ScriptCall<RestartOutcome> {
-      return call('jobPromote', keys.standard, [id], RESTARTED);
-    },
+    promote: (id) => call('jobPromote', keys.standard, [id], RESTARTED),
 
-    update(id: string, payload: string, name = ''): ScriptCall<UpdateOutcome> {
-      return call('jobUpdate', keys.standard, [id, payload, name], UPDATED);
-    },
+    update: (id, payload, name = '') => call('jobUpdate', keys.standard, [id, payload, name], UPDATED),
 
-    setPriority(id: string, priority: number): ScriptCall<UpdateOutcome> {
-      return call('jobSetPriority', keys.standard, [id, priority], UPDATED);
-    },
+    setPriority: (id, priority) => call('jobSetPriority', keys.standard, [id, priority], UPDATED),
 
-    runAgain(id: string, request: string): ScriptCall<RestartOutcome> {
-      return call('jobRunAgain', keys.standard, [id, request], RESTARTED);
-    },
+    runAgain: (id, request) => call('jobRunAgain', keys.standard, [id, request], RESTARTED),
 
-    /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
-    reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
+    reschedule(id, start) {
       const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
       return call('jobReschedule', keys.standard, args, (reply) => {
         if (Array.isArray(reply)) {
-          const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
+          const [startsInMs, expiresInMs] = wholeNumbersOf(reply, 2);
           return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
         }
         return RESCHEDULED(reply);
       });
     },
 
-    cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelReply> {
-      const args = [...retention, id, '', ifStatus];
-      return call('jobCancel', keys.standard, args, CANCELLED);
-    },
+    cancel: (id, ifStatus?) => call('jobCancel', keys.standard, [...retention, id, '', ifStatus ?? ''], CANCELLED),
 
-    /** Returns the job too, where this request cancelled it. */
-    cancelAndReturn(
-      id: string,
-      request: string,
-      ifStatus: JobStatus | '' = '',
-    ): ScriptCall<{ outcome: CancelReply; cancelled?: JobRecord }> {
-      return call('jobCancel', keys.standard, [...retention, id, request, ifStatus], (reply) =>
+    cancelAndReturn: (id, request, ifStatus?) =>
+      call('jobCancel', keys.standard, [...retention, id, request, ifStatus ?? ''], (reply) =>
         Array.isArray(reply)
           ? { outcome: CANCELLED(reply[0]), cancelled: decodeJob(keys.queue, id, reply[1] as string[]) }
           : { outcome: CANCELLED(reply) },
-      );
-    },
+      ),
 
-    get(id: string): CommandCall<JobRecord | null> {
-      return {
-        script: 'get',
-        keys: [keys.jobPrefix, keys.job(id)],
-        args: [id],
-        send: (client) => client.hgetall(keys.job(id)),
-        decode: (reply) => {
+    get: (id) =>
+      command(
+        'get',
+        [keys.jobPrefix, keys.job(id)],
+        (client) => client.hgetall(keys.job(id)),
+        (reply) => {
           const hash = reply as Record<string, string>;
           return Object.keys(hash).length > 0 ? decodeJobHash(keys.queue, id, hash) : null;
         },
-      };
-    },
-  };
+      ),
+  } satisfies Partial<StoreCalls>;
 }
 
 /**

@@ -7,18 +7,18 @@ import type {
   OnceEntry,
   OnceReplies,
   OnceReply,
-  OnceSender,
+  OnceVerbs,
 } from '../../store/verbs/once-verbs.js';
-import type { CommandCall, ScriptCall } from '../../transport/script-runner.js';
+import type { RedisClient } from '../../redis/redis-client.js';
 import { encodeJobOptions } from '../encode-job-options.js';
-import { type CallContext, call } from '../script-call.js';
+import { type CallContext, call, command } from '../script-call.js';
 
 const DEAD_OUTCOME = oneOf('new', 'known', 'existing');
 
-/** Returns the calls of `lua/once`. A mark is forgotten and read by a command. */
+/** Returns the calls of `lua/once`; see OnceVerbs. A mark is forgotten and read by a command. */
 export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
   return {
-    enqueue({ source, fence, isUnbounded }: OnceSender, entries: readonly OnceEntry[]): ScriptCall<OnceReplies> {
+    enqueue({ source, fence, isUnbounded }, entries) {
       const { maxPending = '', maxPendingBytes = '' } = isUnbounded ? {} : options;
       const each = entries.flatMap((entry) => {
         const { id, name, payload } = entry.job;
@@ -28,10 +28,7 @@ export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
     },
 
-    addDeadLetters(
-      { source, fence }: OnceSender,
-      entries: readonly DeadEntry[],
-    ): ScriptCall<OnceReplies<DeadReply>> {
+    addDeadLetters({ source, fence }, entries) {
       const args = [source, fence, options.deadLetterCap, ...entries.flatMap(deadArguments)];
       return call('onceAddDeadLetters', keys.forDeadLettersOnce(source), args, (reply) => {
         const [first, ...rest] = listOf(reply);
@@ -42,28 +39,17 @@ export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
       });
     },
 
-    forget(source: string, entryKeys: readonly string[]): CommandCall<number> {
+    forget(source, entryKeys) {
       const marks = keys.once(source);
-      return {
-        script: 'onceForget',
-        keys: [marks],
-        args: [],
-        send: (client) => client.zrem(marks, ...entryKeys),
-        decode: wholeNumberOf,
-      };
+      return command('onceForget', [marks], (client) => client.zrem(marks, ...entryKeys), wholeNumberOf);
     },
 
-    marks(source: string, limit: number): CommandCall<string[]> {
+    marks(source, limit) {
       const marks = keys.once(source);
-      return {
-        script: 'onceMarks',
-        keys: [marks],
-        args: [],
-        send: (client) => client.zrange(marks, 0, String(limit - 1)),
-        decode: (reply) => listOf(reply).map(textOf),
-      };
+      const send = (client: RedisClient) => client.zrange(marks, 0, String(limit - 1));
+      return command('onceMarks', [marks], send, (reply) => listOf(reply).map(textOf));
     },
-  };
+  } satisfies OnceVerbs;
 }
 
 /** Decodes the outcome of a dead letter. A number is the cap. */

@@ -9,54 +9,32 @@ import {
 } from '../../replies/check-reply.js';
 import { decodeSchedule } from '../../replies/decode-schedule.js';
 import { DECLARED_MS } from '../../runtime/lifetimes.js';
-import type { Recurrence, ScheduleRecord } from '../../model/schedule.js';
-import type { StoredSchedule } from '../../store/verbs/schedule-verbs.js';
-import type {
-  DueLook,
-  DueSchedule,
-  ResumeReply,
-  TickOutcome,
-  UpsertOutcome,
-} from '../../store/verbs/schedule-verbs.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
+import type { Recurrence } from '../../model/schedule.js';
+import type { DueLook, ScheduleVerbs } from '../../store/verbs/schedule-verbs.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call } from '../script-call.js';
 
 // The outcomes of each script, as in its header.
-const UPSERTED: (reply: unknown) => UpsertOutcome = oneOf(
-  'created',
-  'changed',
-  'unchanged',
-  'conflict',
-  'declared',
-  'stale',
-  'next',
-);
-const TICKED = (count: number): ((reply: unknown) => TickOutcome[]) =>
-  oneOfEach(count, 'enqueued', 'kept', 'skipped', 'moved', 'lost');
+const UPSERTED = oneOf('created', 'changed', 'unchanged', 'conflict', 'declared', 'stale', 'next');
 const RAN = oneOf('added', 'exists', 'kept', 'missing');
 const RESUMED = oneOf('resumed', 'missing', 'next');
 
-/** Returns the calls of `lua/schedule`, one for each script; see the headers there. */
+/** Returns the calls of `lua/schedule`, one for each script; see ScheduleVerbs and the headers there. */
 export function scheduleCalls({ keys }: CallContext) {
-  function records(id: string, offset: number, limit: number): ScriptCall<ScheduleRecord[]> {
-    return call('scheduleList', keys.standard, [id, offset, limit, DECLARED_MS], (reply) =>
+  const records = (id: string, offset: number, limit: number) =>
+    call('scheduleList', keys.standard, [id, offset, limit, DECLARED_MS], (reply) =>
       listOf(reply).map((hash) => decodeSchedule(keys.queue, rowsOf(hash, 2).flat())),
     );
-  }
 
   return {
-    /** @param worker who declares it in code; undefined for a call */
-    upsert(
-      schedule: StoredSchedule,
-      worker: string | undefined,
-      nextDueMs: number | undefined,
-      knownAt?: Date | null,
-    ) {
+    upsert(schedule, worker, nextDueMs, knownAt?) {
       const { id, version, recurrence, name, payload, options, onMissed, missedAfterMs } = schedule;
-      const source = worker === undefined ? 'call' : 'code';
-      const owner = [id, source, worker ?? '', dueArg(nextDueMs), DECLARED_MS];
-      const definition = [
+      const args = [
+        id,
+        worker === undefined ? 'call' : 'code',
+        worker ?? '',
+        dueArg(nextDueMs),
+        DECLARED_MS,
         version,
         JSON.stringify(recurrence),
         name,
@@ -64,55 +42,48 @@ export function scheduleCalls({ keys }: CallContext) {
         encodeJobOptions(options),
         onMissed,
         missedAfterMs,
+        recurrence.limit ?? '',
+        knownAt === null ? 'absent' : (knownAt?.getTime() ?? ''),
       ];
-      const limit = recurrence.limit ?? '';
-      const expected = knownAt === null ? 'absent' : (knownAt?.getTime() ?? '');
-      return call('scheduleUpsert', keys.standard, [...owner, ...definition, limit, expected], (reply) => {
+      return call('scheduleUpsert', keys.standard, args, (reply) => {
         const [outcome, nowMs] = listOf(reply);
         return { outcome: UPSERTED(outcome), nowMs: wholeNumberOf(nowMs) };
       });
     },
 
-    declare(worker: string, declares: boolean, schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[]) {
+    declare(worker, declares, schedules) {
       const each = schedules.flatMap(({ id, version }) => [id, version]);
-      return call(
-        'scheduleDeclare',
-        keys.standard,
-        [worker, declares ? '1' : '0', DECLARED_MS, ...each],
-        oneOfEach(schedules.length, 'declared', 'conflict', 'upsert'),
-      );
+      const args = [worker, declares ? '1' : '0', DECLARED_MS, ...each];
+      const decode = oneOfEach(schedules.length, 'declared', 'conflict', 'upsert');
+      return call('scheduleDeclare', keys.standard, args, decode);
     },
 
-    due(limit: number, othersFrom?: number): ScriptCall<DueLook> {
-      return call('scheduleDue', keys.standard, [limit, DECLARED_MS, othersFrom ?? ''], (reply) =>
+    due: (limit, othersFrom?) =>
+      call('scheduleDue', keys.standard, [limit, DECLARED_MS, othersFrom ?? ''], (reply) =>
         decodeDue(listOf(reply)),
-      );
-    },
+      ),
 
-    tick(ticks: readonly (DueSchedule & { nextDueMs: number })[]): ScriptCall<TickOutcome[]> {
+    tick(ticks) {
       const args = ticks.flatMap(({ id, dueAtMs, version, nextDueMs }) => [
         id,
         dueAtMs,
         version,
         dueArg(nextDueMs),
       ]);
-      return call('scheduleTick', keys.standard, args, TICKED(ticks.length));
+      const decode = oneOfEach(ticks.length, 'enqueued', 'kept', 'skipped', 'moved', 'lost');
+      return call('scheduleTick', keys.standard, args, decode);
     },
 
-    run(id: string, jobId: string) {
-      return call('scheduleRun', keys.standard, [id, jobId], (reply) => {
+    run: (id, jobId) =>
+      call('scheduleRun', keys.standard, [id, jobId], (reply) => {
         const [outcome, madeId = '', name = ''] = listOf(reply);
         return { outcome: RAN(outcome), jobId: textOf(madeId), name: textOf(name) };
-      });
-    },
+      }),
 
-    pause(id: string): ScriptCall<'paused' | 'missing'> {
-      return call('schedulePause', keys.standard, [id], oneOf('paused', 'missing'));
-    },
+    pause: (id) => call('schedulePause', keys.standard, [id], oneOf('paused', 'missing')),
 
-    /** @param next the next due time, with the version of the definition that determined it */
-    resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeReply> {
-      return call('scheduleResume', keys.standard, [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
+    resume: (id, next?) =>
+      call('scheduleResume', keys.standard, [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
         const [first, nowMs, version, recurrence] = listOf(reply);
         const outcome = RESUMED(first);
         return outcome === 'next'
@@ -123,22 +94,15 @@ export function scheduleCalls({ keys }: CallContext) {
               recurrence: JSON.parse(textOf(recurrence)) as Recurrence,
             }
           : { outcome };
-      });
-    },
+      }),
 
-    remove(id: string): ScriptCall<'removed' | 'missing' | 'declared'> {
-      return call('scheduleRemove', keys.standard, [id, DECLARED_MS], oneOf('removed', 'missing', 'declared'));
-    },
+    remove: (id) =>
+      call('scheduleRemove', keys.standard, [id, DECLARED_MS], oneOf('removed', 'missing', 'declared')),
 
-    list(offset: number, limit: number): ScriptCall<ScheduleRecord[]> {
-      return records('', offset, limit);
-    },
+    list: (offset, limit) => records('', offset, limit),
 
-    /** Returns a list of one, or of none. */
-    get(id: string): ScriptCall<ScheduleRecord[]> {
-      return records(id, 0, 1);
-    },
-  };
+    get: (id) => records(id, 0, 1),
+  } satisfies ScheduleVerbs;
 }
 
 /** Returns a due time as the scripts take it: +inf if no tick is left. */

@@ -1,23 +1,20 @@
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
-import type { MaintainReply } from '../../store/verbs/batch-verbs.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
-import type { AskingTurns, HoldReply, TidyReply, Watched } from '../../store/verbs/sweep-verbs.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
+import type { SweepVerbs } from '../../store/verbs/sweep-verbs.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
   return {
-    hold(set: string, process: string, lengthMs: number, { intervalMs, most }: AskingTurns): ScriptCall<HoldReply> {
-      return call('sweepHold', [keys.maintainers], [set, process, lengthMs, intervalMs, most], (reply) => {
+    hold: (set, process, lengthMs, { intervalMs, most }) =>
+      call('sweepHold', [keys.maintainers], [set, process, lengthMs, intervalMs, most], (reply) => {
         const [right, turnInMs] = wholeNumbersOf(reply, 2);
         return { hasRight: right === 1, turnInMs: turnInMs! };
-      });
-    },
+      }),
 
-    reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number, watched?: Watched) {
+    reclaim(limit, gapMs, waitMs, everyMs?, watched?) {
       const looks = [watched?.fromMs ?? '', watched?.toMs ?? ''];
       const args = [...retention, limit, gapMs, waitMs, everyMs ?? '', ...looks];
       return call('sweepReclaim', keys.standard, args, (reply) => {
@@ -26,7 +23,7 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    reclaimWorker(worker: string, cursor: string, limit: number) {
+    reclaimWorker(worker, cursor, limit) {
       const args = [...retention, worker, cursor, limit];
       return call('sweepReclaimWorker', keys.standard, args, (reply) => {
         const [next, ...claims] = listOf(reply);
@@ -34,11 +31,9 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    promote(limit: number): ScriptCall<number> {
-      return call('sweepPromote', keys.standard, [limit], wholeNumberOf);
-    },
+    promote: (limit) => call('sweepPromote', keys.standard, [limit], wholeNumberOf),
 
-    adoptForeign(limit: number, paceMs = 0) {
+    adoptForeign(limit, paceMs = 0) {
       const args = [...retention, limit, options.foreignVisibilityMs, paceMs];
       return call('sweepAdoptForeign', keys.standard, args, (reply) => {
         const [deadLetters, sweptByClients, clientsAtWork, ...claims] = listOf(reply);
@@ -51,11 +46,9 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    adoptFailed(ids: readonly string[]): ScriptCall<number> {
-      return call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], wholeNumberOf);
-    },
+    adoptFailed: (ids) => call('sweepAdoptFailed', keys.standard, [options.deadLetterCap, ...ids], wholeNumberOf),
 
-    tidy(limit: number, paceMs = 0): ScriptCall<TidyReply> {
+    tidy(limit, paceMs = 0) {
       const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = options;
       const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
       const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
@@ -66,8 +59,8 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
       });
     },
 
-    maintainBatches(limit: number, all: boolean): ScriptCall<MaintainReply | undefined> {
-      return call('sweepMaintainBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
+    maintainBatches: (limit, all) =>
+      call('sweepMaintainBatches', keys.standard, [...retention, limit, all ? '1' : '0'], (reply) => {
         if (reply === null) {
           return undefined;
         }
@@ -78,9 +71,8 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
           failed: listOf(failed).map(textOf),
           elsewhere: [...membersIn(keys.queue, open, false), ...membersIn(keys.queue, stopped, true)],
         };
-      });
-    },
-  };
+      }),
+  } satisfies SweepVerbs;
 }
 
 function membersIn(queue: string, pairs: unknown, isStopped: boolean) {

@@ -1,20 +1,17 @@
 import { announcedContent } from '../../codec/announced-content.js';
-import type { WorkerDetails, WorkerRecord } from '../../model/worker-record.js';
 import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorker } from '../../replies/decode-worker.js';
-import type { AttemptLimits } from '../../store/store-calls.js';
-import type { ScriptCall } from '../../transport/script-runner.js';
+import type { WorkerVerbs } from '../../store/store-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from '../encode-limits.js';
 import { LAYOUT, checkLayout } from '../layout.js';
 import { WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
-/** Returns the calls of `lua/worker`, one for each script; see the headers there. */
+/** Returns the calls of `lua/worker`, one for each script; see WorkerVerbs and the headers there. */
 export function workerCalls({ keys, options }: CallContext) {
   const detailKeys = [keys.workers, keys.workerDetails];
   return {
-    /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
-    register(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
+    register(worker, serves, handlers = []) {
       const args = [
         worker,
         serves ? '1' : '0',
@@ -27,19 +24,16 @@ export function workerCalls({ keys, options }: CallContext) {
       return call('workerRegister', keys.standard, args, (reply) => checkLayout(keys.queue, wholeNumberOf(reply)));
     },
 
-    describe(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
+    describe(worker, details, ageMs) {
       const text = details ? JSON.stringify(details) : '';
       return call('workerDescribe', detailKeys, [worker, text, Math.round(ageMs)], () => undefined);
     },
 
-    list(most: number): ScriptCall<WorkerRecord[]> {
-      return call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
+    list: (most) =>
+      call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
         listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string])),
-      );
-    },
+      ),
 
-    passWake(worker: string): ScriptCall<void> {
-      return call('workerPassWake', keys.standard, [worker], () => undefined);
-    },
-  };
+    passWake: (worker) => call('workerPassWake', keys.standard, [worker], () => undefined),
+  } satisfies WorkerVerbs;
 }

@@ -1,7 +1,7 @@
 import type { StoreCall } from '../store-call.js';
 
 /** The turn to look at a queue for alerts. */
-export interface AlertTurn {
+interface AlertTurn {
   /** The time of the store, in ms. */
   nowMs: number;
   /** The record of the told alerts, as the last teller wrote it; '' for none. */

@@ -5,7 +5,7 @@ import type { StoreCall } from '../store-call.js';
 import type { PauseOptions } from '../../model/pause.js';
 
 /** One page of the groups of a queue. */
-export interface GroupPage {
+interface GroupPage {
   by: 'depth' | 'age';
   offset: number;
   limit: number;

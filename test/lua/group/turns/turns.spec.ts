@@ -297,8 +297,8 @@ describe('limits of a group', () => {
 
   it('pause stops it alone; resume wakes a worker', async () => {
     const q = testQueue();
-    expect(await q.run(q.scripts.groups.pause('a'))).toBe(true);
-    expect(await q.run(q.scripts.groups.pause('a'))).toBe(false);
+    expect(await q.run(q.scripts.groups.pause('a', {}))).toBe(true);
+    expect(await q.run(q.scripts.groups.pause('a', {}))).toBe(false);
     await fill(q, 'a', 1);
     await fill(q, 'b', 1);
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['b0']);

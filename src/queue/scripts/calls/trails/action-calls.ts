@@ -1,9 +1,15 @@
 import { listOf, rowsOf, textOf } from '../../../replies/check-reply.js';
 import { ACTIONS_KEPT } from '../../../runtime/bounds.js';
 import { startOf, wellFormed } from '../../../runtime/cut.js';
-import type { ActionAuthor, ActionTarget, NotedAction, StoredAction } from '../../../store/verbs/action-verbs.js';
-import type { CommandCall, ScriptCall } from '../../../transport/script-runner.js';
-import { type CallContext, call } from '../../script-call.js';
+import type { RedisClient } from '../../../redis/redis-client.js';
+import type {
+  ActionAuthor,
+  ActionTarget,
+  ActionVerbs,
+  NotedAction,
+  StoredAction,
+} from '../../../store/verbs/action-verbs.js';
+import { type CallContext, call, command } from '../../script-call.js';
 
 /** The longest subject of an entry. */
 const LONGEST = 500;
@@ -11,21 +17,14 @@ const LONGEST = 500;
 /** Returns the calls of the action log. It is read by a command, so no worker needs a permission for it. */
 export function actionCalls({ keys }: CallContext) {
   return {
-    note(action: NotedAction): ScriptCall<string> {
-      return call('actionNote', [keys.actions], [ACTIONS_KEPT, ...fieldsOf(action)], textOf);
-    },
+    note: (action) => call('actionNote', [keys.actions], [ACTIONS_KEPT, ...fieldsOf(action)], textOf),
 
-    read(before: string, limit: number): CommandCall<StoredAction[]> {
+    read(before, limit) {
       const from = before === '' ? '+' : `(${before}`;
-      return {
-        script: 'actionRead',
-        keys: [keys.actions],
-        args: [],
-        send: (client) => client.xrevrange(keys.actions, from, '-', 'COUNT', limit),
-        decode: (reply) => listOf(reply).map(decodeEntry),
-      };
+      const send = (client: RedisClient) => client.xrevrange(keys.actions, from, '-', 'COUNT', limit);
+      return command('actionRead', [keys.actions], send, (reply) => listOf(reply).map(decodeEntry));
     },
-  };
+  } satisfies ActionVerbs;
 }
 
 function fieldsOf({ by, via, action, subject, target, count, of, isVoid }: NotedAction): string[] {

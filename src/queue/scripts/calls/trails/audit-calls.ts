@@ -1,48 +1,33 @@
 import type { AuditEntry } from '../../../model/job-event.js';
 import type { JobStatus } from '../../../model/job.js';
 import type { RedisClient } from '../../../redis/redis-client.js';
-import type { CommandCall } from '../../../transport/script-runner.js';
-import type { AuditReader } from '../../../store/verbs/audit-verbs.js';
+import type { AuditReader, AuditVerbs } from '../../../store/verbs/audit-verbs.js';
 import { flagOf, listOf, rowsOf, wholeNumberOf } from '../../../replies/check-reply.js';
 import { UnexpectedReply } from '../../../store/unexpected-reply.js';
-import type { CallContext } from '../../script-call.js';
+import { type CallContext, command } from '../../script-call.js';
 
 const ENTRY_ID = /^\d+-\d+$/;
 
-/** Reads the stream by commands, not by scripts: a worker's Redis user needs no permission for them. */
-export function auditCalls({ keys }: CallContext) {
-  const command = commandOn(keys.audit);
+/** Reads the stream by commands, not by scripts; see AuditVerbs. */
+export function auditCalls({ keys: { audit } }: CallContext) {
+  const keys = [audit];
   return {
-    read(after: string, limit: number) {
+    read(after, limit) {
       const from = after === '' ? '-' : `(${after}`;
-      return command('auditRead', (client) => client.xrange(keys.audit, from, '+', 'COUNT', limit), decodeAll);
+      return command('auditRead', keys, (client) => client.xrange(audit, from, '+', 'COUNT', limit), decodeAll);
     },
 
-    latest(limit: number) {
-      return command('auditLatest', (client) => client.xrevrange(keys.audit, '+', '-', 'COUNT', limit), decodeAll);
-    },
+    latest: (limit) =>
+      command('auditLatest', keys, (client) => client.xrevrange(audit, '+', '-', 'COUNT', limit), decodeAll),
 
-    take(reader: AuditReader, limit: number, idleMs: number) {
-      return command('auditTake', (client) => take(client, keys.audit, reader, limit, idleMs), decodeTaken);
-    },
+    take: (reader, limit, idleMs) =>
+      command('auditTake', keys, (client) => take(client, audit, reader, limit, idleMs), decodeTaken),
 
-    acknowledge(group: string, entryIds: readonly string[]) {
-      return command('auditAcknowledge', (client) => client.xack(keys.audit, group, ...entryIds), wholeNumberOf);
-    },
+    acknowledge: (group, entryIds) =>
+      command('auditAcknowledge', keys, (client) => client.xack(audit, group, ...entryIds), wholeNumberOf),
 
-    clear() {
-      return command('auditClear', (client) => client.unlink(keys.audit), flagOf);
-    },
-  };
-}
-
-/** Returns a function that puts together a call of commands on one key. */
-function commandOn(key: string) {
-  return <Reply>(
-    script: string,
-    send: CommandCall<Reply>['send'],
-    decode: (reply: unknown) => Reply,
-  ): CommandCall<Reply> => ({ script, keys: [key], args: [], send, decode });
+    clear: () => command('auditClear', keys, (client) => client.unlink(audit), flagOf),
+  } satisfies AuditVerbs;
 }
 
 /**

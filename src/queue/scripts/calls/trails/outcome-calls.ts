@@ -1,19 +1,16 @@
-import type { JobOutcome } from '../../../model/job-event.js';
 import { decodeOutcome } from '../../../replies/decode-outcome.js';
-import type { CommandCall } from '../../../transport/script-runner.js';
-import type { CallContext } from '../../script-call.js';
+import type { StoreCalls } from '../../../store/store-calls.js';
+import { type CallContext, command } from '../../script-call.js';
 
-/** Returns the call that reads the line of an ended job. By commands, so no worker needs a permission for it. */
-export function outcomeCalls({ keys }: CallContext) {
+/** Returns the call that reads the line of an ended job, by commands. */
+export function outcomeCalls({ keys: { queue, outcomesA, outcomesB } }: CallContext) {
   return {
-    outcome(id: string): CommandCall<JobOutcome | null> {
-      return {
-        script: 'outcome',
-        keys: [keys.outcomesA, keys.outcomesB],
-        args: [id],
-        send: (client) => Promise.all([client.hget(keys.outcomesA, id), client.hget(keys.outcomesB, id)]),
-        decode: (reply) => decodeOutcome(keys.queue, id, reply),
-      };
-    },
-  };
+    outcome: (id) =>
+      command(
+        'outcome',
+        [outcomesA, outcomesB],
+        (client) => Promise.all([client.hget(outcomesA, id), client.hget(outcomesB, id)]),
+        (reply) => decodeOutcome(queue, id, reply),
+      ),
+  } satisfies Partial<StoreCalls>;
 }
