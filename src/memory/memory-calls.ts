@@ -1,27 +1,8 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import { leavePlain } from './verbs/write-options.js';
-import type { ClaimedJob, ClaimRef, JobStatus } from '../queue/model/job.js';
+import type { ClaimRef } from '../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../queue/model/queue-options.js';
-import type { ActionVerbs } from '../queue/store/verbs/action-verbs.js';
-import type { AlertVerbs } from '../queue/store/verbs/alert-verbs.js';
-import type { AuditVerbs } from '../queue/store/verbs/audit-verbs.js';
-import type { JobQuery } from '../queue/store/find-query.js';
-import type { EncodedJob } from '../queue/store/enqueue-call.js';
-import type {
-  ClaimRequest,
-  Completion,
-  DeadLetterVerbs,
-  Failure,
-  HistoryVerbs,
-  NamedClaim,
-  Release,
-  StartedClaim,
-  StoreCalls,
-  WorkerVerbs,
-} from '../queue/store/store-calls.js';
-import type { BatchVerbs } from '../queue/store/verbs/batch-verbs.js';
-import type { GroupVerbs } from '../queue/store/verbs/group-verbs.js';
-import type { OnceVerbs } from '../queue/store/verbs/once-verbs.js';
+import type { DeadLetterVerbs, HistoryVerbs, StoreCalls } from '../queue/store/store-calls.js';
 import type { SweepVerbs } from '../queue/store/verbs/sweep-verbs.js';
 import type { ScheduleVerbs } from '../queue/store/verbs/schedule-verbs.js';
 import { actionVerbs } from './verbs/operate/actions.js';
@@ -37,11 +18,10 @@ import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
 import { onceVerbs } from './verbs/once.js';
 import { setName } from './verbs/attempt/foreign-names.js';
-import type { MemoryQueue } from './state/memory-queue.js';
+import type { Hash, MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
 import { stats } from './verbs/operate/stats.js';
 import * as operate from './verbs/operate/operate.js';
-import type { LimitVerbs } from '../queue/store/verbs/limit-verbs.js';
 import { limitVerbs } from './verbs/limits.js';
 import { notePayload, workerVerbs } from './verbs/workers.js';
 import * as schedules from './verbs/schedules/schedules.js';
@@ -54,175 +34,144 @@ import { promote } from './verbs/promote.js';
 import { hold, reclaim, reclaimWorker, tidy } from './verbs/sweep.js';
 import { newPause } from './state/pause.js';
 import { extendPause } from './verbs/operate/extend-pause.js';
-import type { PauseOptions } from '../queue/model/pause.js';
 import { WORKER_SEEN_MS } from '../queue/runtime/lifetimes.js';
 
-export class MemoryCalls implements StoreCalls {
-  readonly sweep: SweepVerbs;
-  readonly workers: WorkerVerbs;
-  readonly limits: LimitVerbs;
-  readonly deadLetters: DeadLetterVerbs;
-  readonly schedules: ScheduleVerbs;
-  readonly groups: GroupVerbs;
-  readonly batches: BatchVerbs;
-  readonly once: OnceVerbs;
-  readonly history: HistoryVerbs;
-  readonly audit: AuditVerbs = auditVerbs();
-  readonly alerts: AlertVerbs;
-  readonly actions: ActionVerbs;
+/** The calls of one queue in memory. */
+export interface MemoryCalls extends StoreCalls {
+  readonly queue: MemoryQueue;
+}
 
-  constructor(
-    readonly queue: MemoryQueue,
-    readonly options: ResolvedQueueOptions,
-  ) {
-    this.sweep = sweepVerbs(queue);
-    this.workers = workerVerbs(queue, options);
-    this.limits = limitVerbs(queue);
-    this.deadLetters = deadLetterVerbs(queue);
-    this.schedules = scheduleVerbs(queue);
-    this.groups = groupVerbs(queue);
-    this.batches = batchVerbs(queue);
-    this.once = onceVerbs(queue);
-    this.alerts = alertVerbs(queue);
-    this.actions = actionVerbs(queue);
-    this.history = historyVerbs(queue);
-  }
+/** Returns the calls of a queue, for a process with these options of it. */
+export function memoryCalls(queue: MemoryQueue, options: ResolvedQueueOptions): MemoryCalls {
+  return {
+    key: queue.name,
+    queue,
+    options,
+    sweep: sweepVerbs(queue),
+    workers: workerVerbs(queue, options),
+    limits: limitVerbs(queue),
+    deadLetters: deadLetterVerbs(queue),
+    schedules: scheduleVerbs(queue),
+    groups: groupVerbs(queue),
+    batches: batchVerbs(queue),
+    once: onceVerbs(queue),
+    history: historyVerbs(queue),
+    audit: auditVerbs(),
+    alerts: alertVerbs(queue),
+    actions: actionVerbs(queue),
 
-  get key(): string {
-    return this.queue.name;
-  }
-
-  enqueue = (jobs: readonly EncodedJob[]) => callOf('jobEnqueue', () => enqueue(this.queue, jobs));
-  claim = (request: ClaimRequest) => callOf('attemptClaim', () => claim(this.queue, request));
-  start = (claims: readonly StartedClaim[]) =>
-    callOf('attemptStart', () => claims.map((each) => start(this.queue, each)));
-  noteDeath = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string) =>
-    callOf('attemptNoteDeath', () => noteDeath(this.queue, claims, error));
-  extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
-    callOf('attemptExtend', () => extend(this.queue, claims, visibilityMs));
-  complete = (completions: readonly Completion[]) =>
-    freeing(this.queue, 'attemptComplete', () => complete(this.queue, completions));
-  fail = (failures: readonly Failure[]) => freeing(this.queue, 'attemptFail', () => fail(this.queue, failures));
-  release = (releases: readonly Release[]) =>
-    freeing(this.queue, 'attemptRelease', () => release(this.queue, releases));
-
-  extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
-    callOf('attemptExtendBatch', () => {
-      const { queue, options } = this;
-      const batch = queue.batches.get(`${worker}:${stream}`);
-      if (batch?.token !== token || batch.keptUntil <= queue.now) {
-        return 0;
-      }
-      const claims = batch.claims.map(({ id }) => ({ id, token }));
-      const extended = claims.length - extend(queue, claims, options.visibilityMs).lost.length;
-      batch.keptUntil = extended > 0 ? queue.now + options.visibilityMs : batch.keptUntil;
-      return extended;
-    });
-
-  setName = (named: NamedClaim) => callOf('attemptSetName', () => setName(this.queue, named));
-
-  progress = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string) =>
-    callOf('attemptProgress', () => {
-      const job = this.queue.job(id);
-      const isCurrent = job?.claim_token === token;
-      if (isCurrent) {
+    enqueue: (jobs) => callOf('jobEnqueue', () => enqueue(queue, jobs)),
+    claim: (request) => callOf('attemptClaim', () => claim(queue, request)),
+    start: (claims) => callOf('attemptStart', () => claims.map((each) => start(queue, each))),
+    noteDeath: (claims, error) => callOf('attemptNoteDeath', () => noteDeath(queue, claims, error)),
+    extend: (claims, visibilityMs = options.visibilityMs) =>
+      callOf('attemptExtend', () => extend(queue, claims, visibilityMs)),
+    complete: (completions) => freeing(queue, 'attemptComplete', () => complete(queue, completions)),
+    fail: (failures) => freeing(queue, 'attemptFail', () => fail(queue, failures)),
+    release: (releases) => freeing(queue, 'attemptRelease', () => release(queue, releases)),
+    extendBatch: ({ worker, stream, token }) =>
+      callOf('attemptExtendBatch', () => {
+        const batch = queue.batches.get(`${worker}:${stream}`);
+        if (batch?.token !== token || batch.keptUntil <= queue.now) {
+          return 0;
+        }
+        const claims = batch.claims.map(({ id }) => ({ id, token }));
+        const extended = claims.length - extend(queue, claims, options.visibilityMs).lost.length;
+        batch.keptUntil = extended > 0 ? queue.now + options.visibilityMs : batch.keptUntil;
+        return extended;
+      }),
+    setName: (named) => callOf('attemptSetName', () => setName(queue, named)),
+    progress: (of, progress) =>
+      writing(queue, 'attemptProgress', of, (job) => {
         job.progress = progress;
-        this.queue.emit(id, 'progress', { progress });
-      }
-      return isCurrent;
-    });
-
-  checkpoint = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string) =>
-    callOf('attemptCheckpoint', () => {
-      const job = this.queue.job(id);
-      const isCurrent = job?.claim_token === token;
-      if (isCurrent) {
+        queue.emit(of.id, 'progress', { progress });
+      }),
+    checkpoint: (of, checkpoint) =>
+      writing(queue, 'attemptCheckpoint', of, (job) => {
         job.checkpoint = checkpoint;
         leavePlain(job);
-      }
-      return isCurrent;
-    });
+      }),
+    step: (of, step) => callOf('attemptStep', () => recordStep(queue, of, step)),
+    log: (of, keep, lines) => writing(queue, 'attemptLog', of, (job) => addLines(queue, job, keep, lines)),
 
-  step = (of: Pick<ClaimRef, 'id' | 'token'>, step?: { name: string; result: string }) =>
-    callOf('attemptStep', () => recordStep(this.queue, of, step));
+    get: (id) => callOf('get', () => lists.record(queue, id)),
+    outcome: (id) => callOf('outcome', () => lists.outcome(queue, id)),
+    find: (status, query) => callOf('queueFind', () => lists.find(queue, status, query)),
+    list: (status, offset, limit) => callOf('queueList', () => lists.list(queue, status, offset, limit)),
+    stats: () => callOf('queueStats', () => stats(queue)),
+    now: () => callOf('now', () => queue.now),
+    cancel: (id, ifStatus) => callOf('jobCancel', () => operate.cancel(queue, id, '', ifStatus).outcome),
+    cancelAndReturn: (id, request, ifStatus) =>
+      callOf('jobCancel', () => operate.cancel(queue, id, request, ifStatus)),
+    reschedule: (id, at) => callOf('jobReschedule', () => operate.reschedule(queue, id, at)),
+    remove: (id, ifStatus) => callOf('jobRemove', () => operate.remove(queue, id, ifStatus)),
+    promote: (id) => callOf('jobPromote', () => ofOne.promote(queue, id)),
+    update: (id, payload, name = '') => callOf('jobUpdate', () => ofOne.update(queue, id, payload, name)),
+    setPriority: (id, priority) => callOf('jobSetPriority', () => ofOne.setPriority(queue, id, priority)),
+    runAgain: (id, request) => callOf('jobRunAgain', () => ofOne.runAgain(queue, id, request)),
+    clean: (place, olderThanMs, limit) =>
+      callOf('queueClean', () => operate.clean(queue, place, olderThanMs, limit)),
+    purge: () => callOf('queuePurge', () => operate.purge(queue)),
+    pause: (pause) =>
+      callOf('queuePause', () => {
+        const changes = queue.paused === undefined;
+        if (changes) {
+          queue.pause = newPause(pause, queue.now);
+        }
+        return changes;
+      }),
+    extendPause: (knownEndMs, forMs) =>
+      callOf('queueExtendPause', () => extendPause(queue, { knownEndMs, forMs, now: queue.now })),
+    resume: () =>
+      callOf('queueResume', () => {
+        const changes = queue.paused !== undefined;
+        queue.pause = undefined;
+        queue.host.wake(queue.name);
+        return changes;
+      }),
 
-  log = (of: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
-    callOf('attemptLog', () => addLines(this.queue, of, keep, lines));
+    notePayload: () => callOf<void>('queueNotePayload', () => notePayload(queue, options)),
+    content: () => callOf('queueContent', () => queue.content),
+    unserved: (jobs) =>
+      callOf('queueUnserved', () => {
+        const waits = (id: string) => ['pending', 'scheduled'].includes(queue.job(id)?.status ?? '');
+        const waiting = jobs.flatMap(({ id, name }, i) =>
+          waits(id) && !queue.announced.isServed(name, queue.now) ? [i] : [],
+        );
+        return {
+          waiting,
+          workers: queue.liveWorkers,
+          names: queue.liveWorkers > 0 ? queue.announced.namesSince(queue.now - WORKER_SEEN_MS) : [],
+        };
+      }),
+    publish: ({ id, name }, status) =>
+      callOf('queuePublish', () => {
+        const { events } = queue.options;
+        const isPublished = events === 'always' || (events !== 'off' && queue.host.isListened(queue.name));
+        if (isPublished) {
+          queue.host.publish(queue.name, { id, status, name });
+        }
+        return isPublished;
+      }),
+    publishDrained: () => callOf('queuePublishDrained', () => publishDrained(queue)),
+  };
+}
 
-  get = (id: string) => callOf('get', () => lists.record(this.queue, id));
-  outcome = (id: string) => callOf('outcome', () => lists.outcome(this.queue, id));
-  find = (status: JobStatus, query: JobQuery) => callOf('queueFind', () => lists.find(this.queue, status, query));
-
-  list = (status: JobStatus, offset: number, limit: number) =>
-    callOf('queueList', () => lists.list(this.queue, status, offset, limit));
-  stats = () => callOf('queueStats', () => stats(this.queue));
-  now = () => callOf('now', () => this.queue.now);
-  cancel = (id: string, ifStatus?: JobStatus) =>
-    callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).outcome);
-  cancelAndReturn = (id: string, request: string, ifStatus?: JobStatus) =>
-    callOf('jobCancel', () => operate.cancel(this.queue, id, request, ifStatus));
-  reschedule = (id: string, at: { delayMs: number } | { runAtMs: number }) =>
-    callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
-  remove = (id: string, ifStatus?: JobStatus) =>
-    callOf('jobRemove', () => operate.remove(this.queue, id, ifStatus));
-  promote = (id: string) => callOf('jobPromote', () => ofOne.promote(this.queue, id));
-  update = (id: string, payload: string, name = '') =>
-    callOf('jobUpdate', () => ofOne.update(this.queue, id, payload, name));
-  setPriority = (id: string, priority: number) =>
-    callOf('jobSetPriority', () => ofOne.setPriority(this.queue, id, priority));
-  runAgain = (id: string, request: string) => callOf('jobRunAgain', () => ofOne.runAgain(this.queue, id, request));
-  clean = (place: JobStatus | 'prioritized', olderThanMs: number, limit: number) =>
-    callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
-  purge = () => callOf('queuePurge', () => operate.purge(this.queue));
-
-  pause = (options: PauseOptions) =>
-    callOf('queuePause', () => {
-      const { queue } = this;
-      const changes = queue.paused === undefined;
-      if (changes) {
-        queue.pause = newPause(options, queue.now);
-      }
-      return changes;
-    });
-
-  extendPause = (knownEndMs: number, forMs: number) =>
-    callOf('queueExtendPause', () => extendPause(this.queue, { knownEndMs, forMs, now: this.queue.now }));
-
-  resume = () =>
-    callOf('queueResume', () => {
-      const changes = this.queue.paused !== undefined;
-      this.queue.pause = undefined;
-      this.queue.host.wake(this.queue.name);
-      return changes;
-    });
-
-  notePayload = () => callOf<void>('queueNotePayload', () => notePayload(this.queue, this.options));
-  content = () => callOf('queueContent', () => this.queue.content);
-  unserved = (jobs: readonly { id: string; name: string }[]) =>
-    callOf('queueUnserved', () => {
-      const { queue } = this;
-      const waits = (id: string) => ['pending', 'scheduled'].includes(queue.job(id)?.status ?? '');
-      const waiting = jobs.flatMap(({ id, name }, i) =>
-        waits(id) && !queue.announced.isServed(name, queue.now) ? [i] : [],
-      );
-      return {
-        waiting,
-        workers: queue.liveWorkers,
-        names: queue.liveWorkers > 0 ? queue.announced.namesSince(queue.now - WORKER_SEEN_MS) : [],
-      };
-    });
-
-  publish = ({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck') =>
-    callOf('queuePublish', () => {
-      const { host, name: queue, options } = this.queue;
-      const isPublished = options.events === 'always' || (options.events !== 'off' && host.isListened(queue));
-      if (isPublished) {
-        host.publish(queue, { id, status, name });
-      }
-      return isPublished;
-    });
-
-  publishDrained = () => callOf('queuePublishDrained', () => publishDrained(this.queue));
+/** Makes the call that writes into a claimed job. Returns whether the claim is the current one. */
+function writing(
+  queue: MemoryQueue,
+  script: string,
+  { id, token }: Pick<ClaimRef, 'id' | 'token'>,
+  write: (job: Hash) => void,
+): MemoryCall<boolean> {
+  return callOf(script, () => {
+    const job = queue.job(id);
+    const isCurrent = job?.claim_token === token;
+    if (isCurrent) {
+      write(job);
+    }
+    return isCurrent;
+  });
 }
 
 /** Makes the call of a step that ends claims. */

@@ -22,7 +22,7 @@ import type { StoreCall } from '../queue/store/store-call.js';
 import type { StoreCalls } from '../queue/store/store-calls.js';
 import type { QueuesVerbs } from '../queue/store/verbs/queues-verbs.js';
 import type { MemoryCall } from './verbs/memory-call.js';
-import { MemoryCalls } from './memory-calls.js';
+import { memoryCalls, type MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
 import { queuesVerbs } from './memory-queues.js';
 
@@ -73,7 +73,7 @@ export class MemoryStore implements QueueStore {
   }
 
   callsOf(queue: string, options: ResolvedQueueOptions): MemoryCalls {
-    return new MemoryCalls(this.server.queue(queue, options), options);
+    return memoryCalls(this.server.queue(queue, options), options);
   }
 
   serverOf(): string {

@@ -2,11 +2,11 @@
 import { leavePlain } from './write-options.js';
 import type { RestartOutcome, UpdateOutcome } from '../../queue/store/call-outcomes.js';
 import { jobReopened } from './batch/job-ended.js';
-import { holderOf } from './enqueue.js';
+import { regainKey } from './enqueue.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 import { removeFirst } from '../state/scored-set.js';
 
-function waits(job: Hash): boolean {
+export function isWaiting(job: Hash): boolean {
   return job.status === 'pending' || job.status === 'scheduled';
 }
 
@@ -27,13 +27,18 @@ export function update(queue: MemoryQueue, id: string, payload: string, name: st
   if (!job) {
     return 'missing';
   }
-  if (!waits(job) || (name !== '' && job.name !== name)) {
+  if (!isWaiting(job) || (name !== '' && job.name !== name)) {
     return 'refused';
   }
+  replacePayload(job, payload);
+  return 'updated';
+}
+
+/** Replaces the payload of a job, to which no checkpoint and no step of the old one belongs. */
+export function replacePayload(job: Hash, payload: string): void {
   job.payload = payload;
   delete job.checkpoint;
   delete job.steps;
-  return 'updated';
 }
 
 export function setPriority(queue: MemoryQueue, id: string, priority: number): UpdateOutcome {
@@ -41,7 +46,7 @@ export function setPriority(queue: MemoryQueue, id: string, priority: number): U
   if (!job) {
     return 'missing';
   }
-  if (!waits(job)) {
+  if (!isWaiting(job)) {
     return 'refused';
   }
   if (Number(job.priority ?? 0) === priority) {
@@ -62,10 +67,16 @@ export function setPriority(queue: MemoryQueue, id: string, priority: number): U
   return 'updated';
 }
 
-const OF_THE_LAST_RUN =
-  'result completed_at_ms cancelled_at_ms cancel_requested_at_ms cancel_request crashes next_crash_is_last errors unhandled ' +
-  'unhandled_at_ms expires_at_ms progress checkpoint steps last_error last_error_at_ms ' +
-  'after after_delay_ms unmet rate_limited snoozes';
+/** The fields of a job that no new start keeps. */
+const OF_ALL_RUNS =
+  'errors crashes next_crash_is_last cancel_requested_at_ms expires_at_ms unhandled unhandled_at_ms after after_delay_ms ' +
+  'unmet rate_limited snoozes';
+
+/** Gives a job all its attempts again, without these fields of its last run. */
+export function restart(job: Hash, ofTheRun: string): void {
+  `${OF_ALL_RUNS} ${ofTheRun}`.split(' ').forEach((field) => delete job[field]);
+  Object.assign(job, { attempts: '0', claimed_at_ms: '0' });
+}
 
 export function runAgain(queue: MemoryQueue, id: string, request: string): RestartOutcome {
   const job = queue.job(id);
@@ -80,13 +91,13 @@ export function runAgain(queue: MemoryQueue, id: string, request: string): Resta
   }
   removeFirst(queue[job.status], id);
   queue.forgottenAt.delete(id);
-  OF_THE_LAST_RUN.split(' ').forEach((field) => delete job[field]);
-  Object.assign(job, { attempts: '0', claimed_at_ms: '0', run_again_request: request });
+  restart(
+    job,
+    'result completed_at_ms cancelled_at_ms cancel_request progress checkpoint steps last_error last_error_at_ms',
+  );
+  job.run_again_request = request;
   leavePlain(job);
-  if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
-    queue.unique.set(job.unique, id);
-    queue.uniqueExpiries.delete(job.unique);
-  }
+  regainKey(queue, id, job);
   queue.toEnd(id, job, queue.now);
   jobReopened(queue, id, job);
   queue.count('rerun');

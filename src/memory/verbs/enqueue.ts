@@ -124,6 +124,14 @@ export function holderOf(queue: MemoryQueue, key: string): string | undefined {
   return job?.unique === key && (isWaiting(queue, owner, key) || runs) ? owner : undefined;
 }
 
+/** Gives a job that starts again its unique key, unless another job holds it. */
+export function regainKey(queue: MemoryQueue, id: string, { unique }: Hash): void {
+  if (unique !== undefined && holderOf(queue, unique) === undefined) {
+    queue.unique.set(unique, id);
+    queue.uniqueExpiries.delete(unique);
+  }
+}
+
 function isWaiting(queue: MemoryQueue, id: string, key: string): boolean {
   const job = queue.job(id);
   return (job?.status === 'pending' || job?.status === 'scheduled') && (job.unique === key || job.window === key);

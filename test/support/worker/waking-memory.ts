@@ -173,7 +173,8 @@ export class WakingStore extends MemoryStore {
     const calls = super.callsOf(queue, options);
     const { claim, workers } = calls;
     const { waking } = this;
-    calls.claim = (request) => running(claim(request), (run) => waking.claim(calls.key, request, run));
+    calls.claim = (request) =>
+      running(claim(request) as MemoryCall<ClaimReply>, (run) => waking.claim(calls.key, request, run));
     const passWake = (worker: string) =>
       running(workers.passWake(worker) as MemoryCall<void>, (run) => waking.passWake(calls.key, worker, run));
     return Object.assign(calls, { workers: { ...workers, passWake } });

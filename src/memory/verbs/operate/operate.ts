@@ -4,7 +4,8 @@ import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
 import type { CancelReply, RemoveReply } from '../../../queue/store/call-outcomes.js';
 import { WORKER_FORGOTTEN_MS } from '../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
-import { holderOf } from '../enqueue.js';
+import { isWaiting, replacePayload, restart } from '../change-job.js';
+import { regainKey } from '../enqueue.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { removeFirst } from '../../state/scored-set.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
@@ -71,10 +72,6 @@ export function remove(queue: MemoryQueue, id: string, ifStatus?: JobStatus): Re
   return queue.outbox.entries.size > known ? 'posted' : 'removed';
 }
 
-function isWaiting(job: Hash): boolean {
-  return job.status === 'pending' || job.status === 'scheduled';
-}
-
 function endWindow(queue: MemoryQueue, id: string, { window }: Hash): void {
   if (window !== undefined && queue.unique.get(window) === id) {
     queue.unique.delete(window);
@@ -128,31 +125,11 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     const job = queue.job(id)!;
     removeFirst(queue.failed, id);
     queue.kinds.leave(job);
-    Object.assign(job, { attempts: '0', claimed_at_ms: '0' });
-    [
-      'failed_at_ms',
-      'errors',
-      'crashes',
-      'next_crash_is_last',
-      'cancel_requested_at_ms',
-      'expires_at_ms',
-      'unhandled',
-      'unhandled_at_ms',
-      'after',
-      'after_delay_ms',
-      'unmet',
-      'rate_limited',
-      'snoozes',
-    ].forEach((field) => delete job[field]);
+    restart(job, 'failed_at_ms');
     if (payload !== '') {
-      job.payload = payload;
-      delete job.checkpoint;
-      delete job.steps;
+      replacePayload(job, payload);
     }
-    if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
-      queue.unique.set(job.unique, id);
-      queue.uniqueExpiries.delete(job.unique);
-    }
+    regainKey(queue, id, job);
     leavePlain(job);
     queue.toBack(id, job);
     jobReopened(queue, id, job);
