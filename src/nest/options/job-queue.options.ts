@@ -13,7 +13,7 @@ import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { VerdictNotice } from '../../inspect/alerts/alerts.js';
 import type { DescribeJob } from '../context/job-lines.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
-import { withoutDefaults } from './defined-options.js';
+import { picked, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
 import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
@@ -132,30 +132,6 @@ export interface JobQueueOptionsFactory {
   createJobQueueOptions(): JobQueueModuleOptions | Promise<JobQueueModuleOptions>;
 }
 
-/** The options with their defaults, as the rest of the module reads them. */
-export interface ResolvedModuleOptions {
-  redis: string | RedisOptions | RedisClient;
-  /** True if neither `redis` nor REDIS_URL says where Redis is. */
-  redisIsAssumed: boolean;
-  /** Only the given options: the queue adds its own defaults. */
-  queueDefaults: QueueOptions;
-  queues: Record<string, QueueSettings>;
-  concurrency: number | undefined;
-  worker: boolean;
-  maintenance: MaintenanceSchedule | false;
-  shutdownTimeoutMs: number;
-  requireRedis: { timeoutMs: number } | false;
-  audit: 'warn' | 'error' | 'off';
-  logFailures: boolean | FailureLogging;
-  version: string | undefined;
-  onTrip: WorkerOptions['onTrip'];
-  onVerdict: JobQueueModuleOptions['onVerdict'];
-  middleware: readonly MiddlewareEntry[];
-  globalEnhancers: readonly EnhancerKind[];
-  currentJob: boolean;
-  logContext: boolean | DescribeJob;
-}
-
 const boolean = () => z.boolean({ error: 'expected true or false' });
 const queueFields = withoutDefaults(queueOptionFields);
 const settingsFields = { ...queueFields, ...slotFields };
@@ -166,49 +142,72 @@ const enhancersSchema = z.custom<boolean | readonly EnhancerKind[]>(
   { error: `expected true, false or a list of ${ENHANCER_KINDS.join(', ')}` },
 );
 
+/** The options of the module beside those of its queues. */
+const moduleFields = {
+  redis: z
+    .custom<string | RedisOptions | RedisClient>(
+      (value) =>
+        typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)),
+      { error: 'expected a URL, an object of ioredis options, or a Redis or Cluster client' },
+    )
+    .optional(),
+  memoryInProduction: boolean().default(false),
+  queues: z
+    .record(z.string(), z.strictObject(settingsFields, { error: 'expected an object of queue options' }), {
+      error: 'expected an object of queue options by queue name',
+    })
+    .default({}),
+  concurrency: slotFields.concurrency,
+  worker: boolean().default(true),
+  maintenance: z.unknown().optional(),
+  shutdownTimeoutMs: timerDuration(1).default(25_000),
+  requireRedis: z.unknown().optional(),
+  audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
+  logFailures: logFailuresSchema.default(true),
+  version: versionSchema.optional(),
+  onTrip: z
+    .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
+    .optional(),
+  onVerdict: z
+    .custom<JobQueueModuleOptions['onVerdict']>((value) => typeof value === 'function', {
+      error: 'expected a function of a notice',
+    })
+    .optional(),
+  middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
+  globalEnhancers: enhancersSchema.default(false),
+  currentJob: boolean().default(false),
+  logContext: z
+    .custom<boolean | DescribeJob>((value) => ['boolean', 'function'].includes(typeof value), {
+      error: 'expected true, false or a function of a job',
+    })
+    .default(false),
+};
+
 const optionsSchema = z.strictObject(
-  {
-    ...queueFields,
-    redis: z
-      .custom<string | RedisOptions | RedisClient>(
-        (value) =>
-          typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)),
-        { error: 'expected a URL, an object of ioredis options, or a Redis or Cluster client' },
-      )
-      .optional(),
-    memoryInProduction: boolean().default(false),
-    queues: z
-      .record(z.string(), z.strictObject(settingsFields, { error: 'expected an object of queue options' }), {
-        error: 'expected an object of queue options by queue name',
-      })
-      .default({}),
-    concurrency: slotFields.concurrency,
-    worker: boolean().default(true),
-    maintenance: z.unknown().optional(),
-    shutdownTimeoutMs: timerDuration(1).default(25_000),
-    requireRedis: z.unknown().optional(),
-    audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
-    logFailures: logFailuresSchema.default(true),
-    version: versionSchema.optional(),
-    onTrip: z
-      .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
-      .optional(),
-    onVerdict: z
-      .custom<JobQueueModuleOptions['onVerdict']>((value) => typeof value === 'function', {
-        error: 'expected a function of a notice',
-      })
-      .optional(),
-    middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
-    globalEnhancers: enhancersSchema.default(false),
-    currentJob: boolean().default(false),
-    logContext: z
-      .custom<boolean | DescribeJob>((value) => ['boolean', 'function'].includes(typeof value), {
-        error: 'expected true, false or a function of a job',
-      })
-      .default(false),
-  },
+  { ...queueFields, ...moduleFields },
   { error: 'expected an object of options' },
 );
+
+const MODULE_OPTIONS = Object.keys(moduleFields) as (keyof typeof moduleFields)[];
+const QUEUE_OPTIONS = Object.keys(queueFields) as (keyof typeof queueFields)[];
+
+type Checked = z.output<typeof optionsSchema>;
+
+/** The options with their defaults, as the rest of the module reads them. */
+export interface ResolvedModuleOptions extends Omit<
+  Pick<Checked, keyof typeof moduleFields>,
+  'memoryInProduction' | 'redis' | 'maintenance' | 'requireRedis' | 'middleware' | 'globalEnhancers'
+> {
+  redis: string | RedisOptions | RedisClient;
+  /** True if neither `redis` nor REDIS_URL says where Redis is. */
+  redisIsAssumed: boolean;
+  /** Only the given options: the queue adds its own defaults. */
+  queueDefaults: QueueOptions;
+  maintenance: MaintenanceSchedule | false;
+  requireRedis: { timeoutMs: number } | false;
+  middleware: readonly MiddlewareEntry[];
+  globalEnhancers: readonly EnhancerKind[];
+}
 
 const requireRedisSchema = z.strictObject(
   { timeoutMs: duration(1).default(DEFAULT_CONNECT_TIMEOUT_MS) },
@@ -222,30 +221,20 @@ const requireRedisSchema = z.strictObject(
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
-  const { redis, memoryInProduction, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } =
-    checked;
-  const { requireRedis, audit, logFailures, version, onTrip, onVerdict, ...rest } = others;
-  const { middleware, globalEnhancers, currentJob, logContext, ...queueDefaults } = rest;
+  const { redis, memoryInProduction, ...own } = picked(checked, MODULE_OPTIONS);
+  const { queues, globalEnhancers, currentJob, logContext } = own;
   Object.keys(queues).forEach((name) => checkQueueName(name));
   return {
+    ...own,
     redis: checkRedis(redis, memoryInProduction),
     redisIsAssumed: redis === undefined && !process.env.REDIS_URL,
-    queueDefaults: withoutUndefined(queueDefaults),
+    queueDefaults: picked(checked, QUEUE_OPTIONS),
     queues: Object.fromEntries(Object.entries(queues).map(([name, of]) => [name, withoutUndefined(of)])),
-    concurrency,
-    worker,
-    maintenance: checkMaintenance(`${FOR_ROOT}.maintenance`, maintenance),
-    shutdownTimeoutMs,
-    requireRedis: checkRequireRedis(requireRedis),
-    audit,
-    logFailures,
-    version,
-    onTrip,
-    onVerdict,
-    middleware: checkEntries(middleware),
+    maintenance: checkMaintenance(`${FOR_ROOT}.maintenance`, own.maintenance),
+    requireRedis: checkRequireRedis(own.requireRedis),
+    middleware: checkEntries(own.middleware),
     globalEnhancers: globalEnhancers === true ? ENHANCER_KINDS : globalEnhancers || [],
     currentJob: currentJob || logContext !== false,
-    logContext,
   };
 }
 
