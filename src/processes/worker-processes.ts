@@ -66,7 +66,6 @@ export class WorkerProcesses {
   private error: WorkerBootError | undefined;
   private readonly waiting = new Set<() => void>();
 
-  /** Made by `runWorkers`. */
   /** @internal `runWorkers` makes it. */
   constructor(
     private readonly options: ResolvedRunWorkersOptions,
@@ -138,9 +137,8 @@ export class WorkerProcesses {
    * Sets the number of processes: starts missing ones, and stops those with the highest numbers. Does nothing after
    * `stop()`.
    *
-   * @param options.stopTimeoutMs how long a surplus process may take. Default: that of `runWorkers` Default: that of
-   * `runWorkers`
-   * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot, see
+   * @param options.stopTimeoutMs how long a surplus process may take. Default: that of `runWorkers`
+   * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot
    * @throws InvalidOptionError
    */
   async resize(processes: number, options: { stopTimeoutMs?: number } = {}): Promise<void> {

@@ -91,18 +91,15 @@ export interface GroupsOptions extends GroupLimits {
   overrides?: GroupOverrides | undefined;
 }
 
+const rateFields = {
+  limit: wholeNumber(1, 1_000_000),
+  periodMs: wholeNumber(1, 86_400_000, ' ms'),
+  burst: wholeNumber(1, 1_000_000).optional(),
+};
+
 const maxRunningAndRate = {
   maxRunning: wholeNumber(1, 1_000_000).optional(),
-  rateLimit: z
-    .strictObject(
-      {
-        limit: wholeNumber(1, 1_000_000),
-        periodMs: wholeNumber(1, 86_400_000, ' ms'),
-        burst: wholeNumber(1, 1_000_000).optional(),
-      },
-      { error: 'expected { limit, periodMs, burst? }' },
-    )
-    .optional(),
+  rateLimit: z.strictObject(rateFields, { error: 'expected { limit, periodMs, burst? }' }).optional(),
 };
 
 /** The bounds of the waiting jobs of a queue or a group, in the order in which scripts take them. */
@@ -154,14 +151,7 @@ export const limitFields = {
 };
 
 const changedRateField = z
-  .strictObject(
-    {
-      limit: wholeNumber(1, 1_000_000).optional(),
-      periodMs: wholeNumber(1, 86_400_000, ' ms').optional(),
-      burst: wholeNumber(1, 1_000_000).optional(),
-    },
-    { error: 'expected { limit?, periodMs?, burst? }' },
-  )
+  .strictObject(...withNames(z.object(rateFields).partial().shape))
   .nullable()
   .optional();
 
