@@ -4,6 +4,7 @@ import { readSigns } from '../inspect/signs.js';
 import { unreadableByAny } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
+import { keptIn } from '../queue/runtime/kept.js';
 
 /** The time between two readings of the queues that the app does not know, in ms. A check asks each few seconds. */
 const KEPT_MS = 30_000;
@@ -19,12 +20,7 @@ export class OtherQueuesWatch {
   private reading: Promise<void> | undefined;
 
   static of(registry: QueueRegistry): OtherQueuesWatch {
-    let watch = OtherQueuesWatch.known.get(registry);
-    if (!watch) {
-      watch = new OtherQueuesWatch(registry);
-      OtherQueuesWatch.known.set(registry, watch);
-    }
-    return watch;
+    return keptIn(OtherQueuesWatch.known, registry, () => new OtherQueuesWatch(registry));
   }
 
   private constructor(private readonly registry: QueueRegistry) {

@@ -9,6 +9,7 @@ import { type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
 import { QueueFigures } from './queue-figures.js';
 import { type QueueScaling, scalingReportOf } from './scaling-report.js';
+import { keptIn } from '../queue/runtime/kept.js';
 
 /** The options of the metrics. */
 export interface JobMetricsOptions {
@@ -117,11 +118,7 @@ export class JobMetrics {
 
   /** Measures a round trip of a worker. Bound: hand it over as `onTrip`. */
   readonly observeTrip = ({ operation, durationMs }: WorkerTrip): void => {
-    let durations = this.trips.get(operation);
-    if (!durations) {
-      durations = this.figures.newDurations('operation', { operation });
-      this.trips.set(operation, durations);
-    }
+    const durations = keptIn(this.trips, operation, () => this.figures.newDurations('operation', { operation }));
     durations.add(durationMs / 1_000);
   };
 
@@ -153,12 +150,7 @@ export class JobMetrics {
   }
 
   private queueOf({ queue }: WorkerEvent['job']): QueueFigures {
-    let found = this.queues.get(queue);
-    if (!found) {
-      found = new QueueFigures(this.figures, queue);
-      this.queues.set(queue, found);
-    }
-    return found;
+    return keptIn(this.queues, queue, () => new QueueFigures(this.figures, queue));
   }
 
   /** Returns the name as far as it may be a label. */

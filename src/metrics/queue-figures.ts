@@ -1,5 +1,6 @@
 import type { Labels } from './instruments.js';
 import type { Count, Durations, ProcessFigures } from './process-figures.js';
+import { keptIn } from '../queue/runtime/kept.js';
 
 /** The figures of one queue in this process. */
 export class QueueFigures {
@@ -15,12 +16,7 @@ export class QueueFigures {
 
   /** @param name the label, which limits the number of names */
   of(name: string): NameFigures {
-    let found = this.names.get(name);
-    if (!found) {
-      found = new NameFigures(this.figures, { queue: this.queue, name });
-      this.names.set(name, found);
-    }
-    return found;
+    return keptIn(this.names, name, () => new NameFigures(this.figures, { queue: this.queue, name }));
   }
 }
 
@@ -56,11 +52,9 @@ class NameFigures {
 
   /** @param seconds how long the handler ran; undefined where none was called */
   ended(outcome: string, seconds: number | undefined): void {
-    let end = this.ends.get(outcome);
-    if (!end) {
-      end = { attempts: this.figures.newCount('attempts', { ...this.labels, outcome }) };
-      this.ends.set(outcome, end);
-    }
+    const end = keptIn<string, EndFigures>(this.ends, outcome, () => ({
+      attempts: this.figures.newCount('attempts', { ...this.labels, outcome }),
+    }));
     end.attempts.value++;
     if (seconds !== undefined) {
       end.run ??= this.figures.newDurations('run', end.attempts.labels);

@@ -37,6 +37,7 @@ import type { CallLimit, QueueStore, ReplicationOptions, WakeListener } from './
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
 import type { QueuesVerbs } from './store/verbs/queues-verbs.js';
+import { keptIn } from './runtime/kept.js';
 
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
 export class RedisStore implements QueueStore {
@@ -57,12 +58,7 @@ export class RedisStore implements QueueStore {
    * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
    */
   static of(client: RedisClient): RedisStore {
-    let store = RedisStore.known.get(client);
-    if (!store) {
-      store = new RedisStore(client);
-      RedisStore.known.set(client, store);
-    }
-    return store;
+    return keptIn(RedisStore.known, client, () => new RedisStore(client));
   }
 
   constructor(

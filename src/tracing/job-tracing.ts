@@ -20,6 +20,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';
+import { keptIn } from '../queue/runtime/kept.js';
 
 /** The options of tracing. */
 export interface JobTracingOptions {
@@ -164,24 +165,16 @@ const operations = { send: new Map<string, Operation>(), process: new Map<string
 const MOST_QUEUES = 1_000;
 
 function operationOf(operation: 'send' | 'process', queue: string): Operation {
-  const known = operations[operation];
-  let found = known.get(queue);
-  if (!found) {
-    found = {
-      name: `${operation} ${queue}`,
-      attributes: {
-        'messaging.system': 'nest_job_queue',
-        'messaging.operation.name': operation,
-        'messaging.operation.type': operation,
-        'messaging.destination.name': queue,
-      },
-    };
-    if (known.size >= MOST_QUEUES) {
-      known.clear();
-    }
-    known.set(queue, found);
-  }
-  return found;
+  const make = () => ({
+    name: `${operation} ${queue}`,
+    attributes: {
+      'messaging.system': 'nest_job_queue',
+      'messaging.operation.name': operation,
+      'messaging.operation.type': operation,
+      'messaging.destination.name': queue,
+    },
+  });
+  return keptIn(operations[operation], queue, make, MOST_QUEUES);
 }
 
 /** Runs the call inside its span, and ends the span with the outcome. A snooze or a rest is no error. */

@@ -4,6 +4,7 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isRedisStore } from '../../queue/redis-store.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RunView } from '../views/views.js';
+import { keptIn } from '../../queue/runtime/kept.js';
 
 const KEPT_MS = 86_400_000;
 /** A run that has written nothing for this long has lost its process, in ms. */
@@ -58,9 +59,7 @@ export class RunStore {
   }
 
   private kept({ name }: JobQueue): Map<string, string> {
-    let fields = this.inMemory.get(name);
-    if (!fields) this.inMemory.set(name, (fields = new Map()));
-    return fields;
+    return keptIn(this.inMemory, name, () => new Map<string, string>());
   }
 
   private async forget(queue: JobQueue, old: readonly RunView[]): Promise<void> {

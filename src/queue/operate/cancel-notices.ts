@@ -1,4 +1,5 @@
 import type { QueueStore } from '../store/queue-store.js';
+import { keptIn } from '../runtime/kept.js';
 
 type Listener = (jobId: string) => void;
 
@@ -8,12 +9,7 @@ export class CancelNotices {
   private readonly listeners = new Map<string, Set<Listener>>();
 
   static of(store: QueueStore): CancelNotices {
-    let notices = CancelNotices.known.get(store);
-    if (!notices) {
-      notices = new CancelNotices();
-      CancelNotices.known.set(store, notices);
-    }
-    return notices;
+    return keptIn(CancelNotices.known, store, () => new CancelNotices());
   }
 
   /**

@@ -2,6 +2,7 @@ import { registerQueues } from '../register/register-queues.js';
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
+import { keptIn } from '../runtime/kept.js';
 
 type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 
@@ -16,12 +17,8 @@ export class OpenedQueues {
 
   async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
     const { store, options, callLimit } = this.queue;
-    let calls = this.opened.get(name);
-    if (!calls) {
-      calls = store.open(name, options, callLimit);
-      this.opened.set(name, calls);
-    }
-    return store.exec(build(await calls), this.limit);
+    const calls = await keptIn(this.opened, name, () => store.open(name, options, callLimit));
+    return store.exec(build(calls), this.limit);
   }
 
   /** Adds a queue to the register of its Redis, once for this process. */

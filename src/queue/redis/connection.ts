@@ -9,6 +9,7 @@ import { explainRefusal } from './permission-error.js';
 import { enableFlowingReads } from './flowing-reads.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
+import { keptIn } from '../runtime/kept.js';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -59,17 +60,13 @@ export class Connection {
    * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
    */
   static of(client: RedisClient): Connection {
-    let connection = Connection.known.get(client);
-    if (!connection) {
-      refuseKeyPrefix(client);
-      connection = new Connection(client);
-      enableFlowingReads(client);
-      Connection.known.set(client, connection);
-    }
-    return connection;
+    return keptIn(Connection.known, client, () => new Connection(client));
   }
 
-  private constructor(readonly client: RedisClient) {}
+  private constructor(readonly client: RedisClient) {
+    refuseKeyPrefix(client);
+    enableFlowingReads(client);
+  }
 
   /** The properties of the server, once they were read. */
   get facts(): ServerFacts | undefined {

@@ -6,6 +6,7 @@ import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster } from './redis-client.js';
 import { startOf } from '../runtime/cut.js';
+import { keptIn } from '../runtime/kept.js';
 
 /** The time further invalid events are not logged, in ms. */
 const QUIET_MS = 10_000;
@@ -23,12 +24,7 @@ export class EventSubscriber {
   private warnedAtMs = -Infinity;
 
   static of(connection: Connection): EventSubscriber {
-    let subscriber = EventSubscriber.known.get(connection);
-    if (!subscriber) {
-      subscriber = new EventSubscriber(connection);
-      EventSubscriber.known.set(connection, subscriber);
-    }
-    return subscriber;
+    return keptIn(EventSubscriber.known, connection, () => new EventSubscriber(connection));
   }
 
   private constructor(private readonly connection: Connection) {

@@ -1,5 +1,6 @@
 import { show } from '../errors/show.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
+import { keptIn } from '../runtime/kept.js';
 
 /** The time before the next attempt after a passing fault, in ms. */
 const AGAIN_MS = 10_000;
@@ -15,12 +16,7 @@ class Registrations {
   private hasWarned = false;
 
   static of(store: QueueStore): Registrations {
-    let of = Registrations.known.get(store);
-    if (!of) {
-      of = new Registrations(store);
-      Registrations.known.set(store, of);
-    }
-    return of;
+    return keptIn(Registrations.known, store, () => new Registrations(store));
   }
 
   private constructor(private readonly store: QueueStore) {}

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { ZoneClock } from './zone-clock.js';
+import { keptIn } from '../runtime/kept.js';
 
 const MOST_KNOWN = 1_000;
 const known = new Map<string, Cron>();
@@ -66,17 +67,12 @@ function isFixed(cron: string): boolean {
 
 /** Returns a parsed expression; few are in use, and each is asked for again and again. */
 function parse(cron: string): Cron {
-  let times = known.get(cron);
-  if (!times) {
+  const make = () => {
     // The library would take a date for an expression too.
     if (!/^\s*(@\w+|\S+(\s+\S+){4,5})\s*$/.test(cron)) {
       throw new Error('five or six fields, or one of @yearly, @monthly, @weekly, @daily, @hourly');
     }
-    times = new Cron(cron, { utcOffset: 0, paused: true, mode: '5-or-6-parts' });
-    if (known.size >= MOST_KNOWN) {
-      known.clear();
-    }
-    known.set(cron, times);
-  }
-  return times;
+    return new Cron(cron, { utcOffset: 0, paused: true, mode: '5-or-6-parts' });
+  };
+  return keptIn(known, cron, make, MOST_KNOWN);
 }

@@ -1,3 +1,5 @@
+import { keptIn } from '../runtime/kept.js';
+
 /** More than the clock of any zone was ever changed at once. A change of the date line is 24 hours. */
 const LARGEST_CHANGE_MS = 26 * 3_600_000;
 
@@ -76,22 +78,15 @@ export class ZoneClock {
 }
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    if (formats.size >= MOST_ZONES) {
-      formats.clear();
-    }
-    formats.set(timeZone, format);
-  }
-  return format;
+  const numeric = 'numeric';
+  const parts = {
+    year: numeric,
+    month: numeric,
+    day: numeric,
+    hour: numeric,
+    minute: numeric,
+    second: numeric,
+  } as const;
+  const make = () => new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', ...parts });
+  return keptIn(formats, timeZone, make, MOST_ZONES);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { clusterScripts, luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
+import { keptIn } from '../runtime/kept.js';
 
 /** What a call writes beside its own changes: the audit trail, the outcomes of jobs, or both. */
 export interface AuditMark {
@@ -20,14 +21,10 @@ const made = new Map<string, AuditedScript>();
 
 /** Returns a script inside the frame of `lua/audit/frame.lua`, which writes its transitions down. Made at its first use. */
 export function auditedScript(name: LuaScriptName, sharded = false): AuditedScript {
-  const key = `${name} ${sharded}`;
-  let script = made.get(key);
-  if (!script) {
+  return keptIn(made, `${name} ${sharded}`, () => {
     const text = framed(name, sharded ? clusterScripts : luaScripts);
-    script = { text, sha: createHash('sha1').update(text).digest('hex') };
-    made.set(key, script);
-  }
-  return script;
+    return { text, sha: createHash('sha1').update(text).digest('hex') };
+  });
 }
 
 /** Returns whether a script can change the status of a job, or delete a job, as its header declares. */

@@ -6,6 +6,7 @@ import type { RedisClient } from '../redis/redis-client.js';
 import { evalArguments, type ScriptCall } from './script-runner.js';
 import { isWrongType, nameWrongKeysOf } from './wrong-keys.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
+import { keptIn } from '../runtime/kept.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {
@@ -31,12 +32,7 @@ export class DurableConnection {
   private becomingReady: Promise<void> | undefined;
 
   static of(connection: Connection): DurableConnection {
-    let durable = DurableConnection.known.get(connection);
-    if (!durable) {
-      durable = new DurableConnection(connection);
-      DurableConnection.known.set(connection, durable);
-    }
-    return durable;
+    return keptIn(DurableConnection.known, connection, () => new DurableConnection(connection));
   }
 
   private constructor(private readonly connection: Connection) {}

@@ -1,6 +1,6 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { MOST_ARGUMENTS } from '../../queue/runtime/bounds.js';
-import { keptArray } from '../../queue/runtime/kept-array.js';
+import { keptArray } from '../../queue/runtime/kept.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';

@@ -3,7 +3,7 @@ import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.j
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
-import { keptArray } from '../../queue/runtime/kept-array.js';
+import { keptArray } from '../../queue/runtime/kept.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place } from '../../queue/store/verbs/queues-verbs.js';

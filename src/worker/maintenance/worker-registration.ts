@@ -8,6 +8,7 @@ import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { WorkerContext } from './worker-context.js';
+import { keptIn } from '../../queue/runtime/kept.js';
 
 const INTERVAL_MS = 10_000;
 /** The age of an announcement, in ms, at which it is renewed. It lasts for 30 s. */
@@ -178,12 +179,7 @@ export class WorkerRegistration implements BackgroundRole {
 
   /** Announces one queue. While a call is in flight, waits for that call. Returns its error. */
   private announce(runner: QueueRunner): Promise<Error | undefined> {
-    let call = this.inFlight.get(runner);
-    if (!call) {
-      call = this.send(runner).finally(() => this.inFlight.delete(runner));
-      this.inFlight.set(runner, call);
-    }
-    return call;
+    return keptIn(this.inFlight, runner, () => this.send(runner).finally(() => this.inFlight.delete(runner)));
   }
 
   private async send(runner: QueueRunner): Promise<Error | undefined> {

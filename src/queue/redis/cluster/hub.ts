@@ -4,6 +4,7 @@ import type { Connection } from '../connection.js';
 import { addressOfSlot, masterOfSlot } from '../ioredis-internals.js';
 import { isPassing } from '../passing-errors.js';
 import { HubConnection } from './hub-connection.js';
+import { keptIn } from '../../runtime/kept.js';
 
 /** The interval at which the masters of the channels are compared with the known ones, in ms. */
 const LOOK_MS = 1_000;
@@ -57,12 +58,7 @@ export class Hub {
 
   /** Returns the hub of a connection, always the same object. Its client is of a Cluster. */
   static of(connection: Connection): Hub {
-    let hub = Hub.known.get(connection);
-    if (!hub) {
-      hub = new Hub(connection);
-      Hub.known.set(connection, hub);
-    }
-    return hub;
+    return keptIn(Hub.known, connection, () => new Hub(connection));
   }
 
   private constructor(private readonly connection: Connection) {}
