@@ -146,6 +146,7 @@ function addDeadLetter(queue: MemoryQueue, { job: encoded, ran, failure }: DeadE
   queue.jobs.set(id, job);
   queue.dead.set(id, queue.now);
   queue.kinds.add(id, job, errorFingerprint(error), queue.now);
+  queue.outcomes.add(queue, id, 'failed', job);
   queue.count('enqueued');
   queue.count('failed');
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
+import { encodeJob } from '#queue/enqueue/encode-job.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -173,5 +174,19 @@ onEachStore('a dead letter that was redriven as a new job', () => {
     expect((await queue.stats()).pending).toBe(1);
     await queue.remove(id);
     expect(await queue.deadLetters.redrive('a')).toBe(true);
+  });
+});
+
+onEachStore('a dead letter that was moved here from another library', () => {
+  it('has the line of its outcome', async () => {
+    const queue = newQueue({ outcomes: {} });
+    const moved = {
+      key: 'k',
+      job: encodeJob(queue, 1, { id: 'a' }),
+      ran: { attempts: 2, errors: 2, crashes: 0 },
+      failure: { error: { name: 'Error', message: 'no' }, startedAt: 1, endedAt: 2 },
+    };
+    await queue.exec(({ once }) => once.addDeadLetters({ source: 'other', fence: 1 }, [moved]));
+    expect(await queue.outcome('a')).toMatchObject({ status: 'failed', attempts: 2 });
   });
 });
