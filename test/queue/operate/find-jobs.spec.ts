@@ -18,6 +18,22 @@ async function ids(queue: JobQueue, status: JobStatus, options: ListOptions): Pr
 }
 
 onEachStore('a list', () => {
+  it('shows waiting jobs of groups behind the others, the group with the oldest head first', async () => {
+    const queue = newQueue();
+    for (const [id, options] of Object.entries({
+      b1: { group: 'b' },
+      a1: { group: 'a' },
+      plain: {},
+      b2: { group: 'b', priority: 5 },
+      urgent: { priority: 1 },
+      a2: { group: 'a', priority: 9 },
+    })) {
+      await queue.enqueue(1, { id, ...options });
+    }
+    expect(await ids(queue, 'pending', {})).toEqual(['urgent', 'plain', 'b2', 'b1', 'a2', 'a1']);
+    expect(await ids(queue, 'pending', { offset: 1, limit: 2 })).toEqual(['plain', 'b2']);
+  });
+
   it('shows the jobs of a name, and those with all the metadata that is given, in pages', async () => {
     const queue = newQueue();
     await queue.enqueueMany(

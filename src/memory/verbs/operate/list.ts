@@ -1,6 +1,7 @@
 // Lists of jobs; see lua/queue/list.lua and find.lua.
 import type { JobOutcome } from '../../../queue/model/job-event.js';
 import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
+import { groupBy } from '../../../queue/runtime/group-by.js';
 import type { FoundJobs, JobQuery } from '../../../queue/store/find-query.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { jobRecord } from './job-record.js';
@@ -58,7 +59,7 @@ function isEnded(status: JobStatus): boolean {
 
 function shownIds(queue: MemoryQueue, status: JobStatus): readonly string[] {
   const places: Record<JobStatus, () => readonly string[]> = {
-    pending: () => [...queue.prioritized.members(), ...queue.pending],
+    pending: () => waitingIds(queue),
     scheduled: () => queue.scheduled.members(),
     processing: () => queue.claims.members(),
     completed: () => queue.completed,
@@ -66,4 +67,12 @@ function shownIds(queue: MemoryQueue, status: JobStatus): readonly string[] {
     failed: () => queue.dead.members().toReversed(),
   };
   return places[status]();
+}
+
+/** Returns the jobs without a group first. Then group by group, that with the oldest head first, see lua/lib/place/ids_of. */
+function waitingIds(queue: MemoryQueue): string[] {
+  const lines = groupBy(queue.line, (id) => queue.job(id)?.group);
+  const arrivalOf = ([head]: readonly string[]) => Number(queue.job(head!)!.rank) % 2 ** 40;
+  const ofGroups = [...lines].flatMap(([group, ids]) => (group === undefined ? [] : [ids]));
+  return [...(lines.get(undefined) ?? []), ...ofGroups.toSorted((a, b) => arrivalOf(a) - arrivalOf(b)).flat()];
 }
