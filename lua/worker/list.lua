@@ -5,11 +5,6 @@
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms; ARGV[2] the most workers
 -- Returns for each worker its id, when it was seen, and its words ('' for none). Repeated: looks again.
 --@include lib/core/clock
+--@include lib/worker/live_workers
 local workers, worker_details = KEYS[1], KEYS[2]
-local since = string.format('%.0f', now - tonumber(ARGV[1]))
-local found = redis.call('ZRANGE', workers, now_text, since, 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[2], 'WITHSCORES')
-local reply = {}
-for i = 1, #found, 2 do
-  reply[#reply + 1] = { found[i], found[i + 1], redis.call('HGET', worker_details, found[i]) or '' }
-end
-return reply
+return live_workers(workers, worker_details, tonumber(ARGV[1]), ARGV[2])

@@ -4,13 +4,16 @@
 -- Transition: none
 -- KEYS: for each queue its workers (sorted set, score = last seen in ms) and names (sorted set, score = last announcement in
 --   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes).
---   In a Cluster see lib/slots/take_keys
+--   With ARGV[3] then workers and worker_details of the queue whose workers are listed. In a Cluster see lib/slots/take_keys
 -- ARGV[1] worker
 -- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
--- ARGV[3..] for each queue lines: the names of its handlers. With ARGV[2] the limits of the queue, see
+-- ARGV[3] the most live workers to list, '' for none; ARGV[4] how long ago they may have been seen, in ms
+-- ARGV[5..] for each queue lines: the names of its handlers. With ARGV[2] the limits of the queue, see
 --   lib/retention/announced_queue_limits, then a name of a handler, its limits, and so on
--- Returns the positions, from 1, of the queues to which the worker must announce itself. Repeated: the same.
+-- Returns the positions, from 1, of the queues to which the worker must announce itself; the listed workers, see lua/worker/list.
+-- Repeated: the same.
 --@include lib/core/clock
+--@include lib/worker/live_workers
 local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
 --@cluster lib/slots/take_keys
 local checks = layout ~= ''
@@ -52,8 +55,8 @@ local function has_limits(handler_limits, names, limits)
   return true
 end
 
-for i = 3, #ARGV do
-  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 3) * width + 1, (i - 2) * width)
+for i = 5, #ARGV do
+  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 5) * width + 1, (i - 4) * width)
   local limits, announced, attempts = read_lines(ARGV[i])
   -- No change means that the worker is not known, or was seen in this ms.
   local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1 or redis.call('ZSCORE', workers, worker)
@@ -64,7 +67,10 @@ for i = 3, #ARGV do
   if not is_known or checks and not (redis.call('PERSIST', workers) == 0
     and redis.call('HGET', sweep, 'layout') == layout and redis.call('PEXPIRE', details, 600000) == 1
     and redis.call('HGET', retention, '') == limits and has_limits(handler_limits, announced, attempts)) then
-    reply[#reply + 1] = i - 2
+    reply[#reply + 1] = i - 4
   end
 end
-return reply
+if ARGV[3] == '' then
+  return { reply, {} }
+end
+return { reply, live_workers(keys[#keys - 1], keys[#keys], tonumber(ARGV[4]), ARGV[3]) }

@@ -6,6 +6,7 @@ import type { MemoryCalls } from './memory-calls.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import { WORKER_DETAILS_MS } from '../queue/runtime/lifetimes.js';
 import { callOf } from './verbs/memory-call.js';
+import { liveWorkers } from './verbs/workers.js';
 
 /** Runs calls of a store in memory. */
 interface RunningStore {
@@ -36,10 +37,13 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
       })),
     noteIdle: (queues, { gapMs }, limit) =>
       ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
-    renew: (queues, { worker }, limit) => {
+    renew: (queues, { worker, lists }, limit) => {
       const handlersOf = new Map(queues.map(({ calls, handlers }) => [queueOf(calls), handlers]));
       const all = queues.map(({ calls }) => calls);
-      return ofEach('workerRenew', all, limit, (queue) => renew(queue, worker, handlersOf.get(queue) ?? []));
+      return ofEach('workerRenew', all, limit, (queue) => ({
+        isKnown: renew(queue, worker, handlersOf.get(queue) ?? []),
+        ...(lists && queueOf(lists.calls) === queue && { workers: liveWorkers(queue, lists.most) }),
+      }));
     },
     register: (queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: undefined }))), // the server knows them
     registered: (queue, most) => {

@@ -185,7 +185,7 @@ export class Worker {
     if (this.stopping) return;
     const runners = (this.runners = this.openRunners());
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity });
-    this.reports = new WorkerReports({ ...options, id, runners, store, repeats, fleet: this.turns?.fleet });
+    this.reports = new WorkerReports({ ...options, id, runners, store, repeats, fleet: this.turns });
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
     if (!this.stopping) this.run();

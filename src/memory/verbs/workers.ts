@@ -1,5 +1,6 @@
 import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
 import type { WorkerVerbs } from '../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
@@ -37,24 +38,26 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           queue.workerDetails.delete(worker);
         }
       }),
-    list: (most) =>
-      callOf('workerList', () => {
-        dropOldDetails(queue);
-        return queue.announced
-          .liveWorkers(queue.now)
-          .toSorted((a, b) => b.seenAt - a.seenAt)
-          .slice(0, most)
-          .map(({ id, seenAt }) => {
-            const { startedAt, details } = queue.workerDetails.get(id) ?? {};
-            const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
-            return { id, seenAt: new Date(seenAt), ...details, ...started };
-          });
-      }),
+    list: (most) => callOf('workerList', () => liveWorkers(queue, most)),
     passWake: () =>
       callOf('workerPassWake', () => {
         if (queue.hasClaimable || queue.scheduled.size > 0) queue.host.wake(queue.name);
       }),
   };
+}
+
+/** Returns the live workers with their details, the latest first. */
+export function liveWorkers(queue: MemoryQueue, most: number): WorkerRecord[] {
+  dropOldDetails(queue);
+  return queue.announced
+    .liveWorkers(queue.now)
+    .toSorted((a, b) => b.seenAt - a.seenAt)
+    .slice(0, most)
+    .map(({ id, seenAt }) => {
+      const { startedAt, details } = queue.workerDetails.get(id) ?? {};
+      const started = startedAt !== undefined && { startedAt: new Date(startedAt) };
+      return { id, seenAt: new Date(seenAt), ...details, ...started };
+    });
 }
 
 /** Notes the limit of a worker or producer, so that no claim refuses what that limit allows. */

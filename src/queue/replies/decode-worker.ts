@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/worker-record.js';
+import { listOf, rowsOf } from './check-reply.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { parseJson } from '../codec/parse-json.js';
 
@@ -14,8 +15,13 @@ const detailsSchema = z.object({
   stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
 });
 
-/** Decodes one entry of `lua/worker/list.lua`. Details that no worker of this library wrote are left out. */
-export function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
+/** Decodes the reply of `lua/worker/list.lua`. */
+export function decodeWorkers(reply: unknown): WorkerRecord[] {
+  return listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string]));
+}
+
+/** Decodes one entry of the list. Details that no worker of this library wrote are left out. */
+function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
   const record: WorkerRecord = { id, seenAt: decodeKnownDate(seenAt) };
   const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];
   const details = detailsSchema.safeParse(json === undefined ? undefined : parseJson(json).value);

@@ -1,11 +1,20 @@
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
+import { decodeWorkers } from '../replies/decode-worker.js';
 import { MOST_ARGUMENTS } from '../runtime/bounds.js';
 import { slicesOf } from '../runtime/slices-of.js';
 import { groupBy } from '../runtime/group-by.js';
-import { HISTORY_KEPT_MS } from '../runtime/lifetimes.js';
+import { HISTORY_KEPT_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { AnnouncedQueue, IdleNote, Look, Place, QueuesVerbs, Renewal } from '../store/verbs/queues-verbs.js';
+import type {
+  AnnouncedQueue,
+  IdleNote,
+  Look,
+  Place,
+  QueuesVerbs,
+  Renewal,
+  Renewed,
+} from '../store/verbs/queues-verbs.js';
 import { SentTexts } from '../transport/sent-texts.js';
 import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './calls/all-calls.js';
@@ -202,25 +211,32 @@ function noteIdleCall(queues: readonly StoreCalls[], { everyMs, gapMs }: IdleNot
 }
 
 /** Returns the call of `renew`. A queue with limits of the worker's code must register, which decides whose limits apply. */
-function renewCall(queues: readonly AnnouncedQueue[], { worker, checks }: Renewal): BuiltCall<boolean> {
+function renewCall(queues: readonly AnnouncedQueue[], { worker, checks, lists }: Renewal): BuiltCall<Renewed> {
   const all = queues.map(({ calls, handlers }) => ({
     keys: (calls as QueueCalls).keys,
     options: (calls as QueueCalls).options,
     handlers,
   }));
+  const listed = lists ? queues.findIndex(({ calls }) => calls === lists.calls) : -1;
   const keys = all.flatMap(({ keys: of }) =>
     checks
       ? [of.workers, of.names, of.sweep, of.workerDetails, of.retention, of.handlerLimits]
       : [of.workers, of.names],
   );
+  const listKeys = all.slice(listed, listed + 1).flatMap(({ keys: of }) => [of.workers, of.workerDetails]);
   const lines = all.map(({ options, handlers }) =>
     checks
       ? [limitsText(options), ...handlerLimitsText(handlers)].join('\n')
       : handlers.map(({ name }) => name).join('\n'),
   );
-  const renew = call('workerRenew', keys, [worker, checks ? LAYOUT : '', ...lines], (reply) => {
-    const unknown = new Set(listOf(reply).map(wholeNumberOf));
-    return all.map(({ options }, i) => !unknown.has(i + 1) && configuredLimits(options) === '');
+  const args = [worker, checks ? LAYOUT : '', listed < 0 ? '' : lists!.most, WORKER_SEEN_MS, ...lines];
+  const renew = call('workerRenew', [...keys, ...listKeys], args, (reply) => {
+    const [positions, workers] = listOf(reply);
+    const unknown = new Set(listOf(positions).map(wholeNumberOf));
+    return all.map(({ options }, i) => ({
+      isKnown: !unknown.has(i + 1) && configuredLimits(options) === '',
+      ...(i === listed && { workers: decodeWorkers(workers) }),
+    }));
   });
   return { call: renew, keysOfEach: checks ? 6 : 2 };
 }

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { passWake } from './pass-wake.js';
-
-/** The age of the list of workers, in ms, at which it is read again. A worker that has died stays on it for 30 s more. */
-const READ_AGAIN_MS = 15_000;
-
-/** The most workers that are read. Beyond them several workers have the same turn. */
-const MOST_READ = 100;
 
 /** The most queues in which a look wakes another worker. The next look wakes those of further queues. */
 const MOST_WOKEN = 20;
@@ -31,19 +26,19 @@ interface Member {
 
 /**
  * The turns of a worker in the looks of its fleet. A fleet is the workers of one server with the same queues and handlers.
- * Each reads from the announcements which workers live, and derives its place among their ids. So no call agrees on the
- * turns. Workers whose lists differ for a while may share a turn or leave one out. Each still looks once in a round.
+ * The reply to its own announcement says which workers live. From that each derives its place among their ids, so no call
+ * is made for the turns. Workers whose lists differ for a while may share a turn or leave one out. Each still looks once
+ * in a round.
  */
 export class FleetTurns {
   /** A digest of the names of the queues and handlers. Workers with the same one are a fleet. */
   readonly fleet: string;
   /** The runner whose queue has the list of workers. */
-  private readonly keeper: QueueRunner;
+  readonly keeper: QueueRunner;
   private workers = 1;
   private place = 0;
   /** The time of the server minus that of the monotonic clock; undefined before a look. */
   private serverAheadMs: number | undefined;
-  private readAtMs = -Infinity;
 
   constructor(private readonly member: Member) {
     const sorted = member.runners.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -79,20 +74,15 @@ export class FleetTurns {
     this.serverAheadMs = atMs - this.member.store.clock.monotonic();
   }
 
-  /** Reads which workers live, if the last list is old. After an error the worker looks by itself. */
-  async readWorkers(): Promise<void> {
+  /** Notes which workers live. After an error the worker looks by itself. */
+  noteWorkers(listed: readonly WorkerRecord[] | Error): void {
     const { store, worker } = this.member;
-    const now = store.clock.monotonic();
-    if (now - this.readAtMs < READ_AGAIN_MS) {
-      return;
-    }
-    this.readAtMs = now;
-    const listed = await store.exec(this.keeper.calls.workers.list(MOST_READ), LIMIT).catch((error: unknown) => {
+    if (listed instanceof Error) {
       const what = `Could not read the workers of queue "${this.keeper.name}"; this worker looks for jobs by itself`;
-      SafeLogger.of(store.logger).debug(what, error);
-      return [];
-    });
-    const others = listed.filter(({ id, fleet }) => fleet === this.fleet && id !== worker);
+      SafeLogger.of(store.logger).debug(what, listed);
+    }
+    const live = listed instanceof Error ? [] : listed;
+    const others = live.filter(({ id, fleet }) => fleet === this.fleet && id !== worker);
     this.workers = others.length + 1;
     this.place = others.filter(({ id }) => id < worker).length;
   }

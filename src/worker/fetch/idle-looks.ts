@@ -135,7 +135,7 @@ export class IdleLooks implements BackgroundRole {
     }
     const isShared = turns?.areShared === true;
     const looks = this.looks.map((look) => (isShared ? look.lookForFleet() : look.look()));
-    const [found] = await Promise.all([Promise.all(looks).then((each) => each.flat()), turns?.readWorkers()]);
+    const found = (await Promise.all(looks)).flat();
     const claimable = found.filter(isIdle);
     claimable.forEach(({ outlook }) => outlook.expectJobs());
     if (claimable.length > 0) {
@@ -148,8 +148,8 @@ export class IdleLooks implements BackgroundRole {
 }
 
 /**
- * Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them, and one may
- * learn of them now.
+ * Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them. A runner
+ * without a free slot cannot claim them before anyway.
  */
 function isNews({ outlook, capacity }: QueueRunner, found: Look['found']): boolean {
   const canWait = outlook.nextDueInMs !== undefined || capacity.freeForWait === 0;

@@ -7,7 +7,7 @@ export const LONGEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_FOR_MANY_MS = 5_000;
 
 /** The longest wait of such a worker while other workers look for jobs too, in ms. None if claims travel behind it. */
-const LONGEST_WAIT_IN_FLEET_MS = 10_000;
+const LONGEST_WAIT_IN_FLEET_MS = 15_000;
 
 /** The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. */
 const WAIT_SHARE = 0.25;

@@ -14,7 +14,7 @@ import type { TickReport } from '../../queue/schedules/schedules.js';
 const LOOK_MS = 5_000;
 
 /** The most workers of a fleet that look one after another. */
-const MOST_TURNS = 3;
+const MOST_TURNS = 6;
 
 /** The turns of a worker in the looks of its fleet; see FleetTurns. */
 export interface LooksInTurn {

@@ -1,3 +1,4 @@
+import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
@@ -14,6 +15,15 @@ export interface WorkerContext {
   /** The slots of all queues together; undefined without a limit. */
   readonly concurrency?: number | undefined;
   readonly repeats: RepeatedStart;
-  /** A digest of its queues and handlers, if it looks for jobs in turn with other workers. */
-  readonly fleet?: string | undefined;
+  /** Its place in its fleet, if it looks for jobs in turn with other workers. */
+  readonly fleet?: FleetMember | undefined;
+}
+
+/** The place of a worker among those with the same queues and handlers; see FleetTurns. */
+interface FleetMember {
+  /** A digest of the queues and handlers. */
+  readonly fleet: string;
+  /** The runner whose queue has the list of workers. */
+  readonly keeper: QueueRunner;
+  noteWorkers(listed: readonly WorkerRecord[] | Error): void;
 }

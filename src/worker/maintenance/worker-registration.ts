@@ -15,6 +15,8 @@ const INTERVAL_MS = 10_000;
 const RENEWED_MS = 15_000;
 /** The age of a check of the whole announcement, in ms, at which it is repeated. A purge lets it expire after five minutes. */
 const CHECKED_MS = 120_000;
+/** The most workers that are listed. Beyond them several workers of a fleet have the same turn. */
+const MOST_LISTED = 100;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;
 
@@ -104,14 +106,18 @@ export class WorkerRegistration implements BackgroundRole {
 
   /** Returns for each queue whether it has the announcement of this worker. */
   private async renew(runners: readonly QueueRunner[]): Promise<boolean[]> {
-    const { id: worker, store } = this.worker;
+    const { id: worker, store, fleet } = this.worker;
     const checks = runners.some((runner) => this.isOlder(this.checkedAtMs.get(runner), CHECKED_MS));
     const now = store.clock.monotonic();
     const queues = runners.map(({ calls, limits }) => ({ calls, handlers: limits.all }));
-    const outcomes = await store.queues.renew(queues, { worker, checks }, limitOf(INTERVAL_MS));
+    const lists = fleet && { calls: fleet.keeper.calls, most: MOST_LISTED };
+    const outcomes = await store.queues.renew(queues, { worker, checks, lists }, limitOf(INTERVAL_MS));
     return runners.map((runner, i) => {
       const outcome = outcomes[i]!;
-      const isKnown = outcome.ok && outcome.reply && runner.outlook.isAnnounced && !this.ended;
+      if (runner === fleet?.keeper) {
+        fleet.noteWorkers(outcome.ok ? (outcome.reply.workers ?? []) : outcome.error);
+      }
+      const isKnown = outcome.ok && outcome.reply.isKnown && runner.outlook.isAnnounced && !this.ended;
       if (isKnown) {
         this.noteAnnounced(runner, now, checks);
         this.faults.succeeded(announcing(runner.name));
@@ -237,7 +243,7 @@ export class WorkerRegistration implements BackgroundRole {
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
-      ...(fleet !== undefined && { fleet }),
+      ...(fleet && { fleet: fleet.fleet }),
       ...(runner.state.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };

@@ -21,13 +21,16 @@ const BOUNDS = [
   { count: 5_000, sent: 10, inside: 1_000, kilobytes: 600 },
 ];
 
+/** The time until each worker knows its fleet, by the reply to its first repeated announcement after 20 s. */
+const SETTLED_MS = 30_000;
+
 /**
  * The most that a fleet costs, as times the cost of one process with the same queues. Each process has its own waits and
- * announcements. Looks and maintenance are shared.
+ * announcements. Looks and maintenance are shared. An announcement writes to each queue, so what scripts do is not.
  */
 const FLEET_BOUNDS = [
-  { count: 300, sent: 4, inside: 7.5, cpuMs: 3 },
-  { count: 1_000, sent: 3.5, inside: 7.5, cpuMs: 4 },
+  { count: 300, sent: 2, inside: 8.5, cpuMs: 3 },
+  { count: 1_000, sent: 2, inside: 8.5, cpuMs: 3 },
 ];
 
 const open: JobQueue[] = [];
@@ -41,7 +44,7 @@ it('sends a few commands and bytes a second for thousands of idle queues', async
       cost.sent > bound.sent || cost.inside > bound.inside || cost.bytes > 1_000 * bound.kilobytes,
   );
   expect(above).toEqual([]);
-}, 180_000);
+}, 240_000);
 
 it('costs less for each further process of a fleet than for the first one', async () => {
   const measured = await Promise.all(
@@ -54,7 +57,7 @@ it('costs less for each further process of a fleet than for the first one', asyn
     ({ bound, times }) => times.sent > bound.sent || times.inside > bound.inside || times.cpuMs > bound.cpuMs,
   );
   expect(above).toEqual([]);
-}, 180_000);
+}, 300_000);
 
 type Cost = Awaited<ReturnType<typeof costOf>>;
 
@@ -68,7 +71,7 @@ async function costOf(count: number, workers = 1) {
   for (let i = 0; i < workers; i++) {
     await startProcess(server.url, count);
   }
-  await sleep(10_000); // the first round looks at all queues
+  await sleep(SETTLED_MS); // the first round looks at all queues
   const admin = connect({}, server.url);
   const before = await read(admin);
   await sleep(MEASURED_MS);

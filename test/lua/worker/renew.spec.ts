@@ -9,7 +9,7 @@ async function renew(queues: readonly TestQueue[], { checks = true, worker = 'w1
   const all = queues.map(({ scripts: calls }) => ({ calls, handlers: HANDLERS }));
   const { queues: verbs } = RedisStore.of(queues[0]!.redis);
   const outcomes = await verbs.renew(all, { worker, checks }, { timeoutMs: 5_000 });
-  return outcomes.map((outcome) => outcome.ok && outcome.reply);
+  return outcomes.map((outcome) => outcome.ok && outcome.reply.isKnown);
 }
 
 /** Returns a queue to which w1 announced itself a minute ago. */
@@ -84,6 +84,29 @@ describe('worker/renew.lua', () => {
   it('asks for one where the code configures limits, because registrations decide whose limits apply', async () => {
     const q = await announced({ maxRunning: 3 });
     expect(await renew([q])).toEqual([false]);
+  });
+});
+
+describe('worker/renew.lua with a list', () => {
+  it.each([true, false])('returns the live workers of the queue that is named, with checks: %s', async (checks) => {
+    const queues = [await announced(), await announced()];
+    const [, listed] = queues as [TestQueue, TestQueue];
+    await listed.run(listed.scripts.workers.register('w2', true, HANDLERS));
+    await listed.run(listed.scripts.workers.describe('w2', { host: 'h', pid: 2, slots: 1, fleet: 'f' }, 0));
+    const { queues: verbs } = RedisStore.of(listed.redis);
+    const all = queues.map(({ scripts: calls }) => ({ calls, handlers: HANDLERS }));
+    const renewal = { worker: 'w1', checks, lists: { calls: listed.scripts, most: 10 } };
+    const outcomes = await verbs.renew(all, renewal, { timeoutMs: 5_000 });
+    expect(outcomes).toMatchObject([{ reply: { isKnown: true } }, { reply: { isKnown: true } }]);
+    const lists = outcomes.map((each) => each.ok && each.reply.workers);
+    expect(lists[0]).toBeUndefined();
+    expect(lists[1]).toEqual(await listed.run(listed.scripts.workers.list(10)));
+    expect(lists[1]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: 'w1' }),
+        expect.objectContaining({ id: 'w2', fleet: 'f' }),
+      ]),
+    );
   });
 });
 

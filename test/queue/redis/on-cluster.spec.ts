@@ -125,7 +125,7 @@ describe('a call for many queues', () => {
     const renew = (worker: string, checks: boolean) =>
       store.queues
         .renew(announced, { worker, checks }, LIMIT)
-        .then((each) => each.map((one) => one.ok && one.reply));
+        .then((each) => each.map((one) => one.ok && one.reply.isKnown));
     expect(await renew('w1', true)).toEqual(all.map(() => true));
     expect(await renew('w2', true)).toEqual(all.map(() => false));
     expect(await counted(() => renew('w1', false))).toEqual({ outcome: all.map(() => true), commands: 3 });

@@ -21,6 +21,8 @@ interface Member {
   readonly passes: number[];
   /** The jobs that it has started, with the times, in ms. */
   readonly ran: Map<string, number>;
+  /** Its lines of debugging. */
+  readonly debugged: ReadonlySet<string>;
   isDead: boolean;
 }
 
@@ -58,6 +60,7 @@ async function startFleet(
       waits: [] as Member['waits'],
       passes: [] as number[],
       ran: new Map<string, number>(),
+      debugged: new Set<string>(),
       isDead: false,
     };
     const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
@@ -75,14 +78,15 @@ async function startFleet(
       concurrency: 1,
       handlers: { [`q${q}`]: run, long, ...Object.fromEntries(extraName(i).map((name) => [name, run])) },
     }));
-    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0 });
+    const log = { log() {}, warn() {}, error() {}, debug: (line: string) => void member.debugged.add(line) };
+    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0, logger: log });
     const starting = worker.start();
     await clock.advance(100);
     await starting;
     fleet.members.push(Object.assign(member, { worker }));
     await clock.advance(clock.random() * 700);
   }
-  await clock.advance(45_000); // each has read the list of workers with all of them
+  await clock.advance(45_000); // each has the list of workers with all of them
   return fleet;
 }
 
@@ -156,12 +160,15 @@ it('looks each second by itself again, once it is alone', async () => {
 
 it.each([
   ['its handlers differ', { extraName: (i: number) => [`only-of-${i}`] }],
-  ['it cannot read which workers live', { refuses: 'workerList' }],
+  ['it cannot read which workers live', { refuses: 'workerRenew' }],
 ])('looks by itself where %s', async (_where, options) => {
   const { clock, members } = await startFleet(2, options);
   const fromMs = clock.now();
   await clock.advance(20_000);
   members.forEach((each) => expect(longestGap([each], fromMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS));
+  const refused = 'Could not read the workers of queue "q0"; this worker looks for jobs by itself: Error: refused';
+  const lines = members.flatMap(({ debugged }) => [...debugged].map((line) => line.slice(0, refused.length)));
+  expect(new Set(lines)).toEqual(new Set('refuses' in options ? [refused] : []));
 });
 
 it('wakes a free worker for a job that the looking worker cannot claim', async () => {
@@ -221,7 +228,7 @@ it('wakes nobody while no worker has a free slot', async () => {
 it('waits long where no claim travels behind the wait, and for a share of the visibility timeout where one does', async () => {
   const { clock, server, members } = await startFleet(2);
   const [first] = members;
-  expect(first!.waits.at(-1)).toEqual({ ms: 10_000, claims: 0 });
+  expect(first!.waits.at(-1)).toEqual({ ms: 15_000, claims: 0 });
   for (let q = 0; q < 3; q++) {
     const queue = new JobQueue(new MemoryStore(clock, { server }), `q${q}`);
     await queue.enqueueMany(Array.from({ length: 2 }, (_, i) => ({ name: 'long', payload: {}, id: `${q}-${i}` })));

@@ -47,7 +47,9 @@ it('adds its queues to the register again after Redis has lost its data', async 
   const { renew, register } = await startSpied();
   await clock.advance(STAYS_MS);
   expect(register).toHaveBeenCalledTimes(1);
-  renew.mockImplementation((queues) => Promise.resolve(queues.map(() => ({ ok: true, reply: false }))));
+  renew.mockImplementation((queues) =>
+    Promise.resolve(queues.map(() => ({ ok: true, reply: { isKnown: false } }))),
+  );
   await clock.advance(30_000);
   expect(register.mock.calls.length).toBeGreaterThan(1);
 });

@@ -1,6 +1,6 @@
 import { announcedContent } from '../../codec/announced-content.js';
-import { listOf, rowsOf, wholeNumberOf } from '../../replies/check-reply.js';
-import { decodeWorker } from '../../replies/decode-worker.js';
+import { wholeNumberOf } from '../../replies/check-reply.js';
+import { decodeWorkers } from '../../replies/decode-worker.js';
 import type { WorkerVerbs } from '../../store/store-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from '../encode-limits.js';
 import { LAYOUT, checkLayout } from '../layout.js';
@@ -29,10 +29,7 @@ export function workerCalls({ keys, options }: CallContext) {
       return call('workerDescribe', detailKeys, [worker, text, Math.round(ageMs)], () => undefined);
     },
 
-    list: (most) =>
-      call('workerList', detailKeys, [WORKER_SEEN_MS, most], (reply) =>
-        listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string])),
-      ),
+    list: (most) => call('workerList', detailKeys, [WORKER_SEEN_MS, most], decodeWorkers),
 
     passWake: (worker) => call('workerPassWake', keys.standard, [worker], () => undefined),
   } satisfies WorkerVerbs;

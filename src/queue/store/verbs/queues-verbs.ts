@@ -1,4 +1,5 @@
 // The verbs that reach many queues of a server in few calls.
+import type { WorkerRecord } from '../../model/worker-record.js';
 import type { CallLimit, Settled } from '../store-call.js';
 import type { AttemptLimits, StoreCalls } from '../store-calls.js';
 
@@ -58,6 +59,16 @@ export interface Renewal {
   readonly worker: string;
   /** True to check also what changes rarely: the layout, the limits, and whether a purge lets the announcement expire. */
   readonly checks: boolean;
+  /** The queue of those announced whose live workers are listed, and the most of them. */
+  readonly lists?: { readonly calls: StoreCalls; readonly most: number } | undefined;
+}
+
+/** The result of a repeated announcement. */
+export interface Renewed {
+  /** False if the worker must register, because the queue has not all of the announcement. */
+  readonly isKnown: boolean;
+  /** The live workers of the queue, if they were to be listed. */
+  readonly workers?: readonly WorkerRecord[];
 }
 
 /**
@@ -73,12 +84,12 @@ export interface QueuesVerbs {
   ): Promise<Settled<Look>[]>;
   /** Notes that maintenance found no work. Returns whether the caller must close the minute of the queue's history. */
   noteIdle(queues: readonly StoreCalls[], note: IdleNote, limit: Required<CallLimit>): Promise<Settled<boolean>[]>;
-  /** Repeats the announcement of a worker. Returns false where it must register, because a queue has not all of it. */
+  /** Repeats the announcement of a worker. Lists the live workers of one of the queues with it. */
   renew(
     queues: readonly AnnouncedQueue[],
     renewal: Renewal,
     limit: Required<CallLimit>,
-  ): Promise<Settled<boolean>[]>;
+  ): Promise<Settled<Renewed>[]>;
   /** Adds the names of the queues to the register of their Redis. */
   register(queues: readonly StoreCalls[], limit: Required<CallLimit>): Promise<Settled<void>[]>;
   /** Returns up to `most` names of the register, the latest first. */
