@@ -46,14 +46,14 @@ async function redisInEnglish() {
 
 itWithLocale('claims of groups and pages of dead letters go by bytes', async () => {
   const q = queueOn(await redisInEnglish());
-  for (const group of ['B', 'a', 'C']) for (const i of [0, 1]) await q.add(`${group}${i}`, { group });
+  for (const group of ['gB', 'ga', 'gC']) for (const i of [0, 1]) await q.add(`${group}${i}`, { group });
   const claimed: string[] = [];
   for (let i = 0; i < 3; i++) claimed.push(...(await q.claim(2)).map(({ id }) => id));
-  expect(claimed).toEqual(['B0', 'C0', 'a0', 'B1', 'C1', 'a1']);
+  expect(claimed).toEqual(['gB0', 'gC0', 'ga0', 'gB1', 'gC1', 'ga1']);
 
   const scripts = q.scripts.deadLetters;
   q.broken = true;
-  for (const id of ['B', 'C', 'a', 'b']) await q.redis.zadd(q.keys.dead, 5, id);
+  for (const id of ['dB', 'dC', 'da', 'db']) await q.redis.zadd(q.keys.dead, 5, id);
   const found: string[] = [];
   let place: DeadLetterQuery['place'];
   for (let i = 0; i < 9; i++) {
@@ -62,5 +62,5 @@ itWithLocale('claims of groups and pages of dead letters go by bytes', async () 
     place = slice.next;
     if (!place) break;
   }
-  expect(found).toEqual(['B', 'C', 'a', 'b']);
+  expect(found).toEqual(['dB', 'dC', 'da', 'db']);
 });

@@ -44,6 +44,20 @@ it('starts a job that waits for two others whose ends were not delivered', async
   expect(Number(await q.redis.zscore(q.keys.scheduled, 'last'))).toBeLessThanOrEqual(await q.now());
 });
 
+it('looks again at a job that waits a second later at the earliest, and later the longer it waits', async () => {
+  const q = testQueue();
+  await q.add('x');
+  await q.add('last', { after: ['x'] });
+  const nextLook = async () => {
+    await q.run(q.scripts.sweep.maintainBatches(10, false));
+    return Number(await q.redis.zscore(q.keys.awaiting, 'last')) - (await q.now());
+  };
+  expect(await nextLook()).toBeGreaterThan(500);
+  await q.redis.hset(q.keys.job('last'), 'enqueued_at_ms', (await q.now()) - 60_000);
+  await q.redis.zadd(q.keys.awaiting, 'XX', 0, 'last');
+  expect(await nextLook()).toBeGreaterThan(14_000);
+});
+
 it('finds the end of a job in a batch of another queue that was not noted, and no end of one that waits', async () => {
   const q = await seededRemoteMembers('x');
   expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).not.toMatchObject({ hasEnds: true });

@@ -205,4 +205,23 @@ describe('after a job of another queue, on Redis', () => {
     expect(ttl).toBeGreaterThan(500_000);
     expect((await home.queue.doctor()).findings).toEqual([]);
   });
+
+  it('starts a job whose last one ends right before its enqueue, and forgets that end', async () => {
+    const [home, images] = [coreQueue(), coreQueue()];
+    const image = await images.queue.enqueue(1);
+    const { store } = home.queue;
+    const exec = store.exec.bind(store);
+    store.exec = async (call, limit) => {
+      if (call.script === 'jobEnqueue') {
+        store.exec = exec;
+        await images.queue.complete((await images.queue.claim())!);
+        await maintainBatches(images.queue);
+        expect(await home.state.redis.exists(home.state.keys.batchRecord('last', 'early'))).toBe(1);
+      }
+      return exec(call, limit);
+    };
+    await home.queue.enqueue(2, { id: 'last', after: [image] });
+    expect(await home.state.redis.exists(home.state.keys.batchRecord('last', 'early'))).toBe(0);
+    expect(await home.queue.claim()).toMatchObject({ id: 'last' });
+  });
 });
