@@ -121,43 +121,29 @@ describe('attempt/release.lua', () => {
     q.broken = true; // until the sweep finds the claim of the job that is gone
   });
 
-  it('I3: beyond its rests the job fails once, its group rests, and a repeat says so', async () => {
-    const q = testQueue({ groups: { maxRunning: 1, onDeadHead: 'hold' } });
-    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
-    const job = await q.addAndClaim('a', { group: 'g' });
-    await q.redis.hset(q.keys.job('a'), 'rate_limited', 4);
-    const rest = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 60_000, most: 4 }]));
-    expect(await rest()).toEqual(['failed']);
-    expect(await expectUnchanged(q, rest)).toEqual(['failed']);
-    expect(await q.job('a')).toMatchObject({
-      status: 'failed',
-      rate_limited: '5',
-      attempts: '0',
-      last_error: expect.stringContaining('more often than its maxRateLimitRetries of 4'),
-    });
-    const [group] = await q.run(q.scripts.groups.named(['g']));
-    expect(group).toMatchObject({ heldBy: 'a', running: 0 });
-    expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
-    await q.run(q.scripts.deadLetters.redrive(['a']));
-    expect(await q.field('a', 'rate_limited')).toBeNull();
-  });
-
-  it('I3: beyond its snoozes the job fails once, a repeat says so, and a redrive resets the count', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
-    await q.redis.hset(q.keys.job('a'), 'snoozes', 4);
-    const snooze = () => q.run(q.scripts.release([{ ...job, reason: 'snooze', delayMs: 60_000, most: 4 }]));
-    expect(await snooze()).toEqual(['failed']);
-    expect(await expectUnchanged(q, snooze)).toEqual(['failed']);
-    expect(await q.job('a')).toMatchObject({
-      status: 'failed',
-      snoozes: '5',
-      attempts: '0',
-      last_error: expect.stringContaining('more often than its maxSnoozes of 4'),
-    });
-    await q.run(q.scripts.deadLetters.redrive(['a']));
-    expect(await q.field('a', 'snoozes')).toBeNull();
-  });
+  it.each([
+    ['rests', 'rate_limited', 'rate_limited', 'maxRateLimitRetries'],
+    ['snoozes', 'snooze', 'snoozes', 'maxSnoozes'],
+  ] as const)(
+    'I3: beyond its %s the job fails once, and a redrive resets the count',
+    async (_, reason, field, most) => {
+      const q = testQueue();
+      await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
+      const job = await q.addAndClaim('a', { group: 'g' });
+      await q.redis.hset(q.keys.job('a'), field, 4);
+      const end = () => q.run(q.scripts.release([{ ...job, reason, delayMs: 60_000, most: 4 }]));
+      expect(await end()).toEqual(['failed']);
+      expect(await expectUnchanged(q, end)).toEqual(['failed']);
+      const last_error = expect.stringContaining(`more often than its ${most} of 4`);
+      expect(await q.job('a')).toMatchObject({ status: 'failed', [field]: '5', attempts: '0', last_error });
+      const [group] = await q.run(q.scripts.groups.named(['g']));
+      expect(group).toMatchObject({ heldBy: 'a', running: 0 });
+      if (reason === 'rate_limited') expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
+      else expect(group!.opensAt).toBeNull();
+      await q.run(q.scripts.deadLetters.redrive(['a']));
+      expect(await q.field('a', field)).toBeNull();
+    },
+  );
 
   it('takes a batch of none', async () => {
     const q = testQueue();
