@@ -1,6 +1,6 @@
 // The command line beside each way to run Redis: Sentinel, Cluster, TLS, a password, a prefix. An address of the wrong server
 // or database reads and writes nothing there, and the error says why. And what it asks on a terminal.
-import { describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { makeCertificates } from '../support/redis/certificates.js';
@@ -13,23 +13,29 @@ import { cli, cliOnTerminal, cliProcess, cliRunningOnTerminal } from './run-cli.
 
 jest.setTimeout(120_000); // servers that find each other, and processes
 
-let sentinelSet: Promise<SentinelSet> | undefined;
-let cluster: Promise<OwnCluster> | undefined;
+const certificates = makeCertificates();
+let sentinelSet: SentinelSet;
+let cluster: OwnCluster;
+let tlsCluster: OwnCluster;
 
-const sharedSentinels = () => (sentinelSet ??= startSentinelSet());
+// All at once, because their servers wait for each other.
+beforeAll(async () => {
+  [sentinelSet, cluster, tlsCluster] = await Promise.all([
+    startSentinelSet(),
+    filled(startCluster()),
+    filled(startCluster({ certificates })),
+  ]);
+});
 
-/** Returns the Cluster of the file, with a job in each of three queues. */
-async function sharedCluster(): Promise<OwnCluster> {
-  cluster ??= startCluster().then(async (started) => (await fill(started), started));
-  return cluster;
-}
-
-async function fill(of: OwnCluster): Promise<void> {
+/** Adds a job to each of three queues of a Cluster that starts. */
+async function filled(starting: Promise<OwnCluster>): Promise<OwnCluster> {
+  const started = await starting;
   for (const name of ['a', 'b', 'c']) {
-    const queue = new JobQueue(of.connect(), name);
+    const queue = new JobQueue(started.connect(), name);
     await queue.enqueue({});
     queue.close();
   }
+  return started;
 }
 
 async function expectRefused(
@@ -46,10 +52,9 @@ async function expectRefused(
 
 describe('the command line', () => {
   it('finds the master by its Sentinels', async () => {
-    const set = await sharedSentinels();
-    const queue = new JobQueue(connect({}, set.master.url), 'email');
+    const queue = new JobQueue(connect({}, sentinelSet.master.url), 'email');
     await queue.enqueue({ to: 'ada' });
-    const env = { REDIS_URL: set.sentinels.map(({ port }) => `redis://127.0.0.1:${port}`).join(',') };
+    const env = { REDIS_URL: sentinelSet.sentinels.map(({ port }) => `redis://127.0.0.1:${port}`).join(',') };
     const counted = await cli(['stats', 'email', '--sentinel', 'jobs', '--json'], env);
     expect(counted).toMatchObject({ code: EXIT.ok, stderr: '' });
     expect(JSON.parse(counted.stdout)).toMatchObject({
@@ -64,7 +69,7 @@ describe('the command line', () => {
   });
 
   it('reads and steers queues on all masters of a Cluster', async () => {
-    const { connect: connectCluster, nodes } = await sharedCluster();
+    const { connect: connectCluster, nodes } = cluster;
     const env = { REDIS_URL: nodes[0]!.url };
     expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
     const counted = await cli(['stats', '--cluster', '--json'], env);
@@ -79,7 +84,7 @@ describe('the command line', () => {
   });
 
   it('gives the password of the address to each node of a Cluster', async () => {
-    const { nodes, node } = await sharedCluster();
+    const { nodes, node } = cluster;
     const require = (password: string) =>
       Promise.all(nodes.map((server) => node(server).config('SET', 'requirepass', password)));
     await require('open-sesame');
@@ -95,23 +100,19 @@ describe('the command line', () => {
   });
 
   it('speaks TLS to each node of a Cluster, by its address or by the name that its certificate is for', async () => {
-    const certificates = makeCertificates();
-    const started = await startCluster({ certificates });
-    await fill(started);
-    const [first] = started.nodes;
+    const [first] = tlsCluster.nodes;
     const env = { REDIS_URL: first!.url, NODE_EXTRA_CA_CERTS: certificates.files.ca };
     const listed = { code: EXIT.ok, stdout: 'a\nb\nc\n' };
     expect(await cliProcess(['queues', '--cluster'], env)).toMatchObject(listed);
     const stranger = { REDIS_URL: first!.url };
     expect(await cli(['queues', '--cluster'], stranger)).toMatchObject({ code: EXIT.unreachable });
     const others = makeCertificates('DNS:localhost');
-    await started.announce('localhost', others);
+    await tlsCluster.announce('localhost', others);
     const named = { REDIS_URL: `rediss://localhost:${first!.port}`, NODE_EXTRA_CA_CERTS: others.files.ca };
     expect(await cliProcess(['queues', '--cluster'], named)).toMatchObject(listed);
   });
 
   it('verifies the certificate of a server', async () => {
-    const certificates = makeCertificates();
     const server = await startOwnRedis({ tls: certificates.files });
     const unknown = await cli(['queues'], { REDIS_URL: server.url });
     expect(unknown).toMatchObject({
@@ -165,13 +166,13 @@ describe('an address', () => {
   });
 
   it('of one node of a Cluster is refused, since a part of the queues may look well', async () => {
-    const { nodes } = await sharedCluster();
+    const { nodes } = cluster;
     const env = { REDIS_URL: nodes[0]!.url };
     await expectRefused(['health'], env, EXIT.usage, 'is a node of a Cluster', 'Pass --cluster');
   });
 
   it('of a Sentinel, or of none, says which option is wrong', async () => {
-    const { sentinels, master } = await sharedSentinels();
+    const { sentinels, master } = sentinelSet;
     const env = { REDIS_URL: `redis://127.0.0.1:${sentinels[0]!.port}` };
     await expectRefused(['health'], env, EXIT.usage, 'is a Sentinel', 'Pass --sentinel <master>');
     await expectRefused(

@@ -23,6 +23,18 @@ async function serve(...options: string[]) {
   };
 }
 
+/** Starts a server that takes connections and says nothing. */
+async function startSilent() {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    sockets.forEach((socket) => socket.destroy());
+    server.close();
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
 describe('dashboard', () => {
   it('serves the queues of a Redis, only by its link, and changes nothing', async () => {
     const queue = newQueue();
@@ -60,47 +72,45 @@ describe('dashboard', () => {
     await end();
   }, 60_000);
 
-  it('shows several servers, each at its own address, also while one is away', async () => {
+  it('shows several servers, each at its own address, and marks one that is away and one that is silent', async () => {
     const queue = newQueue();
     await queue.enqueue({});
-    const [eu, silent] = [`eu=${testRedisUrl()}`, 'us=env:REDIS_OF_US'];
+    const silent = await startSilent();
+    const servers = [`eu=${testRedisUrl()}`, 'us=env:REDIS_OF_US', `asia=127.0.0.1:${silent.port}`];
     process.env['REDIS_OF_US'] = 'redis://:pw@127.0.0.1:1';
-    const { url, end } = await serve('--redis', eu, '--redis', silent);
+    const { url, end } = await serve(...servers.flatMap((server) => ['--redis', server]));
     expect(url.pathname).toBe('/queues/eu');
     const headers = { authorization: `Bearer ${url.searchParams.get('token')!}` };
     const read = async (path: string) =>
       (await fetch(`${url.origin}/queues/${path}`, { headers })).json() as Promise<Record<string, unknown>>;
-    const [session, verdict, none] = await Promise.all(
-      ['us/api/session', 'eu/api/verdict', 'us/api/verdict'].map(read),
+    // Each waits four seconds for the verdict of a server that does not answer.
+    const [session, verdict, ...none] = await Promise.all(
+      ['us/api/session', 'eu/api/verdict', 'us/api/verdict', 'asia/api/verdict'].map(read),
     );
     expect(session!['servers']).toEqual([
       { name: 'eu', href: '../../queues/eu', isHere: false },
       { name: 'us', href: '../../queues/us', isHere: true },
+      { name: 'asia', href: '../../queues/asia', isHere: false },
     ]);
     expect(verdict).toEqual({ verdict: expect.objectContaining({ sentence: expect.any(String) }) });
-    expect(none).toEqual({ verdict: null });
+    expect(none).toEqual([{ verdict: null }, { verdict: null }]);
     expect((await fetch(`${url.origin}/queues/us/api/session`)).status).toBe(403);
     await end();
+    silent.close();
     delete process.env['REDIS_OF_US'];
   }, 60_000);
 
-  it('serves at once while one of several keeps silent, and marks that one', async () => {
-    const sockets: Socket[] = [];
-    const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
-    await once(mute, 'listening');
-    const us = `us=127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  it('serves at once while one of several keeps silent', async () => {
+    const silent = await startSilent();
     const since = performance.now();
-    const { url, end } = await serve('--redis', us, '--redis', `eu=${testRedisUrl()}`);
+    const { url, end } = await serve('--redis', `us=127.0.0.1:${silent.port}`, '--redis', `eu=${testRedisUrl()}`);
     // It waited 5 s for its connection, and 5 s for the names of its queues.
     expect(performance.now() - since).toBeLessThan(4_000);
     const headers = { authorization: `Bearer ${url.searchParams.get('token')!}` };
-    const verdictOf = async (name: string) =>
-      (await fetch(`${url.origin}/queues/${name}/api/verdict`, { headers })).json();
-    expect(await verdictOf('eu')).toEqual({ verdict: expect.objectContaining({ sentence: expect.any(String) }) });
-    expect(await verdictOf('us')).toEqual({ verdict: null });
+    const response = await fetch(`${url.origin}/queues/eu/api/verdict`, { headers });
+    expect(await response.json()).toEqual({ verdict: expect.objectContaining({ sentence: expect.any(String) }) });
     await end();
-    sockets.forEach((socket) => socket.destroy());
-    mute.close();
+    silent.close();
   }, 60_000);
 
   it.each([
