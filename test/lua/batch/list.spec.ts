@@ -17,7 +17,7 @@ it('lists the oldest of the batches that have not ended first, in pages, wheneve
   const { batches } = q.scripts;
   for (const id of ['c', 'd', 'gone']) await q.run(batches.create({ ...DEFINITION, id, followUps: [] }));
   const now = await q.now();
-  await q.redis.zadd(q.keys.batchesByAge, now - 1, 'b', now - 3, 'c', now - 3, 'd');
+  await q.redis.zadd(q.keys.batchesByAge, now - 1, 'b', now - 3, 'c', now - 3, 'd', now, 'gone');
   await q.redis.del(q.keys.batchRecord('gone'));
   await q.redis.zadd(q.keys.batches, 0, 'b', 1, 'gone', now, 'd', now + 60_000, 'c');
   const listed = async (offset: number, limit: number) =>
