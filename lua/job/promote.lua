@@ -20,12 +20,7 @@ if after then
   return 'refused'
 end
 if status == 'scheduled' and redis.call('ZREM', scheduled, id) == 1 then
-  if lifo then
-    to_front(id)
-  else
-    to_back(id, priority, group)
-  end
-  place_groups()
+  start_now(id, priority, group, lifo)
   return 'pending'
 end
 return status == 'pending' and 'pending' or 'refused'

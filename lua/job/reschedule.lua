@@ -39,10 +39,5 @@ if due > now then
   place_groups()
   return 'scheduled'
 end
-if lifo then
-  to_front(id)
-else
-  to_back(id, priority, group)
-end
-place_groups()
+start_now(id, priority, group, lifo)
 return 'pending'
