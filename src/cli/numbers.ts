@@ -19,6 +19,14 @@ export function wholeNumber(
   return Number(text);
 }
 
+/** Parses the options of a page. @throws CliError */
+export function pageOf({ limit, offset }: Record<string, string | boolean | undefined>): {
+  limit: number;
+  offset: number;
+} {
+  return { limit: wholeNumber('limit', limit)!, offset: wholeNumber('offset', offset)! };
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**

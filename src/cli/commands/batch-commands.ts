@@ -7,7 +7,7 @@ import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { wholeNumber } from '../numbers.js';
+import { pageOf } from '../numbers.js';
 import type { Output } from '../output.js';
 import type { Session } from '../redis/session.js';
 import { lines, type Part, text } from '../text.js';
@@ -24,9 +24,7 @@ export function addBatchCommands(program: Command, run: Run): void {
       run(async ({ session, out }, [name], { ended, ...page }) => {
         const isEnded = ended === true;
         const queue = await session.known(name!);
-        const limit = wholeNumber('limit', page['limit'])!;
-        const offset = wholeNumber('offset', page['offset'])!;
-        const batches = await queue.listBatches({ limit, offset, ended: isEnded });
+        const batches = await queue.listBatches({ ...pageOf(page), ended: isEnded });
         const none = isEnded ? 'No batch has ended within the last week.' : 'No batch is at work.';
         out.show(batches, () => (batches.length > 0 ? batchTable(batches, out, isEnded) : none));
       }),
@@ -45,8 +43,7 @@ function addBatch(program: Command, run: Run): void {
       run(async ({ session, out, confirm }, [name, id], { cancel, ...page }) => {
         const queue = await session.known(name!);
         const batch = queue.findBatch(id!);
-        const limit = wholeNumber('limit', page['limit'])!;
-        const offset = wholeNumber('offset', page['offset'])!;
+        const asked = pageOf(page);
         try {
           if (cancel) {
             const { open } = await batch.status();
@@ -54,10 +51,7 @@ function addBatch(program: Command, run: Run): void {
             const counted = { count: (outcome: string) => (outcome === 'stopped' ? open : 0) };
             await queue.actionLog.record(onOne('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
           }
-          const [status, { members, ...rest }] = await Promise.all([
-            batch.status(),
-            batch.results({ limit, offset }),
-          ]);
+          const [status, { members, ...rest }] = await Promise.all([batch.status(), batch.results(asked)]);
           const jobs = { ...rest, members: await shownMembers(session, members) };
           const followUps = await followUpsOf(session, status);
           out.show({ ...status, followUps, ...jobs }, () => batchText(status, followUps, jobs, out));

@@ -4,7 +4,7 @@ import { count } from '../../inspect/words.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { Run } from '../context.js';
-import { wholeNumber } from '../numbers.js';
+import { pageOf } from '../numbers.js';
 import type { Output } from '../output.js';
 import { age, type Part } from '../text.js';
 
@@ -19,11 +19,7 @@ export function addGroupCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name], { by, ...page }) => {
         const { groups, limits } = await session.known(name!);
-        const found = await groups.list({
-          by: by as 'depth' | 'age',
-          limit: wholeNumber('limit', page['limit'])!,
-          offset: wholeNumber('offset', page['offset'])!,
-        });
+        const found = await groups.list({ by: by as 'depth' | 'age', ...pageOf(page) });
         const ofAll = (await limits.get()).groups;
         out.show(found, () => groupTable(found, ofAll, out));
       }),

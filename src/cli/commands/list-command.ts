@@ -5,7 +5,7 @@ import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '..
 import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { wholeNumber } from '../numbers.js';
+import { pageOf, wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { JobSearch } from '../search-jobs.js';
 import { type Part, text, type Text } from '../text.js';
@@ -94,10 +94,6 @@ async function searched(
     search.isCut && more,
   ];
   out.tell(said.filter(Boolean).join(' '));
-}
-
-function pageOf(options: CommandOptions): { limit: number; offset: number } {
-  return { limit: wholeNumber('limit', options['limit'])!, offset: wholeNumber('offset', options['offset'])! };
 }
 
 function gathered(value: string, before: string[] = []): string[] {
