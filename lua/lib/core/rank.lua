@@ -3,5 +3,5 @@
 -- counts as 0.
 -- Needs: sequence.
 local function next_rank(priority)
-  return string.format('%d', (1000 - (tonumber(priority) or 0)) * 2 ^ 40 + redis.call('INCR', sequence))
+  return string.format('%d', (tonumber(priority) or 0) * -2 ^ 40 + redis.call('INCR', sequence))
 end

@@ -188,7 +188,7 @@ export class MemoryQueue {
       job.ready_at_ms = String(readyAt);
     }
     if (job.priority || job.group !== undefined) {
-      job.rank = String((1_000 - Number(job.priority ?? 0)) * 2 ** 40 + ++this.sequence);
+      job.rank = String(Number(job.priority ?? 0) * -(2 ** 40) + ++this.sequence);
     }
     if (job.priority) {
       this.prioritized.set(id, Number(job.rank));

@@ -75,7 +75,7 @@ export async function groupViolations(
 
 /** Checks the head, which may be noted at the place of a former head. */
 function headFaults(name: string, rank: string | undefined, noted: string | null): string[] {
-  const place = Number(rank) % 2 ** 40;
+  const place = Number(rank) - Math.floor(Number(rank) / 2 ** 40) * 2 ** 40;
   const isNoted = rank === undefined ? noted === null : noted !== null && Number(noted) <= place;
   return isNoted ? [] : [`group ${name}: its head is at ${place}, and is noted at ${noted}`];
 }
