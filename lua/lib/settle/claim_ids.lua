@@ -37,8 +37,9 @@ for place = 1, first_left and 0 or #ids do
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict, checkpoint = '', nil
   -- A first attempt with metadata alone, or with a group alone, runs as one without options.
-  local metadata = attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
-  local simple = metadata or known and known[8] == 'grouped' and options
+  local grouped = known and known[8] == 'grouped'
+  local metadata = not grouped and attempts == 0 and options and string.sub(options, 1, 14) == '{"plain":true,' and options
+  local simple = metadata or grouped and options
   local is_checked = attempts > 0 or options and not simple and not (known and known[8]) or not payload or overdue
   if is_checked or status ~= 'pending' then
 --@include lib/settle/claim_check

@@ -1,7 +1,8 @@
 -- Finds the groups for lib/turn/take_single_slot.
 -- read_single_slot(count): returns the first groups in turns, how long a turn is, and the virtual time. Returns nil if these are
 --   not to be taken there.
--- first_single_slot(found): returns the first of them up to one that has a state of its own.
+-- first_single_slot(found): returns the first of them up to one that has a state of its own. A group in turns has a free
+--   slot, unless the settings of all groups are under review.
 -- Needs: groups, pending, prioritized, lib/core/clock.
 local function read_single_slot(count)
   local max_running, interval, weight, virtual_time, review = unpack(redis.call('HMGET', groups .. 'settings', 'max_running',
@@ -13,21 +14,12 @@ local function read_single_slot(count)
   return redis.call('ZRANGE', groups .. 'turns', 0, count - 1), 1 / (tonumber(weight or nil) or 1), tonumber(virtual_time or nil) or 0
 end
 
--- Returns the first groups up to one that has a state, and the keys of their slots. Also returns whether all are known to
--- be unused.
 local function first_single_slot(found)
-  local slots = { unpack(found) } -- has room for all
-  for place = 1, #found do
-    slots[place] = groups .. 'running:' .. found[place]
-  end
-  if not found[1] or redis.call('EXISTS', groups .. 'states', unpack(slots)) == 0 then
-    return found, slots, true
-  end
-  local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(found))
+  local states = found[1] and redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(found))
   for place = 1, states and #found or 0 do
     if states[place] then
-      return { unpack(found, 1, place - 1) }, { unpack(slots, 1, place - 1) }
+      return { unpack(found, 1, place - 1) }
     end
   end
-  return found, slots
+  return found
 end

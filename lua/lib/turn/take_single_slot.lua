@@ -23,7 +23,8 @@ local function take_plain_head(name, taken)
   local payload = found[2]
   if payload and not found[3] and found[6] == 'pending' and found[5] == ' {"group":"' .. name .. '"}' then
     local bytes = taken.bytes + #payload
-    if bytes <= most_bytes then
+    -- Another client may have spoilt the key of its slots.
+    if bytes <= most_bytes and redis.pcall('ZADD', groups .. 'running:' .. name, now_text, id) == 1 then
       found[8], taken.bytes, known_jobs[id] = 'grouped', bytes, found
       return id
     end
@@ -37,8 +38,8 @@ local function take_single_slot(count)
   if not found then
     return nil
   end
-  local names, slots, are_unused = first_single_slot(found)
-  if found[1] and not names[1] or not are_unused and redis.call('EXISTS', unpack(slots)) > 0 then
+  local names = first_single_slot(found)
+  if found[1] and not names[1] then
     return nil
   end
   -- Most starts are the same. Then only the first and the last are read, because a score as text is costly.
@@ -53,7 +54,6 @@ local function take_single_slot(count)
     if not id then
       break
     end
-    redis.call('ZADD', slots[i], now_text, id)
     if start ~= last_start then
       last_start, clock = start, math.max(clock, tonumber(start))
       finish = score_text(clock + step)
