@@ -96,8 +96,15 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') {
     return issue;
   }
-  const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === 'unrecognized_keys');
+  const inner = branchesOf(issue).filter((each) => each.path.length > 0 || each.code === 'unrecognized_keys');
   return inner.length > 0 ? deepest(atPath(issue.path, mostTelling(inner))) : issue;
+}
+
+/** Returns the issues of all branches of a union, those of unions within it too. */
+function branchesOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
+  return errors
+    .flat()
+    .flatMap((each) => (each.code === 'invalid_union' && each.path.length === 0 ? branchesOf(each) : [each]));
 }
 
 function atPath(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue {

@@ -126,7 +126,12 @@ describe('the app does not boot with', () => {
     [
       'a bad backoff',
       { backoff: { type: 'linear', delayMs: 5 } },
-      '.backoff: expected ms, { type, delayMs, maxDelayMs?, jitter? } or a function, found an object',
+      ".backoff.type: expected 'fixed' or 'exponential', found \"linear\".",
+    ],
+    [
+      'a backoff in the words of BullMQ',
+      { backoff: { type: 'exponential', delay: 5 } },
+      '.backoff.delay: expected a known option, found "delay". Did you mean delayMs?',
     ],
     ['options that are no object', 5, ': expected an object of handler options, found 5.'],
   ])('%s', async (_, options, message) => {
