@@ -18,7 +18,7 @@ async function statusOfFailed(queue: JobQueue): Promise<string> {
   return (await queue.get(id))!.status;
 }
 
-onEachStore('what workers announced', () => {
+onEachStore('the announcement of a worker', () => {
   it('is forgotten with the last worker of a queue without jobs', async () => {
     const queue = newQueue();
     await register(queue, true);

@@ -6,6 +6,7 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { newQueue, onEachStore, startWorker } from '../support/worker/workers.js';
 
@@ -39,6 +40,17 @@ onEachStore('a store', () => {
       { ...job, status: 'completed', attempt: 2, result: 'done' },
     ]);
     expect(events.filter(({ status }) => status === 'drained')).toEqual([{ id: '', status: 'drained' }]);
+  });
+
+  it('cancels a running job at once, without a heartbeat', async () => {
+    const queue = newQueue({ visibilityMs: 600_000 });
+    const untilAborted = ({ signal }: Job) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    const worker = await startWorker(queue, untilAborted);
+    const { id } = await queue.enqueue({});
+    await worker.event('started');
+    expect(await queue.cancel(id)).toBe('requested');
+    await worker.event('cancelled', 1, { id });
   });
 
   it('keeps a unique key until its job ends, and lets a newer job replace a waiting one', async () => {

@@ -6,7 +6,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
-onEachStore('what a handler returns', () => {
+onEachStore('the result of a handler', () => {
   it.each([
     ['an object, at once', () => ({ sent: true }), { sent: true }],
     ['a promise', () => Promise.resolve([1, 'two']), [1, 'two']],
@@ -50,7 +50,7 @@ onEachStore('what a handler returns', () => {
   });
 });
 
-onEachStore('what a handler throws', () => {
+onEachStore('an error of a handler', () => {
   it.each([
     ['an error, at once', () => raise(new TypeError('no address')), 'TypeError', 'no address'],
     ['an error, later', () => Promise.reject(new RangeError('too far')), 'RangeError', 'too far'],
@@ -134,7 +134,7 @@ onEachStore('what a handler throws', () => {
   });
 });
 
-onEachStore('what a handler sees', () => {
+onEachStore('the job of a handler', () => {
   it('is the job as it was enqueued, and its claim', async () => {
     const queue = newQueue();
     const seen = gate<Job<{ to: string }>>();
