@@ -23,3 +23,16 @@ it('lets claims find the state of a group again, where the hash that names it lo
   expect(await q.redis.hkeys(states)).toEqual(['g']);
   expect(await q.claim(1)).toEqual([]);
 });
+
+it('ends the hold of a group by a job that cannot end it, and lets its next job start', async () => {
+  const { q, doctor } = examined();
+  await q.add('a', { group: 'g' });
+  await q.run(q.scripts.limits.set({ groups: { maxRunning: 1, onDeadHead: 'hold' } }));
+  await q.redis.hset(`${q.keys.groupsPrefix}state:g`, 'hold', 'gone');
+  await q.redis.hset(`${q.keys.groupsPrefix}states`, 'g', '1');
+  const fault = { subject: 'g', found: 'held by gone' };
+  expect(await q.run(doctor.groups(['g'], true))).toMatchObject([fault]);
+  expect(await q.run(doctor.groups(['g'], true))).toEqual([]);
+  expect(await q.redis.hget(`${q.keys.groupsPrefix}state:g`, 'hold')).toBeNull();
+  expect(await q.claim(1)).toMatchObject([{ id: 'a' }]);
+});

@@ -33,6 +33,17 @@ describe('migrate/bullmq/take.lua', () => {
     expect(Math.floor(urgent!.score / 2 ** 32)).toBe(3);
   });
 
+  it('takes the priority of a job of Bull 4 along, and leaves none for a job that gets its id', async () => {
+    const old = await seeded();
+    await old.wait('a');
+    const { priority } = old.source.keys;
+    await old.redis.zadd(priority, 3, 'a', 5, 'other');
+    await old.source.take('wait', ['a']);
+    expect(await old.redis.zrange(priority, 0, -1)).toEqual(['other']);
+    await old.source.giveBack(await old.source.inTransit(), 'bull');
+    expect(await old.redis.zscore(priority, 'a')).toBe('3');
+  });
+
   it('gives each take a key of its own, also for an id that comes again', async () => {
     const old = await seeded();
     const entries = new Set<string>();
