@@ -53,6 +53,16 @@ onEachStore('a store', () => {
     await worker.event('cancelled', 1, { id });
   });
 
+  it('adds the jobs of a sender once, also plain ones', async () => {
+    const queue = newQueue();
+    const entries = ['a', 'b'].map((id) => ({ key: id, job: { id, name: queue.name, payload: '1' } }));
+    const send = (count: number) =>
+      queue.exec((calls) => calls.once.enqueue({ source: 's', fence: 1 }, entries.slice(0, count)));
+    expect(await send(1)).toMatchObject({ replies: [{ outcome: 'new' }] });
+    expect(await send(2)).toMatchObject({ replies: [{ outcome: 'known' }, { outcome: 'new' }] });
+    expect((await queue.claimMany(3)).map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
   it('keeps a unique key until its job ends, and lets a newer job replace a waiting one', async () => {
     const queue = newQueue();
     const first = await queue.enqueue({ n: 1 }, { unique: { key: 'k', for: 'unfinished' } });
@@ -141,6 +151,17 @@ it('a step in memory sees one time, as a script on Redis does', async () => {
   await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 1_000 });
   const { dueAt, lastErrorAt } = (await queue.get(id))!;
   expect(dueAt!.getTime() - lastErrorAt!.getTime()).toBe(1_000);
+});
+
+it('a call without an answer ends as an error once its worker stops', async () => {
+  const store = new MemoryStore(new VirtualClock(), { link: () => new Promise(() => undefined) });
+  const queue = new JobQueue(store, 'jobs');
+  const calls = await queue.calls();
+  const transport = store.transport();
+  const carried = transport.carry<[boolean]>([calls.resume()]);
+  transport.close();
+  queue.close();
+  expect(await carried).toEqual([{ ok: false, error: new Error('the worker is being stopped') }]);
 });
 
 it('looks at no waiting job for an enqueue without bounds', async () => {

@@ -37,9 +37,9 @@ describe('migrate/bullmq/take.lua', () => {
     const old = await seeded();
     await old.wait('a');
     const { priority } = old.source.keys;
-    await old.redis.zadd(priority, 3, 'a', 5, 'other');
+    await old.redis.zadd(priority, '3', 'a', '5', 'other');
     await old.source.take('wait', ['a']);
-    expect(await old.redis.zrange(priority, 0, -1)).toEqual(['other']);
+    expect(await old.redis.zrange(priority, '0', '-1')).toEqual(['other']);
     await old.source.giveBack(await old.source.inTransit(), 'bull');
     expect(await old.redis.zscore(priority, 'a')).toBe('3');
   });
