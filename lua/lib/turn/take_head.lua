@@ -39,6 +39,21 @@ local function place_after_turn(name, group, has_slot, finish)
   return sets.turns.scores[name]
 end
 
+-- Takes the first job of a group's line, or only reads it if limits or a name may leave it there. Returns its id and
+-- rank, the error of a line that another client has spoilt, its fields and its cost.
+local function first_in_line(name, waiting, may_stay)
+  local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
+  local id, found, cost = head[1], nil, nil
+  if id then
+    found, cost = look_at_job(name, id)
+  end
+  if found and found[6] and found[6] ~= 'pending' then -- ended, or claimed, from outside
+    redis.call('ZREM', waiting, id)
+    id = nil
+  end
+  return id, head[2], head.err, found, cost
+end
+
 -- Returns taken, and where its next turn may start, nil if it has left turns.
 -- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name,
 --   or another client has spoilt a key of the group.
@@ -52,16 +67,7 @@ local function take_head(name, start, taken, may_start)
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
   if not is_blocked and running then
-    -- If limits or a name may leave the job in its line, it is only read.
-    local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
-    id, rank, broken = head[1], head[2], head.err -- another client may have spoilt the line
-  end
-  if id then
-    found, cost = look_at_job(name, id)
-  end
-  if found and found[6] and found[6] ~= 'pending' then -- ended, or claimed, from outside
-    redis.call('ZREM', waiting, id)
-    id = nil
+    id, rank, broken, found, cost = first_in_line(name, waiting, may_stay)
   end
   if broken then
     return 'passed'
