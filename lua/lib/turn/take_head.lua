@@ -39,8 +39,8 @@ local function place_after_turn(name, group, has_slot, finish)
   return sets.turns.scores[name]
 end
 
--- Takes the first job of a group's line, or only reads it if limits or a name may leave it there. Returns its id and
--- rank, the error of a line that another client has spoilt, its fields and its cost.
+-- Takes the first job of a group's line. Only reads it if limits or a name may leave it there. Returns its id and rank,
+-- the error of a line that another client has spoilt, its fields and its cost.
 local function first_in_line(name, waiting, may_stay)
   local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
   local id, found, cost = head[1], nil, nil
