@@ -6,9 +6,8 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
-import { newQueue, onEachStore, startWorker } from '../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker, untilAborted } from '../support/worker/workers.js';
 
 onEachStore('a store', () => {
   it('publishes attempts, errors, progress and results, until the queue has drained', async () => {
@@ -44,8 +43,6 @@ onEachStore('a store', () => {
 
   it('cancels a running job at once, without a heartbeat', async () => {
     const queue = newQueue({ visibilityMs: 600_000 });
-    const untilAborted = ({ signal }: Job) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
     const worker = await startWorker(queue, untilAborted);
     const { id } = await queue.enqueue({});
     await worker.event('started');

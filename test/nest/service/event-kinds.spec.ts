@@ -15,6 +15,7 @@ import {
   type WorkerEvent,
 } from 'nest-job-queue';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { untilAborted } from '../../support/worker/workers.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { startApp } from '../app.js';
@@ -34,11 +35,6 @@ interface Cause {
   /** The fields of jobs.events beside queue, id, name and status. Default: the attempt. */
   carries?: Partial<FleetJobEvent>;
 }
-
-const untilAborted = ({ signal }: Job) =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
-  });
 
 async function loseClaim(jobs: JobQueueService, name: string, id: string): Promise<void> {
   const queue = jobs.queue(name);

@@ -5,9 +5,15 @@ import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/e
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import type { Job } from '#worker/handlers/job.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
-import { loseHash, newClockedQueue, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import {
+  loseHash,
+  newClockedQueue,
+  newQueue,
+  onEachStore,
+  startWorker,
+  untilAborted,
+} from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
 const error = new Error('no ink');
@@ -246,9 +252,7 @@ onEachStore('a batch', () => {
     const batch = queue.batch({ onFailure: { name: 'broke' } });
     await batch.addMany('slow', [{ payload: 1 }, { payload: 2 }]);
     await batch.seal();
-    const handlers = {
-      slow: ({ signal }: Job) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(error))),
-    };
+    const handlers = { slow: untilAborted };
     const worker = await startWorker([{ queue, concurrency: 3, handlers }], undefined, { sweepIntervalMs: 0 });
     await worker.event('started', 2);
     expect(await batch.cancel()).toBe('stopped');

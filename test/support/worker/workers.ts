@@ -154,6 +154,11 @@ export async function startWorker(
   return started;
 }
 
+/** A handler that runs until its signal is aborted, and rejects with the reason. */
+export function untilAborted({ signal }: { signal: AbortSignal }): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+}
+
 /** Makes a named connection, so that the server's lists show it and its duplicates. */
 export function namedConnection(options: RedisOptions = {}, url?: string): Redis {
   const connectionName = uniqueQueueName('client');

@@ -8,7 +8,7 @@ import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
-import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker, untilAborted } from '../../support/worker/workers.js';
 import { claimEnd, expireClaim } from '../../support/queue/claim-times.js';
 import { inside } from '../../support/queue/inside.js';
 
@@ -126,7 +126,7 @@ onEachStore('a claim that is lost', () => {
     const { id } = await queue.enqueue({});
     const finish = gate<string>();
     const worker = await startWorker(queue, (job: Job<never>) =>
-      job.attempt === 1 ? rejectWhenAborted(job) : finish.promise,
+      job.attempt === 1 ? untilAborted(job) : finish.promise,
     );
     await worker.event('started');
     await reclaim(queue, id);
@@ -157,7 +157,7 @@ describe('a cancel', () => {
   it('reaches the signal at the next heartbeat; the handler that stops ends the job cancelled', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const { id } = await queue.enqueue({});
-    const worker = await startWorker(queue, rejectWhenAborted);
+    const worker = await startWorker(queue, untilAborted);
     await worker.event('started');
     expect(await queue.cancel(id)).toBe('requested');
     const { error } = await worker.event('cancelled');
@@ -173,7 +173,7 @@ describe('a cancel', () => {
     const beatsAtAbort = new Map<string, number>();
     const worker = await startWorker(queue, (job: Job<never>) => {
       job.signal.addEventListener('abort', () => beatsAtAbort.set(job.id, beats.answered));
-      return rejectWhenAborted(job);
+      return untilAborted(job);
     });
     await worker.event('started', 4);
     const other = newQueue({}, connect(), queue.name);
@@ -207,7 +207,7 @@ onEachStore('timeoutMs', () => {
   ])('%s fails the attempt and aborts the signal', async (_, options, timeoutMs) => {
     const queue = newQueue({ maxAttempts: 2 });
     const { id } = await queue.enqueue({}, options);
-    const worker = await startWorker(queue, { handle: rejectWhenAborted, timeoutMs });
+    const worker = await startWorker(queue, { handle: untilAborted, timeoutMs });
     const { error } = await worker.event('failed');
     expect(error).toEqual(new HandlerTimeoutError(id, 20));
     expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 2, errors: 2 });
@@ -294,7 +294,7 @@ onEachStore('timeoutMs', () => {
     const queue = newQueue({ maxAttempts: 2 });
     const [stop, later] = [new NonRetryableError('no use'), new RetryLaterError(60_000)];
     const handle = (job: Job) =>
-      rejectWhenAborted(job as Job<never>).catch(() => Promise.reject(job.payload === 'stop' ? stop : later));
+      untilAborted(job).catch(() => Promise.reject(job.payload === 'stop' ? stop : later));
     const [final, snoozed] = await queue.enqueueMany([{ payload: 'stop' }, { payload: 'later' }]);
     const worker = await startWorker(queue, { handle, timeoutMs: 10 });
     await worker.event('failed', 2);
@@ -323,10 +323,6 @@ onEachStore('a handler that still runs although its signal was aborted', () => {
     await worker.event('completed', 1, { id: cancelled.id });
   });
 });
-
-function rejectWhenAborted(job: Job<never>): Promise<never> {
-  return new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)));
-}
 
 /** Counts the heartbeats of the worker of this queue, each as it is sent and as its reply comes. */
 function countBeats(queue: JobQueue): { begun: number; answered: number } {

@@ -12,7 +12,7 @@ import type { WorkerOptions } from '#worker/worker-options.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { queueOn } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
-import { newQueue, onEachStore, startWorker, type TestWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker, untilAborted, type TestWorker } from '../../support/worker/workers.js';
 
 type Handle = (jobs: Job<never>[], call: BulkCall) => BulkOutcomes | Promise<BulkOutcomes>;
 interface Setup extends HandlerOptions {
@@ -263,9 +263,7 @@ describe('each job ends by its own outcome', () => {
       queue,
       (jobs, { signal }) => {
         begun.open();
-        return jobs.length === 1
-          ? undefined
-          : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+        return jobs.length === 1 ? undefined : untilAborted({ signal });
       },
       { size: 2, waitMs: 60_000, concurrency: 2 },
     );

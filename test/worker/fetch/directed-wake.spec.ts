@@ -16,7 +16,7 @@ import { createClusterUser } from '../../support/redis/acl.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
-import { startWorker, type TestWorker } from '../../support/worker/workers.js';
+import { startWorker, untilAborted, type TestWorker } from '../../support/worker/workers.js';
 import { openedQueue } from '../../support/queue/core-queue.js';
 
 const MANY = 12;
@@ -364,10 +364,4 @@ async function timed(action: () => Promise<unknown>): Promise<number> {
 async function connections(): Promise<number> {
   const lists = await Promise.all(cluster.nodes.map((server) => cluster.node(server).client('LIST')));
   return String(lists.join('')).split('\n').filter(Boolean).length;
-}
-
-function untilAborted({ signal }: Job<never>): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
-  });
 }

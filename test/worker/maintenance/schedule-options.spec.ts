@@ -12,7 +12,7 @@ import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
 import { eventually } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, startWorker, untilAborted } from '../../support/worker/workers.js';
 
 /** The handler's options: the opposite of each option. */
 const HANDLER: HandlerOptions = {
@@ -92,12 +92,7 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
   },
   timeoutMs: {
     options: { timeoutMs: 20 },
-    handle: (job) =>
-      job.id === 'earlier'
-        ? 'done'
-        : new Promise((_, reject) =>
-            job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)),
-          ),
+    handle: (job) => (job.id === 'earlier' ? 'done' : untilAborted(job)),
     acts: async ({ queue, heard, begin }, id) => {
       await begin();
       await ended(heard, 2);
