@@ -4,16 +4,10 @@ import type { CleanReply } from '../call-outcomes.js';
 import type { StoreCall } from '../store-call.js';
 import type { PauseOptions } from '../../model/pause.js';
 
-/** One page of the groups of a queue. */
-interface GroupPage {
-  by: 'depth' | 'age';
-  offset: number;
-  limit: number;
-}
-
 /** The groups of a queue. */
 export interface GroupVerbs {
-  list(page: GroupPage): StoreCall<GroupStats[]>;
+  /** Returns one page of the groups. */
+  list(page: { by: 'depth' | 'age'; offset: number; limit: number }): StoreCall<GroupStats[]>;
   /** Returns one entry for each name, even without jobs. */
   named(names: readonly string[]): StoreCall<GroupStats[]>;
   set(name: string, limits: GroupLimits): StoreCall<void>;
