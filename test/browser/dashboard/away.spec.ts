@@ -20,6 +20,12 @@ beforeAll(async () => {
   await says(pages[4]!, 'body', 'studio-a');
 }, 120_000);
 
+/** Notes each sign of the connection from now on. */
+const NOTE_SIGNS = `
+  const sign = document.querySelector('#connection');
+  window.signs = [sign.textContent];
+  new MutationObserver(() => signs.push(sign.textContent)).observe(sign, { childList: true, characterData: true, subtree: true });`;
+
 it('shows on every page that Redis is away, keeps the page, and continues afterwards', async () => {
   await world.redis.kill('SIGKILL');
   for (const page of pages) {
@@ -39,6 +45,10 @@ it('shows on every page that Redis is away, keeps the page, and continues afterw
       .getByRole('button', { name: /^Limits/ })
       .evaluateAll((all) => all.map((each) => each.matches(':disabled'))),
   ).toEqual([true, true, true]);
+  // The server ends a stream after its time, which is no sign of the app.
+  await pages[0]!.evaluate(NOTE_SIGNS);
+  for (let stream = 0; stream < 3; stream++) await pages[0]!.waitForRequest(/api\/stream/, { timeout: 30_000 });
+  expect(new Set(await pages[0]!.evaluate<string[]>('signs'))).toEqual(new Set(['Redis is away']));
   const opened = await openPage(`${world.url}#/job/email/any`).catch(() => undefined);
   await opened?.close();
   await world.redis.restart();

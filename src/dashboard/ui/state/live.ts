@@ -101,7 +101,7 @@ async function open(): Promise<void> {
     // The browser reopens a stream that the server ended after its time, which the user need not see.
     if (stream.readyState === EventSource.CLOSED) {
       void askWhy();
-    } else if (connection.peek() !== 'live') {
+    } else if (connection.peek() === 'lost') {
       lose('The app does not answer.');
     } else {
       setTimeout(() => {
