@@ -140,6 +140,23 @@ describe('groups of one slot', () => {
     expect(await q.claim(100)).toEqual([]);
   });
 
+  it.each([0, 1, 3])(
+    'that ran two jobs start the third after both have ended, with %i claims in between',
+    async (claims) => {
+      const q = await filledQueue();
+      await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
+      const jobs = await q.claim(100);
+      expect(jobs).toHaveLength(2 * GROUPS.length);
+      await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+      for (let i = 0; i < claims; i++) expect(await q.claim(100)).toEqual([]);
+      const [first, second] = [0, 1].map((n) => jobs.filter(({ id }) => id.endsWith(`:${n}`)));
+      await complete(q, first!);
+      expect(await q.claim(100)).toEqual([]);
+      await complete(q, second!);
+      expect((await q.claim(100)).map(({ id }) => id).toSorted()).toEqual(GROUPS.map((group) => `${group}:2`));
+    },
+  );
+
   it('give the bytes that a claim has no room for back to the head of their line', async () => {
     const q = await filledQueue();
     const claimed = await q.run(q.claimCall(100, { mostBytes: 20 }));
