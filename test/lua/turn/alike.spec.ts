@@ -157,6 +157,16 @@ describe('groups of one slot', () => {
     },
   );
 
+  it('start nothing more where a smaller limit leaves them in turns, until a review has moved them', async () => {
+    const q = await filledQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
+    const jobs = await q.claim(GROUPS.length); // one of each group, which stays in turns
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    for (let i = 0; i < 3; i++) expect(await q.claim(100)).toEqual([]);
+    await complete(q, jobs);
+    expect((await q.claim(100)).map(({ id }) => id).toSorted()).toEqual(GROUPS.map((group) => `${group}:1`));
+  });
+
   it('give the bytes that a claim has no room for back to the head of their line', async () => {
     const q = await filledQueue();
     const claimed = await q.run(q.claimCall(100, { mostBytes: 20 }));
