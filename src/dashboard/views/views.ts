@@ -121,26 +121,25 @@ export interface JobsPage {
   jobs: JobRow[];
 }
 
-/** One slice of a search. */
-export interface SearchPage {
-  jobs: JobRow[];
+/** One slice of a search or a count. */
+interface Slice {
   /** The number of jobs that this slice read. */
   searched: number;
-  /** The number of jobs that may match, and whose payload could not be looked into. */
-  unread: number;
   total: number;
   /** The cursor of the next slice; null at the end. */
   cursor: string | null;
 }
 
+/** One slice of a search. */
+export interface SearchPage extends Slice {
+  jobs: JobRow[];
+  /** The number of jobs that may match, and whose payload could not be looked into. */
+  unread: number;
+}
+
 /** The number of matches in a slice. */
-export interface CountPage {
+export interface CountPage extends Slice {
   found: number;
-  /** The number of jobs that this slice read. */
-  searched: number;
-  total: number;
-  /** The cursor of the next slice; null at the end. */
-  cursor: string | null;
 }
 
 /** Dead letters of one kind of error. */
@@ -157,7 +156,7 @@ export interface ErrorGroupView {
   isNew: boolean;
 }
 
-export interface ErrorGroupsPage extends Omit<CountPage, 'found'> {
+export interface ErrorGroupsPage extends Slice {
   groups: ErrorGroupView[];
 }
 

@@ -2,7 +2,7 @@
 import type { GroupStats } from '../../queue/model/group.js';
 import type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits } from '../../queue/model/limits.js';
 import type { Full } from '../../queue/store/enqueue-call.js';
-import { fullnessOf, type Bounds } from './fullness.js';
+import { fullnessOf, type Bounds, type WaitingJobs } from './fullness.js';
 import { withPlainHead } from './head-by-turn.js';
 import { paid, rateOpensAt } from './gcra.js';
 import { RateChanges } from './rate-changes.js';
@@ -12,19 +12,13 @@ import type { GroupState } from './group-state.js';
 import { pauseAt, pauseStats } from './pause.js';
 
 /** The part of a queue that flow control uses. */
-interface FlowQueue {
+interface FlowQueue extends WaitingJobs {
   readonly options: QueueLimits & Bounds;
-  readonly now: number;
-  readonly pending: readonly string[];
-  readonly prioritized: ScoredSet;
-  readonly scheduled: ScoredSet;
-  readonly enqueuedLater: ReadonlyMap<string, number>;
   readonly claims: ScoredSet;
   readonly dead: ScoredSet;
   readonly sequence: number;
   restsUntil: number;
   restMs: number;
-  job(id: string): Record<string, string> | undefined;
 }
 
 type IdTest = (id: string) => boolean;

@@ -7,7 +7,8 @@ export interface Bounds {
   maxPendingBytes?: number | undefined;
 }
 
-interface WaitingJobs {
+/** The waiting jobs of a queue, and their bounds. */
+export interface WaitingJobs {
   readonly options: Bounds;
   readonly pending: readonly string[];
   readonly prioritized: ScoredSet;

@@ -7,17 +7,14 @@ import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type OwnQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
-import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { RequestedQueues } from './requested-queues.js';
 import type { ServerConnection } from './server-connection.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
 /** The options that a handler sets for its own queue. */
-interface OptionsOfHandler extends OwnQueueOptions {
-  concurrency?: number;
-  prefetch?: number;
-}
+type OptionsOfHandler = OwnQueueOptions & Pick<QueueSettings, 'concurrency' | 'prefetch'>;
 
 /** Receives the queues that become known. */
 interface QueueWatcher {

@@ -1,15 +1,9 @@
 import type { BATCH_PARTS } from '../model/batch.js';
+import type { QueueOptions } from '../model/queue-options.js';
 import { checkQueueName, PARTS_BEFORE_IDS } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
-interface KeyOptions {
-  /** The start of every key. @default `queue`, the Redis documentation's */
-  prefix?: string;
-  /**
-   * Wraps the name in braces, so that all keys of a queue share one slot of a Redis Cluster. @default only on a Cluster
-   */
-  hashTag?: boolean;
-}
+type KeyOptions = Pick<QueueOptions, 'prefix' | 'hashTag'>;
 
 /** The start of the keys of one queue. */
 class KeyBase {
