@@ -35,8 +35,7 @@ export class WorkerLoops {
   private readonly transport: StoreTransport;
   private heartbeats: readonly Heartbeat[] = [];
   private sweeper: Sweeper | undefined;
-  /** Undefined before the start. */
-  endDeathWatch: (() => void) | undefined;
+  private endDeathWatch: (() => void) | undefined;
 
   /** @param turns the turns of the worker in its fleet; undefined if it looks by itself */
   constructor(

@@ -58,7 +58,7 @@ export class HubWorker extends SimulatedProcess {
 
   override kill(): void {
     super.kill();
-    this.worker?.['loops']?.endDeathWatch?.();
+    this.worker?.['loops']?.['endDeathWatch']?.();
   }
 
   /** True if it runs, so that its looks and its maintenance are due. */

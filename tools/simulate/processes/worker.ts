@@ -51,7 +51,7 @@ export class SimulatedWorker extends SimulatedProcess {
   /** Ends it, and the watch by which the real process would note its death: the real process lives on. */
   override kill(): void {
     super.kill();
-    this.worker?.['loops']?.endDeathWatch?.();
+    this.worker?.['loops']?.['endDeathWatch']?.();
   }
 
   private handlers() {
