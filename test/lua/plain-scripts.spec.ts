@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '1d804dc371ae',
-  attemptClaim: '1bdabf1845bf',
+  jobEnqueue: 'ae30e8f762fc',
+  attemptClaim: '2f4303e515d5',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '53d3886ab9c8',
-  attemptFail: '8391c5a1901a',
+  attemptComplete: '9e288a6c78d7',
+  attemptFail: 'd4dcffa26161',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {
