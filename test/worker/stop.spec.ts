@@ -266,7 +266,7 @@ function withoutReleases<Reply>(script: string, run: () => Reply): Promise<Reply
   return script === 'attemptRelease' ? new Promise(() => {}) : Promise.resolve(run());
 }
 
-/** Stops a worker whose clock jumps to the abort of its handlers, and back for their releases, which have the whole time. */
+/** Stops a worker whose clock jumps to the abort of its handlers, and back. So their releases have the whole time. */
 async function stopAtDeadline({ worker }: TestWorker, isAborted: () => boolean): Promise<void> {
   const monotonic = systemClock.monotonic.bind(systemClock);
   let aheadMs = 0;

@@ -154,7 +154,7 @@ export async function startWorker(
   return started;
 }
 
-/** A handler that runs until its signal is aborted, and rejects with the reason. */
+/** Handles a job: runs until its signal is aborted, and rejects with the reason. */
 export function untilAborted({ signal }: { signal: AbortSignal }): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 }

@@ -1,4 +1,4 @@
-// The clock of tests: its timers fire at their times, and those of one time in the order in which they were set.
+// The clock of tests: timers fire at their times. Those of one time fire in the order in which they were set.
 import { expect, it } from '@jest/globals';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 
