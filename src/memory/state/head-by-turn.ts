@@ -25,8 +25,13 @@ export function headByTurn({ urgent, others, rank }: PlainLine, turn: number, is
     return urgent[0];
   }
   const picked = rank(urgent[Math.floor((share * 10 - 1) * urgent.length)]!);
-  const lineStart = Math.floor(picked / 2 ** 40) * 2 ** 40;
-  return urgent.find((id) => rank(id) >= lineStart);
+  const start = lineStart(picked);
+  return urgent.find((id) => rank(id) >= start);
+}
+
+/** Returns where the ranks of the same priority begin. They grow from there by order of arrival. */
+export function lineStart(rank: number): number {
+  return Math.floor(rank / 2 ** 40) * 2 ** 40;
 }
 
 /** The used part of a queue: its line and its turns. */

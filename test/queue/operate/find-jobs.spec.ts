@@ -34,6 +34,13 @@ onEachStore('a list', () => {
     expect(await ids(queue, 'pending', { offset: 1, limit: 2 })).toEqual(['plain', 'b2']);
   });
 
+  it('shows a group with an urgent head behind one whose head is older', async () => {
+    const queue = newQueue();
+    await queue.enqueue(1, { id: 'a1', group: 'a' });
+    await queue.enqueue(1, { id: 'b1', group: 'b', priority: 5 });
+    expect(await ids(queue, 'pending', {})).toEqual(['a1', 'b1']);
+  });
+
   it('shows the jobs of a name, and those with all the metadata that is given, in pages', async () => {
     const queue = newQueue();
     await queue.enqueueMany(
