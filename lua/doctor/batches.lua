@@ -7,6 +7,7 @@
 -- ARGV[3..] batches
 -- Returns, for each fault: batch, found, expected. Repeated: checks again.
 --@include lib/core/keys
+--@include lib/batch/by_age
 local reply = {}
 local is_repairing = ARGV[1] == '1'
 
@@ -36,9 +37,11 @@ local function leave_to_expiry(batch)
 end
 
 local function look_at_over(batch, is_listed)
-  if is_listed then
-    report(batch, 'in batches, and it has ended or is gone', 'only those that have not ended')
+  local set = is_listed and 'batches' or redis.call('ZSCORE', batches_by_age, batch) and 'batches_by_age'
+  if set then
+    report(batch, 'in ' .. set .. ', and it has ended or is gone', 'only those that have not ended')
     if is_repairing then
+      redis.call('ZREM', batches_by_age, batch)
       redis.call('ZREM', batches, batch)
     end
   end

@@ -265,7 +265,9 @@ export class Doctor {
   }
 
   private async lookAtBatches(): Promise<void> {
-    await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
+    for (const set of [this.keys.batches, this.keys.batchesByAge]) {
+      await this.walk(set, (ids) => ids.forEach((id) => this.batches.add(id)));
+    }
     for (const slice of slicesOf([...this.batches], SLICE)) {
       this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.repair)));
     }

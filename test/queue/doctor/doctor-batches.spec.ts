@@ -151,11 +151,19 @@ describe('batches with a follow-up', () => {
       expected: 'one, as it has ended or is gone',
     });
     expect(await state.redis.pttl(key)).toBeGreaterThan(0);
-    await state.redis.zadd(state.keys.batches, 0, 'ghost');
+  });
+
+  it.each([
+    ['batches', ['batches', 'batchesByAge']],
+    ['batches_by_age', ['batchesByAge']],
+  ] as const)('leave %s once they have ended or are gone', async (name, sets) => {
+    const { queue, state } = coreQueue();
+    for (const set of sets) await state.redis.zadd(state.keys[set], 0, 'ghost');
     await expectRepaired(queue, {
       subject: 'ghost',
-      found: 'in batches, and it has ended or is gone',
+      found: `in ${name}, and it has ended or is gone`,
       expected: 'only those that have not ended',
     });
+    expect(await state.redis.exists(state.keys.batches, state.keys.batchesByAge)).toBe(0);
   });
 });
