@@ -1,4 +1,4 @@
-// Groups and bounds: a queue in memory does what a queue on Redis does. Each case runs on both.
+// Groups: a queue in memory does what a queue on Redis does. Each case runs on both.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { newQueue, onEachStore } from '../support/worker/workers.js';

@@ -299,7 +299,7 @@ onEachStore('a batch', () => {
     await eventually(async () => (await batch.status())?.failed === 1);
   });
 
-  it('counts members that were cancelled, removed and purged', async () => {
+  it('counts members that were cancelled, removed and purged, and fires at its seal', async () => {
     const queue = newQueue();
     const batch = queue.batch(FOLLOW_UPS);
     const jobs = await batch.addMany(
@@ -309,6 +309,8 @@ onEachStore('a batch', () => {
     await queue.cancel(jobs[0]!.id);
     await queue.remove(jobs[1]!.id);
     await queue.purge({ confirm: queue.name });
+    expect(await batch.status()).toMatchObject({ state: 'open', open: 0 });
+    expect(await queue.claim()).toBeNull();
     await batch.seal();
     expect(await runAll(queue)).toEqual(['broke', 'last']);
     expect(await batch.status()).toMatchObject({ cancelled: 1, removed: 2 });

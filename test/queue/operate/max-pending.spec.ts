@@ -64,6 +64,25 @@ onEachStore('maxPending', () => {
   });
 });
 
+onEachStore('a bound set at run time', () => {
+  it.each([
+    ['maxPending', 1],
+    ['maxPendingBytes', 100],
+  ] as const)(
+    'takes the place of a smaller and of a larger %s of the producer, until it is cleared',
+    async (bound, job) => {
+      const queue = newQueue({ [bound]: 2 * job });
+      await queue.limits.set({ [bound]: 3 * job });
+      await queue.enqueueMany(Array.from({ length: 3 }, () => ({ payload: text(100) })));
+      await expect(queue.enqueue(text(100))).rejects.toMatchObject({ limit: 3 * job });
+      await queue.limits.set({ [bound]: job });
+      await expect(queue.enqueue(text(100))).rejects.toMatchObject({ limit: job });
+      await queue.limits.clear();
+      await expect(queue.enqueue(text(100))).rejects.toMatchObject({ limit: 2 * job });
+    },
+  );
+});
+
 onEachStore('maxPending of a group', () => {
   it('counts a delayed job where a later one of its unique key puts it, and no more where it was', async () => {
     const queue = newQueue();
@@ -143,15 +162,14 @@ describe('maxPendingBytes of a long line', () => {
     await queue.claimMany(1);
     await queue.enqueue(text(100));
   });
+});
 
-  it('holds for a producer of another process, and for one that waits for replicas, before an own bound', async () => {
-    const { queue, state } = coreQueue({ maxPending: 2 });
-    await queue.limits.set({ maxPending: 1 });
-    const other = new JobQueue(state.redis, queue.name);
-    await other.enqueueMany([{ payload: 1 }]);
-    await expect(queue.enqueue(2)).rejects.toMatchObject({ limit: 1 });
-    await expect(other.enqueue(2)).rejects.toThrow(QueueFullError);
-    await expect(other.enqueue(2, { durability: 'replica' })).rejects.toThrow(QueueFullError);
-    other.close();
-  });
+it('maxPending set at run time holds for a producer of another process, and for one that waits for replicas', async () => {
+  const { queue, state } = coreQueue();
+  await queue.limits.set({ maxPending: 1 });
+  const other = new JobQueue(state.redis, queue.name);
+  await other.enqueueMany([{ payload: 1 }]);
+  await expect(other.enqueue(2)).rejects.toThrow(QueueFullError);
+  await expect(other.enqueue(2, { durability: 'replica' })).rejects.toThrow(QueueFullError);
+  other.close();
 });
