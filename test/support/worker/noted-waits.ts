@@ -38,8 +38,9 @@ export class NotedWaits {
 
   /** Returns a look at the waits that last now or begin later. */
   fromNow(): { waits(): NotedWait[]; lastedFully(leastSeconds: number): boolean } {
-    const first = this.waits.findIndex(({ endedBy }) => endedBy === undefined);
-    const waits = () => this.waits.slice(first === -1 ? this.waits.length : first);
+    const open = this.waits.findIndex(({ endedBy }) => endedBy === undefined);
+    const first = open === -1 ? this.waits.length : open;
+    const waits = () => this.waits.slice(first);
     return {
       waits,
       lastedFully: (leastSeconds) =>
