@@ -77,7 +77,7 @@ describe('on a pipe', () => {
     ]) {
       const { stdout } = await cli(args);
       expect(stdout).toContain('"to":"ada"');
-      expect(stdout).not.toContain('1203');
+      expect(stdout).not.toContain('DE02-1203');
     }
     expect(await cli(['enqueue', name, '{}'])).toMatchObject({
       code: EXIT.failed,

@@ -171,7 +171,7 @@ describe('logContext', () => {
     expect(log.lines).toContain('log J pays [redacted]');
     expect(objects[0]).toMatchObject({ payload: { iban: '[redacted]' }, at: 1, job: { id: job.id } });
     expect(objects).toContainEqual(expect.objectContaining({ message: '[redacted]' }));
-    expect(JSON.stringify([log.lines, objects.map((each) => (each as Error).stack)])).not.toContain('1203');
+    expect(JSON.stringify([log.lines, objects.map((each) => (each as Error).stack)])).not.toContain('DE02-1203');
   });
 
   it('puts one job in front, in an app with two connections', async () => {

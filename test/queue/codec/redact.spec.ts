@@ -84,7 +84,7 @@ describe('the shown content', () => {
     expect(shown.payload).toEqual({ iban: '[redacted]', card: '[redacted]', to: 'ada' });
     expect(shown.lastError).toBe('[redacted] of ada, [redacted]');
     expect(shown.attemptLog[0]!.error).toMatchObject({ name: 'TypeError', cause: { message: '"[redacted]"' } });
-    expect(JSON.stringify(shown)).not.toContain('1203');
+    expect(JSON.stringify(shown)).not.toMatch(/DE02-1203|41111111/);
     const [listed] = await queue.list('failed', { mostBytes: 10 });
     expect(new ShownContent(['iban']).record(listed!).lastError).toBe('[redacted]');
     expect(new ShownContent(undefined).record(job)).toBe(job);
@@ -111,7 +111,7 @@ it('the log of failures hides it, the handler and the store see it', async () =>
   await expect(job.result()).rejects.toMatchObject({ reason: 'no such account: DE02-1203' });
   await worker.stop();
   expect(lines.filter((line) => line.includes('no such account: [redacted]'))).toHaveLength(2);
-  expect(lines.join()).not.toContain('1203');
+  expect(lines.join()).not.toContain('DE02-1203');
 });
 
 it.each<[unknown]>([['iban'], [[1]], [['']], [['iban', 1]], [{}]])('refuses %j', (redact) => {
