@@ -40,6 +40,8 @@ it.each(internals)('%s names sources and folders that exist', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const named = [...text.matchAll(/`([\w./-]+\.(?:ts|lua|mjs))`/g)].map(([, name]) => name!);
   expect(named.filter((name) => !sources.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
+  const specs = [...text.matchAll(/`([\w./-]+\.spec)`/g)].map(([, name]) => `/${name!}.ts`);
+  expect(specs.filter((name) => !sources.some((file) => file.endsWith(name)))).toEqual([]);
   const folders = [...text.matchAll(/`((?:src|lua|scripts|tools|docs|site)\/[\w./-]+)`/g)]
     .map(([, path]) => path!)
     .filter((path) => !/\.(?:ts|lua|mjs|json)$/.test(path) && !sources.includes(`/${path}.lua`));
