@@ -4,6 +4,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { JobEvent } from '#queue/model/job-event.js';
 import { inside } from '../../support/queue/inside.js';
 import { eventually } from '../../support/faults/wait.js';
+import { startWorker } from '../../support/worker/workers.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 
@@ -40,6 +41,45 @@ it('awaited results come at once, on whichever master the queue is', async () =>
   }
   expect(owners.size).toBe(3);
   expect(waits.filter((ms) => ms > AT_ONCE_MS)).toEqual([]);
+}, 60_000);
+
+it('progress, ends and an empty queue are reported at once and once, on whichever master the queue is', async () => {
+  const workers = cluster.connect();
+  const owners = new Set<unknown>();
+  for (const name of ['f', 'g', 'h']) {
+    const eventExtras = { enqueued: true, results: true, drained: true };
+    const producer = new JobQueue(cluster.connect(), name, { eventExtras });
+    const consumer = new JobQueue(workers, name, { eventExtras });
+    open.push(producer, consumer);
+    owners.add(await cluster.ownerOf(await channelOf(producer)));
+    const { seen, arrivedMs, end } = await heard(newQueue(name));
+    const causedMs: Record<string, number> = {};
+    const worker = await startWorker(consumer, async (job) => {
+      causedMs.progress = performance.now();
+      await job.progress(0.5);
+      causedMs.completed = performance.now();
+      return 'done';
+    });
+    causedMs.enqueued = performance.now();
+    const { id } = await producer.enqueue(1);
+    await worker.event('completed');
+    causedMs.drained = performance.now();
+    await eventually(() => seen.some(({ status }) => status === 'drained'), {
+      what: 'the event of an empty queue',
+    });
+    await worker.worker.stop(); // an event that comes twice has come by then
+    const of = { id, name };
+    expect(seen).toEqual([
+      { ...of, status: 'enqueued' },
+      { ...of, status: 'progress', attempt: 1, progress: 0.5 },
+      { ...of, status: 'completed', attempt: 1, result: 'done' },
+      { id: '', status: 'drained' },
+    ]);
+    const late = seen.filter(({ status }, i) => arrivedMs[i]! - causedMs[status]! > AT_ONCE_MS);
+    expect(late).toEqual([]);
+    end();
+  }
+  expect(owners.size).toBe(3);
 }, 60_000);
 
 it('events go on after their slot has moved to another master, once each', async () => {
@@ -101,9 +141,14 @@ async function listened(queue: JobQueue): Promise<void> {
   await eventually(async () => Number(((await master.pubsub('NUMSUB', channel)) as [string, number])[1]) > 0);
 }
 
-async function heard(queue: JobQueue): Promise<{ seen: JobEvent[]; end: () => void }> {
+/** Listens to a queue. `arrivedMs` has the time of each event. */
+async function heard(queue: JobQueue) {
   const seen: JobEvent[] = [];
-  const end = await queue.store.subscribe(await queue.calls(), (event) => seen.push(event));
+  const arrivedMs: number[] = [];
+  const end = await queue.store.subscribe(await queue.calls(), (event) => {
+    arrivedMs.push(performance.now());
+    seen.push(event);
+  });
   await listened(queue);
-  return { seen, end };
+  return { seen, arrivedMs, end };
 }
