@@ -5,6 +5,9 @@ jest.setTimeout(580_000);
 
 const ROUNDS = 50;
 
+/** A hang takes two seconds, and the start of the next process as long. */
+const HANGS = 20;
+
 /** Returns the value below which 95 of 100 are. */
 function p95(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1]!;
@@ -42,12 +45,16 @@ it('without a sibling they run again within a second of the connection of its su
 
 it('so do the jobs of a process that its supervisor kills because it hangs', async () => {
   const fleet = new DyingWorkers();
-  await fleet.start({ hangTimeoutMs: 2_000 });
+  await fleet.start({ hangTimeoutMs: 2_000, longestRestartDelayMs: 10 });
   await fleet.fill(9);
-  const hung = fleet.pidOf('worker-1')!;
   await fleet.workers.resize(2);
-  await fleet.allRun();
-  const ended = fleet.ended();
-  process.kill(hung, 'SIGSTOP'); // answers nothing, as a blocked event loop
-  expect(await fleet.msUntilAgain(await ended, 9, hung)).toBeLessThan(1_000);
+  const tookMs: number[] = [];
+  for (let i = 0; i < HANGS; i++) {
+    await fleet.allRun();
+    const [hung] = (await fleet.pids()) as [number];
+    const ended = fleet.ended(hung);
+    process.kill(hung, 'SIGSTOP'); // answers nothing, as a blocked event loop
+    tookMs.push(await fleet.msUntilAgain(await ended, 9, hung));
+  }
+  expect(p95(tookMs)).toBeLessThan(1_000);
 });

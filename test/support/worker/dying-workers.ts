@@ -67,14 +67,14 @@ export class DyingWorkers {
   async kill(name: string): Promise<number> {
     const pid = this.pidOf(name)!;
     const jobs = (await this.pids()).length;
-    const ended = this.ended();
+    const ended = this.ended(pid);
     process.kill(pid, 'SIGKILL');
     return this.msUntilAgain(await ended, jobs, pid);
   }
 
-  /** Resolves at the next end of a process, with its time. */
-  ended(): Promise<number> {
-    return this.next('ended');
+  /** Resolves at the end of a process, with its time. */
+  ended(pid: number): Promise<number> {
+    return this.next('ended', pid);
   }
 
   /** Resolves when the worker of a process next runs, with its time. */
@@ -82,10 +82,10 @@ export class DyingWorkers {
     return this.next('running');
   }
 
-  private next(type: WorkerProcessEvent['type']): Promise<number> {
+  private next(type: WorkerProcessEvent['type'], pid?: number): Promise<number> {
     return new Promise((resolve) => {
       const subscription = this.workers.events.subscribe((event) => {
-        if (event.type === type) {
+        if (event.type === type && (pid === undefined || event.pid === pid)) {
           subscription.unsubscribe();
           resolve(performance.now());
         }
