@@ -18,6 +18,7 @@ const OWN_TIME = `local redis = (function(server)
   local function of(call)
     return function(command, key, ...)
       local args = { ... }
+      WRITTEN
       if command == 'TIME' then
         return { seconds, micros }
       elseif command == 'PEXPIREAT' then
@@ -32,14 +33,26 @@ const OWN_TIME = `local redis = (function(server)
 end)(redis)
 `;
 
+/** Writes the numbers of Lua as Redis 7.2 and 7.4 do: whole ones with eight zeros at their end get an exponent. */
+const AS_REDIS_7_2 = `for i, arg in ipairs(args) do
+        local head, zeros = string.match(type(arg) == 'number' and string.format('%.0f', arg) or '', '^(-?%d-)(0+)$')
+        if head and #zeros > 7 and tonumber(head .. zeros) == arg then
+          local sign, first, rest = string.match(head, '^(-?)(%d)(%d*)$')
+          args[i] = sign .. first .. (rest == '' and '' or '.') .. rest .. 'e+' .. (#rest + #zeros)
+        end
+      end`;
+
 /**
  * Returns a client whose scripts are otherwise unchanged. The time travels in a key of this client. So the text of a
  * script is always the same, and the server compiles it once.
+ *
+ * @param numbers how the server writes numbers of Lua. Default: as it does by itself
  */
-export function connectClocked(clock: ServerClock): Redis {
+export function connectClocked(clock: ServerClock, numbers?: 'as Redis 7.2'): Redis {
   const client = connect();
   const send = client.sendCommand.bind(client);
   const key = `test-clock:${randomUUID()}`;
+  const ownTime = OWN_TIME.replace('KEY', key).replace('WRITTEN', () => (numbers ? AS_REDIS_7_2 : ''));
   /** The digests of the changed scripts, by those of the library. */
   const digests = new Map<string, string>();
   let sentMs: number | undefined;
@@ -65,7 +78,7 @@ export function connectClocked(clock: ServerClock): Redis {
     }
     if (command.name === 'eval') {
       const flagsEnd = script!.indexOf('\n') + 1;
-      const text = script!.slice(0, flagsEnd) + OWN_TIME.replace('KEY', key) + script!.slice(flagsEnd);
+      const text = script!.slice(0, flagsEnd) + ownTime + script!.slice(flagsEnd);
       digests.set(digestOf(script!), digestOf(text));
       sendTime();
       return sendAs(command, text);
