@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: 'ae30e8f762fc',
-  attemptClaim: '2f4303e515d5',
+  attemptClaim: '5c130d414338',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '9e288a6c78d7',

@@ -82,6 +82,14 @@ onEachStore('groups', () => {
     expect(await claim('two')).toEqual(['a:1', 'p2']);
   });
 
+  it('pay for the rate of the queue in turn, with jobs without a group among them', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ rateLimit: { limit: 3, periodMs: 3_600_000, burst: 3 } });
+    await queue.enqueue({}, { id: 'p', cost: 2 });
+    for (const [group, cost] of [['a', 2], ['b', 1]] as const) await queue.enqueue({}, { id: group, group, cost }); // prettier-ignore
+    expect(idsOf(await queue.claimMany(5))).toEqual(['p']); // a has the next turn, and b none before it
+  });
+
   it('with limits that get no slot of a busy worker wake another worker', async () => {
     const queue = newQueue();
     await queue.groups.set('a', { maxRunning: 1 });

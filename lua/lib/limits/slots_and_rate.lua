@@ -2,7 +2,7 @@
 -- room_for(count): returns how many of count jobs may start now, and with 0 the ms until the next. The ms are nil if
 --   time alone frees no slot.
 -- slots_left: how many more jobs max_running allows, after room_for.
--- pay(cost): takes the cost of one job from the rate; false if the rate has less.
+-- pay(cost): takes the cost of one job from the rate; false if the rate has less. A negative cost gives that back.
 -- wait_for_rate(): writes the payment, and returns the ms until the rate lets another job start; nil if it
 --   does now.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n
@@ -64,7 +64,7 @@ local function pay(cost)
   if not interval then
     return true
   end
-  cost = math.min(cost, burst)
+  cost = math.max(-burst, math.min(cost, burst))
   if spent + cost > units then
     unpaid_wait = ms_until(spent + cost)
     return false

@@ -29,17 +29,24 @@ local function take_grouped(count, taken_before)
   open_groups(100)
   place_groups(true)
   local turns = { left = place_plain(), weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1,
-    before = {}, bytes = 0 }
+    before = {}, costs = {}, bytes = 0 }
   local taken, plain = taken_before or { bytes = 0, groups = {} }, {}
   latest_finish = taken.latest_finish or 0
   take_turns(count, taken, turns)
   if turns.before[1] then
+    local function refund_turns(kept)
+      for _ = kept + 1, #turns.costs do
+        pay(-table.remove(turns.costs))
+      end
+    end
     plain, more = take_ungrouped(#turns.before)
     if #plain < #turns.before and not full then
       -- The claimer does not handle the others.
+      refund_turns(#plain)
       turns.left, turns.before = #plain, { unpack(turns.before, 1, #plain) }
       take_turns(count, taken, turns)
     end
+    refund_turns(0) -- the jobs that were taken pay now
     charge(plain, #taken > 0 and taken.bytes - turns.bytes or nil)
     place_plain()
   end

@@ -2,19 +2,24 @@
 -- plain: the turns of the jobs without a group.
 --   left: how many they may have. weight: that of each.
 --   before: for each, how many jobs of groups were taken before it.
---   bytes: of their payloads, which are among taken.bytes. The jobs are taken later.
+--   costs: for each, what it paid to the rate. bytes: of their payloads, which are among taken.bytes.
+--   The jobs are taken later.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
 -- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
---   lib/group/state, lib/group/turns, lib/turn/claim_others, lib/turn/take_head.
+--   lib/group/state, lib/group/turns, lib/limits/cost_of, lib/limits/slots_and_rate, lib/turn/claim_others,
+--   lib/turn/take_head.
 --@include lib/turn/line
 
--- Returns the payload bytes of the job without a group after `others`. Few claims take another job first. Returns 0 for a job
--- that the claimer leaves.
-local function plain_bytes(others)
+-- Returns the payload bytes and the cost of the job without a group after `others`. Few claims take another job first. Returns
+-- 0 and 1 for a job that the claimer leaves.
+local function look_at_plain(others)
   local urgent = redis.call('ZCARD', prioritized)
   local id = others < urgent and redis.call('ZRANGE', prioritized, others, others)[1]
     or redis.call('LRANGE', pending, urgent - others - 1, urgent - others - 1)[1]
-  return id and (not can_take or can_take(id)) and tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0
+  if not id or can_take and not can_take(id) then
+    return 0, 1
+  end
+  return tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0, interval and cost_of(id) or 1
 end
 
 local function take_turns(count, taken, plain)
@@ -34,7 +39,10 @@ local function take_turns(count, taken, plain)
       break
     end
     local start = math.max(turn.start, current_virtual_time())
-    local bytes = turn.name == '' and #before < plain.left and most_bytes < math.huge and plain_bytes(#before) or 0
+    local bytes, cost = 0, 1
+    if turn.name == '' and #before < plain.left and (interval or most_bytes < math.huge) then
+      bytes, cost = look_at_plain(#before)
+    end
     if turn.name ~= '' then
       local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + #before < slots)
       if outcome == 'passed' then
@@ -52,7 +60,10 @@ local function take_turns(count, taken, plain)
       passed = passed + 1
     elseif taken.bytes + bytes > most_bytes and #taken + #before > 0 then
       full, ended = true, true
+    elseif not pay(cost) then
+      ended = true
     else
+      plain.costs[#before + 1] = cost
       before[#before + 1], taken.bytes, plain.bytes = #taken, taken.bytes + bytes, plain.bytes + bytes
       local finish = end_turn(start, plain.weight, 1)
       set_score(sets.turns, '', score_text(finish))

@@ -55,6 +55,15 @@ it('jobs without a group pay for the rate of the queue, beside those of groups',
   expect(await q.claim(5)).toEqual([]);
 });
 
+it('jobs without a group that the claimer does not handle take nothing of the rate', async () => {
+  const q = await limited({ rateLimit: { limit: 3, periodMs: 3_600_000, burst: 3 } });
+  await fill(q, 'a', 2);
+  await q.add('p');
+  await q.run(q.scripts.enqueue([{ id: 'q', name: 'other', payload: '{}' }]));
+  const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
+  expect((await q.claim(3, { only })).map(({ id }) => id)).toEqual(['p', 'a0', 'a1']);
+});
+
 describe('groups take turns', () => {
   it('one after the other, however deep they are', async () => {
     const q = testQueue();
