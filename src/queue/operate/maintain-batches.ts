@@ -46,6 +46,7 @@ export async function maintainBatches(queue: Queue, run: Run = {}): Promise<void
 export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise<ReadonlyMap<string, unknown>> {
   const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = run;
   const delivery = deliveryOf(queue, limit);
+  const { unreached } = delivery;
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
     const found = await queue.exec((calls) => calls.sweep.maintainBatches(SLICE, all && i === 0), limit);
     if (!found) {
@@ -53,12 +54,14 @@ export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise
     }
     await onFailed?.(found.failed);
     await askOthers(queue, found.elsewhere, delivery);
+    const known = unreached.all.size;
     const delivered = found.hasEnds ? await deliver(delivery) : 0;
-    if (!found.more && delivered === 0) {
+    const hasNewUnreached = unreached.all.size > known; // the next slice leaves their entries out
+    if (!found.more && delivered === 0 && !hasNewUnreached) {
       break;
     }
   }
-  return delivery.unreached.all;
+  return unreached.all;
 }
 
 function deliveryOf(queue: Queue, limit: CallLimit): Delivery {
@@ -128,7 +131,7 @@ async function askOthers(
  */
 async function deliver(delivery: Delivery): Promise<number> {
   const { queue, others, limit, unreached } = delivery;
-  const entries = await queue.exec((calls) => calls.batches.outbox(SLICE), limit);
+  const entries = await queue.exec((calls) => calls.batches.outbox(SLICE, unreached.names), limit);
   return unreached.callOthers(entries, async (name, each) => {
     const followUps = each.filter(isFollowUp);
     const ends = each.filter((entry) => !isFollowUp(entry));
@@ -148,7 +151,7 @@ async function deliverTo(
   if (hasEnds) {
     // Ends in its outbox are left to that queue. Otherwise queues would deliver for each other without a bound.
     const home: OutboxQueue = { name, exec: (build) => others.run(name, build) };
-    const entries = await home.exec((calls) => calls.batches.outbox(SLICE));
+    const entries = await home.exec((calls) => calls.batches.outbox(SLICE, unreached.names));
     await unreached.callOthers(entries.filter(isFollowUp), (target, each) =>
       sendFollowUps(home, others, target, each),
     );

@@ -453,6 +453,8 @@ onEachStore('the follow-ups of a batch for another queue', () => {
     await home.exec((calls) => calls.complete([{ ...job, result: '1' }]));
     const read = (limit: number) => home.exec((calls) => calls.batches.outbox(limit));
     expect([(await read(1)).length, (await read(10)).length]).toEqual([1, 2]);
+    expect(await home.exec((calls) => calls.batches.outbox(10, [there.name]))).toEqual([]);
+    expect(await home.exec((calls) => calls.batches.outbox(10, [home.name]))).toHaveLength(2);
     await maintainBatches(home);
     expect([await read(10), (await there.stats()).pending]).toEqual([[], 2]);
   });

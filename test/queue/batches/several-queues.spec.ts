@@ -27,6 +27,14 @@ const done = async (queue: JobQueue) => queue.complete((await queue.claim())!, {
 const fired = async (queue: JobQueue, id: string, kind = 'then') =>
   (await queue.get(`@batch:${id}:${kind}`)) !== null;
 
+/** Lets no call of a queue reach another one. Returns a function that ends this. */
+function cutOff({ store }: JobQueue, other: JobQueue): () => void {
+  const open = store.open.bind(store);
+  store.open = (name, ...rest) =>
+    name === other.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+  return () => void (store.open = open);
+}
+
 describe('a batch with members in several queues', () => {
   it('fires when the ends of all have come, with their outcomes', async () => {
     const { home, pages, images, batch } = world();
@@ -78,18 +86,32 @@ describe('a batch with members in several queues', () => {
     for (const claim of await pages.claimMany(450)) await pages.complete(claim);
     const warned: string[] = [];
     const sweeper = new Sweeper([pages], 60_000, { ...logger, warn: (line) => void warned.push(line) });
-    const { store } = pages;
-    const open = store.open.bind(store);
-    store.open = (name, ...rest) =>
-      name === images.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+    const reconnect = cutOff(pages, images);
     for (let i = 0; i < 2; i++) await sweeper.runOnce();
-    store.open = open;
+    reconnect();
     expect(await fired(home, batch.id)).toBe(true);
     expect(warned).toEqual([
       `Could not reach other queues for the batches of queue "${pages.name}"; the next sweep tries again: queue "${images.name}": its master is away`,
     ]);
     await maintainBatches(home);
     expect((await images.stats()).totals.enqueued).toBe(50);
+  });
+
+  it('is delivered among many entries for a queue that cannot be reached', async () => {
+    const { home, pages, images, batch, states } = world();
+    await batch.add('page', 1, { queue: pages });
+    await batch.seal();
+    await done(pages);
+    const { keys, redis } = states.pages.state;
+    const waiting = Array.from({ length: 1_500 }, (_, i) => [
+      refTo(images.name, refTo('b', `${i}`)),
+      '1\ncompleted\n1',
+    ]);
+    await redis.hset(keys.batchOutbox, ...waiting.flat());
+    const reconnect = cutOff(pages, images);
+    await expect(maintainBatches(pages)).rejects.toThrow('its master is away');
+    reconnect();
+    expect(await fired(home, batch.id)).toBe(true);
   });
 
   it('takes ends that come twice, or after newer ones, once', async () => {

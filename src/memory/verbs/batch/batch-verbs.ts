@@ -39,7 +39,10 @@ export function batchVerbs(queue: MemoryQueue): BatchVerbs {
       }),
     openMembers: () => callOf('batchOpenMembers', () => []), // none is lost here
     results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
-    outbox: (limit) => callOf('batchOutbox', () => [...queue.outbox.entries.values()].slice(0, limit)),
+    outbox: (limit, except = []) =>
+      callOf('batchOutbox', () =>
+        [...queue.outbox.entries.values()].filter(({ queue: name }) => !except.includes(name)).slice(0, limit),
+      ),
     deliver: (from, ends) => callOf('batchDeliver', () => deliver(queue, from, ends)),
     acknowledge: (entries, fence) => callOf('batchAcknowledge', () => acknowledge(queue, entries, fence)),
     followUps: (entries, least = 0) => callOf('batchFollowUps', () => pendingFollowUps(queue, entries, least)),

@@ -1,3 +1,4 @@
+import { LARGEST_PAGE } from '../../runtime/bounds.js';
 import { groupBy } from '../../runtime/group-by.js';
 
 /** The queues whose calls failed in one run. The run calls each of them no more, so it goes on with the others. */
@@ -23,6 +24,11 @@ export class UnreachedQueues {
       }
     }
     return sum;
+  }
+
+  /** The names of the first thousand queues, which are enough for one call. */
+  get names(): string[] {
+    return [...this.errors.keys()].slice(0, LARGEST_PAGE);
   }
 
   /** The queues, each with its first error. */

@@ -92,8 +92,8 @@ export function batchCalls({ keys, retention }: CallContext) {
         return wholeNumberOf(beyond) > 0 ? { members, next: offset + members.length } : { members };
       }),
 
-    outbox: (limit) =>
-      call('batchOutbox', keys.standard, [limit, MOST_BYTES], (reply) =>
+    outbox: (limit, except = []) =>
+      call('batchOutbox', keys.standard, [limit, MOST_BYTES, ...except], (reply) =>
         rowsOf(reply, 2).map(([place, text]) => decodeEnd(place!, text!)),
       ),
 

@@ -105,8 +105,12 @@ export interface BatchVerbs {
   /** Returns the oldest open members of some batches that have not fired. */
   openMembers(batches: number, members: number): StoreCall<OpenMember[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage | null>;
-  /** Returns some of the ends and follow-ups for other queues. */
-  outbox(limit: number): StoreCall<MemberEnd[]>;
+  /**
+   * Returns some of the ends and follow-ups for other queues.
+   *
+   * @param except queues whose entries are left out
+   */
+  outbox(limit: number, except?: readonly string[]): StoreCall<MemberEnd[]>;
   deliver(from: string, ends: readonly MemberEnd[]): StoreCall<Delivered>;
   /**
    * Removes entries from the outbox. Returns how many, or -1 if another sender of follow-ups has drawn a fence.
