@@ -36,12 +36,12 @@ describe.each(TOPOLOGIES)('the plan of a run, %s', (topology) => {
   });
 });
 
-it('two versions at once, rolled out and back, are among what is drawn on one server', () => {
+it('a plan for one server has two versions at once, rolled out and back', () => {
   expect(kindsOf('single', false)).toContain('earlier-version');
   expect(kindsOf('single', true)).toContain('earlier-version');
 });
 
-it('a drawn fault says whom it concerns and how strong it is, and nothing else decides', () => {
+it('a drawn fault has its victim and its strength, and nothing else decides', () => {
   const fault = { kind: 'kill', restMs: 2_000 } as const;
   const all = ['first', 'second', 'third'];
   const of = (share: number) => victim(all, { ...fault, victim: share, strength: 0 });
@@ -56,7 +56,7 @@ describe('a seed that found something', () => {
     expect(readFileSync(join(import.meta.dirname, '../..', file), 'utf8')).toContain(`it('${test}`);
   });
 
-  it('draws what it drew then', () => {
+  it('draws the same faults as then', () => {
     const faults = drawn(20263, 'cluster').map(({ kind, ...rest }) => [
       kind,
       Math.floor(rest.victim * 100),

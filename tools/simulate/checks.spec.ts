@@ -58,7 +58,7 @@ function read(times: number) {
 }
 
 describe('a repeated claim', () => {
-  it('may take what it did not find at first, after another claim of its worker', () => {
+  it('may take jobs that it did not find at first, after another claim of its worker', () => {
     const [first, other] = [claim(), claim()];
     run(first);
     run(other, 'a');
@@ -457,7 +457,7 @@ describe('a worker', () => {
     expect([...watched.violations]).toEqual(isTooMany ? ahead(held) : []);
   });
 
-  it('may hold what it claimed at a better pace', () => {
+  it('may hold jobs that it claimed at a better pace', () => {
     end('attemptComplete', 40);
     hold(40);
     now += 501;

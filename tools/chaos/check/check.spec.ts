@@ -109,7 +109,7 @@ describe('the checker of histories', () => {
     expect(verdictOf(run)).toMatchObject({ violations: [], slowestCallMs: 400 });
   });
 
-  it('allows what the doctor repairs to be planted', () => {
+  it('allows damage that the doctor repairs', () => {
     const run = cleanRun();
     work(run, [
       ['damage', 'orphan', 'id-0'],
@@ -147,8 +147,8 @@ describe('the checker of histories', () => {
     expect(verdictOf(run).violations).toEqual([]);
   });
 
-  describe('of a server that another took the place of', () => {
-    it('takes what it acknowledged at last for what may be gone', () => {
+  describe('after a failover', () => {
+    it('allows that the last acknowledged jobs are gone', () => {
       const run = cleanRun();
       forgetBetween(run, 900, 1_500); // the producers' time
       run.files.worker = [['process', 3, 'worker']];
@@ -157,7 +157,7 @@ describe('the checker of histories', () => {
       expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 0, lost: 0 });
     });
 
-    it('allows that a claim and a completion it has forgotten are made again, under the same fence', () => {
+    it('allows that a forgotten claim and a forgotten completion are made again, under the same fence', () => {
       const run = cleanRun();
       forgetBetween(run, 2_900, 3_100);
       const forgotten: Entry[] = [['time', 3_000], ...completed(PRODUCER, 5, 20), ['time', 4_000]];

@@ -70,7 +70,7 @@ function cutOff(run: Run, ...entries: Entry[]): void {
 }
 
 describe('the counters', () => {
-  it('are all exact where the histories tell all', () => {
+  it('are exact where the histories are complete', () => {
     const { violations, counters } = verdictOf(countedRun());
     expect(violations).toEqual([]);
     const known = counters.filter(({ name }) => !['crashed_total', 'limited_total'].includes(name));
@@ -88,13 +88,13 @@ describe('the counters', () => {
     });
   });
 
-  it('has no counter of which nothing is known', () => {
+  it('refuse an unknown counter', () => {
     const run = countedRun();
     run.snapshot.totals.vanished = 1;
     expect(verdictOf(run).violations).toEqual(['I1: vanished_total is 1, and nothing says what it should be']);
   });
 
-  it('takes the end of a handler that threw, and got no reply, for a retry or a release', () => {
+  it('take the end of a handler that threw, and got no reply, for a retry or a release', () => {
     const run = countedRun();
     cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40]);
     expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
@@ -103,7 +103,7 @@ describe('the counters', () => {
     ]);
   });
 
-  it('takes no other attempt without an answer for a retry', () => {
+  it('take no other attempt without an answer for a retry', () => {
     const run = countedRun();
     cutOff(run, ...start(5, 2, 40));
     expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
@@ -112,7 +112,7 @@ describe('the counters', () => {
     ]);
   });
 
-  it('takes what a process had not ended when it was asked to end for a release', () => {
+  it('allow a release of each job that runs when its process is asked to stop', () => {
     const run = countedRun();
     cutOff(run, ...start(5, 2, 40), ['stopping']);
     expect(counted(run, 'released')).toEqual([1, 2]);
@@ -120,19 +120,19 @@ describe('the counters', () => {
     expect(counted(run, 'released')).toEqual([1, 1]);
   });
 
-  it('takes a retry after what may have been the last attempt for the repeated answer of a job that was redriven', () => {
+  it('allow that a retry after the last attempt is a repeated reply, where the job was redriven', () => {
     const run = countedRun();
     cutOff(run, ...start(3, 1, 40), ['end', PRODUCER, 3, 40], ['retry', PRODUCER, 3, 40]);
     expect(counted(run, 'retried')).toEqual([1, 2]);
   });
 
-  it('takes a retry that ended cancelled while it waited for one that was answered late', () => {
+  it('take a retry that ended cancelled while it waited for one that was answered late', () => {
     const run = countedRun();
     cutOff(run, ...start(4, 1, 40), ['end', PRODUCER, 4, 40], ['cancelled', PRODUCER, 4, 40]);
     expect(counted(run, 'retried')).toEqual([1, 2]);
   });
 
-  it('does not ask a sweep to have been answered', () => {
+  it('do not ask a sweep to have been answered', () => {
     const run = countedRun();
     run.files.worker = run.files.worker!.filter(([what]) => what !== 'reclaimed');
     expect(verdictOf(run).violations).toEqual([]);
@@ -140,7 +140,7 @@ describe('the counters', () => {
   });
 
   it.each(['remove', 'discard', 'redrive'])(
-    'takes a %s that was not answered for one that may have been made',
+    'take a %s that was not answered for one that may have been made',
     (verb) => {
       const run = countedRun();
       run.files.operator = run.files.operator!.filter(([what, which]) => what !== 'answered' || which !== verb);
@@ -154,7 +154,7 @@ describe('the counters', () => {
     [39, 1],
     [40, 2],
   ])(
-    'takes a redrive answered after %d ms for %d, because the client sends a call again that was cut',
+    'take a redrive answered after %d ms for %d, because the client sends a call again that was cut',
     (ms, most) => {
       const run = countedRun();
       const asked = run.files.operator!.findIndex(([what, verb]) => what === 'call' && verb === 'redrive');
@@ -164,7 +164,7 @@ describe('the counters', () => {
     },
   );
 
-  it('allows the claim that nobody saw begin to be reclaimed, by the two fences that took', () => {
+  it('allow the reclaim of a claim without a start in the histories, where two fences were drawn', () => {
     const run = countedRun();
     run.snapshot.sequence += 2;
     run.snapshot.totals.reclaimed = 2;
@@ -173,20 +173,20 @@ describe('the counters', () => {
     expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 3, expected 1 to 2']);
   });
 
-  it('does not allow a claim to be reclaimed that was settled, however many fences were taken', () => {
+  it('do not allow a claim to be reclaimed that was settled, however many fences were taken', () => {
     const run = countedRun();
     run.snapshot.sequence += 1;
     run.snapshot.totals.reclaimed = 2;
     expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 2, expected 1 to 1']);
   });
 
-  it('allows a claim whose hash is gone to be reclaimed without a fence', () => {
+  it('allow a claim whose hash is gone to be reclaimed without a fence', () => {
     const run = countedRun();
     run.files.operator!.push(['plant', 'deleted', PRODUCER, 8, 'deleted']);
     expect(counted(run, 'reclaimed')).toEqual([1, 2]);
   });
 
-  it('takes what a server acknowledged that another took the place of for what may be gone', () => {
+  it('allow that the last counts before a failover are gone', () => {
     const run = countedRun();
     forgetBetween(run, 1_950, 2_050); // the workers' time
     expect(['retried', 'released', 'reclaimed'].map((name) => counted(run, name))).toEqual([
@@ -198,14 +198,14 @@ describe('the counters', () => {
     expect(verdictOf(run).violations).toContainEqual('I1: retried_total is 2, expected 0 to 1');
   });
 
-  it('takes the answer to a claim that may be forgotten for the repeat of another', () => {
+  it('take the answer to a claim that may be forgotten for the repeat of another', () => {
     const run = countedRun();
     forgetBetween(run, 2_400, 2_600);
     cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40], ['time', 2_700], ['retry', PRODUCER, 5, 40]);
     expect(counted(run, 'retried')).toEqual([1, 2]);
   });
 
-  it('does not count what was before the server lost all of its data, nor what it may have said just before', () => {
+  it('leave out the time before the server lost its data, and the last replies before that', () => {
     const run = countedRun();
     run.files = {
       first: [

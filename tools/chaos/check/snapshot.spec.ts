@@ -41,7 +41,7 @@ describe('the final state', () => {
     expect(await finalAudit([queue])).toEqual([]);
   });
 
-  it('shows a misplaced job that nobody repaired, as long as nobody repairs it', async () => {
+  it('shows a misplaced job until it is repaired', async () => {
     const { look, queue, keys, redis, waits } = await seeded();
     await redis.zrem(keys.scheduled, waits);
     expect((await look()).faults).toContainEqual(`I1: ${waits} is nowhere, and lives on (-1 ms)`);
@@ -112,7 +112,7 @@ describe('the final state', () => {
     expect((await look()).faults).toContainEqual(fault.replace('$id', waits));
   });
 
-  it('shows counts that are not those of the places', async () => {
+  it('shows counts that differ from the places', async () => {
     const { state } = await seeded();
     const scripts = Object.create(state.scripts, {
       stats: {
@@ -122,7 +122,7 @@ describe('the final state', () => {
     expect(await violations(state.redis, scripts)).toContainEqual('I1: stats count 7 pending of 0');
   });
 
-  it('shows a unique key that nobody holds, and a key that would stay forever', async () => {
+  it('shows a unique key without an owner, and a key that would stay forever', async () => {
     const { look, keys, redis } = await seeded();
     await redis.hset(keys.unique, 'stuck', 'nobody');
     const stray = `${keys.jobPrefix.slice(0, -'job:'.length)}batch:stray`;

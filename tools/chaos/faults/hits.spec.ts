@@ -35,7 +35,7 @@ it.each(Object.keys(FAULT_KINDS))('%s says what it hits', (kind) => {
   expect(hitsOf({ kind, hits: 3 })).toMatch(/^3 (?!hits)\w/);
 });
 
-it('waits for what comes, and not forever', async () => {
+it('waits for a value, and not forever', async () => {
   const answers = [() => undefined, () => Promise.reject(new Error('away')), () => 'here'];
   expect(await inTime(() => answers.shift()!())).toBe('here');
   expect(await inTime(() => undefined, 20)).toBeUndefined();
@@ -45,7 +45,7 @@ it('waits for what comes, and not forever', async () => {
 });
 
 describe('claims', () => {
-  it('are those of the process that is asked for', async () => {
+  it('of one process leave out the claims of others', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
     const mine = (await queue.claim({ worker: 'host:17:abc' }))!;
@@ -91,7 +91,7 @@ describe('claims', () => {
 });
 
 describe('the written entries', () => {
-  it('tells of an enqueue that is not answered, until it is', () => {
+  it('show an enqueue without a reply, until the reply comes', () => {
     const lines = ['["process",1,"producer"]', '["enqueue",0,3]', '["enqueued",0,3]', '["answer",1,"new","x"]'];
     expect(unanswered(written(...lines, ''))).toBe(0);
     expect(unanswered(written(...lines, '["enqueue",3,20]', '["kind",4,"slow",0]', '["time",7]', ''))).toBe(20);

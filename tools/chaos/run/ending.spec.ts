@@ -40,7 +40,7 @@ it('finds processes that recovered later than stated for that kind of fault, wit
   expect([documentedMs('half-open'), allowedMs('half-open')]).toEqual([5_000, 10_000]);
 });
 
-it('finds a failover that nobody planned', () => {
+it('finds a failover that was not planned', () => {
   const sentinel = { failovers: 2 } as NonNullable<Parameters<typeof unplanned>[0]['sentinel']>;
   expect(unplanned({ sentinel }, 2)).toEqual([]);
   expect(unplanned({ sentinel }, 1)).toEqual([
@@ -48,7 +48,7 @@ it('finds a failover that nobody planned', () => {
   ]);
 });
 
-it('finds jobs that are not done at the end, but those that are due in an hour', async () => {
+it('finds unfinished jobs at the end, except jobs that are due in an hour', async () => {
   const { queue } = coreQueue();
   await queue.enqueue({}, { delayMs: 3_600_000 });
   expect(await drain([queue], 100)).toEqual([]);
@@ -69,7 +69,7 @@ it('finds a job that moves on while it is looked for', async () => {
   expect(await drain([queue], 100)).toEqual(['I1: 1 jobs were not done 100 ms after the last enqueue']);
 });
 
-it('asks again what is left where a slow server did not answer in time', async () => {
+it('asks again for unfinished jobs where a slow server did not answer in time', async () => {
   const { queue } = coreQueue();
   const stats = queue.stats.bind(queue);
   const answers = [() => Promise.reject(new Error('no answer')), stats];

@@ -6,11 +6,11 @@ const STEADY: Sample = { heap: 20_000_000, rss: 60_000_000, timers: 5, sockets: 
 const QUARTER_MS = 1_000;
 
 describe('the judge of resources', () => {
-  it('passes what stays as it is', () => {
+  it('passes steady figures', () => {
     expect(judged([0, 1, 2, 3]).every(({ verdict }) => verdict === 'steady')).toBe(true);
   });
 
-  it('finds what grows', () => {
+  it('finds a growing figure', () => {
     expect(
       judged([0, 1, 2, 3], (quarter) => ({ ...STEADY, heap: 20_000_000 + quarter * 5_000_000 })),
     ).toContainEqual(expect.objectContaining({ what: 'heap', verdict: 'grows' }));
@@ -25,7 +25,7 @@ describe('the judge of resources', () => {
     expect(judged([])).toContainEqual(expect.objectContaining({ who: 'worker', verdict: 'not seen' }));
   });
 
-  it('does not ask for a server that is not looked at, as those of a Cluster', () => {
+  it('does not ask for a server without samples, such as those of a Cluster', () => {
     expect(judged([0, 1, 2, 3], () => STEADY, ['worker']).map(({ who }) => who)).not.toContain('Redis');
     expect(new Resources().growth(0, QUARTER_MS, ['worker']).map(({ who }) => who)).toEqual(['worker']);
   });

@@ -44,7 +44,7 @@ it('notes a script that keeps the server from its other clients though it calls 
   expect(Math.abs(slow[0]![3] - monotonicMs())).toBeLessThan(5_000);
 });
 
-it('counts only what a script worked, where the machine had no processor for the server in the middle of it', async () => {
+it('counts only the work of a script, where the server had no processor in the middle of it', async () => {
   const { server, redis, shas, noted } = await watched({
     busy: 'for _ = 1, 4e7 do end',
   });

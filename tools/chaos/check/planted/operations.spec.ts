@@ -13,7 +13,7 @@ const gone = { schedules: { 'by-hand': undefined } };
 const FIFO = 2;
 
 describe('the checker of operations', () => {
-  it('passes what is right, and counts it', () => {
+  it('passes a right run, and counts its operations', () => {
     expect(verdictOf(operatedRun())).toMatchObject({
       violations: [],
       pauses: 1,
@@ -158,7 +158,7 @@ describe('the checker of operations', () => {
     ],
     ['a schedule that is run by hand while it rests', {}, [['tick', 'start', 'by hand', 90, at(4_300)]]],
     [
-      'what operators do without being answered',
+      'a call of an operator without a reply',
       {
         rest: [
           ['time', 4_000],
@@ -212,7 +212,7 @@ describe('the checker of operations', () => {
     expect(unruly(run)).toEqual([]);
   });
 
-  it('does not judge what was so before the server lost all of its data', () => {
+  it('does not judge the time before the server lost its data', () => {
     const run = operatedRun();
     work(run, claimed(103, 9_000));
     run.files = {
@@ -225,7 +225,7 @@ describe('the checker of operations', () => {
     expect(unruly(run)).toEqual([]);
   });
 
-  describe('of a server that took the place of another', () => {
+  describe('after a failover', () => {
     it.each<[what: string, found: RegExp, plant: (run: Run) => void]>([
       [
         'a claim of a paused queue',
@@ -244,7 +244,7 @@ describe('the checker of operations', () => {
       expect(unrulyAfter(run, -3_000)).toContainEqual(expect.stringMatching(found));
     });
 
-    it('does not judge what was so just after that', () => {
+    it('does not judge the time right after it', () => {
       const run = operatedRun();
       work(run, claimed(103));
       leaveOut(run, 'each-second', 4_000);
@@ -261,7 +261,7 @@ describe('the checker of operations', () => {
     });
   });
 
-  it('does not ask for ticks of a server that another took the place of', () => {
+  it('does not ask for the last ticks before a failover', () => {
     const run = operatedRun();
     leaveOut(run, 'each-second', 4_000);
     run.files = { first: [['window', 3_990, 4_010]], ...run.files };
