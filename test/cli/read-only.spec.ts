@@ -9,7 +9,7 @@ import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliRunning } from './run-cli.js';
 
-jest.setTimeout(120_000); // a process for each command
+jest.setTimeout(120_000); // many commands, one after another
 
 it('reads all that the docs say, and changes nothing', async () => {
   const [, section] = readFileSync('docs/cli.md', 'utf8').split('## A Redis user that may only read');

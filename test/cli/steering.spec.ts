@@ -7,7 +7,7 @@ import { keysLike } from '../support/redis/redis-reads.js';
 import { newQueue } from '../support/worker/workers.js';
 import { cli, cliOnTerminal, cliRunning } from './run-cli.js';
 
-jest.setTimeout(90_000); // a process for each command
+jest.setTimeout(90_000); // a measurement that is interrupted is a process
 
 it('promotes a scheduled job, and runs a cancelled one again', async () => {
   const queue = newQueue();

@@ -8,7 +8,6 @@ import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
 import { unstickCluster } from '#queue/redis/cluster/ioredis-cluster-workarounds.js';
-import type { Job } from '#worker/handlers/job.js';
 import { cut } from '#queue/redis/connection-silence.js';
 import { handlerOf, startApp } from '../../nest/app.js';
 import {
@@ -24,7 +23,7 @@ import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { Traffic } from '../../support/faults/traffic.js';
 import { eventually } from '../../support/faults/wait.js';
-import { startWorker } from '../../support/worker/workers.js';
+import { startWorker, untilAborted } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 import { connectionPoolOf } from '../../support/redis/connection-pool.js';
 
@@ -281,12 +280,6 @@ function newQueue(name = uniqueQueueName(), client = cluster.connect()): JobQueu
   const queue = new JobQueue(client, name, { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 });
   queues.add(queue);
   return queue;
-}
-
-function untilAborted({ signal }: Job): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
-  });
 }
 
 /** Makes a queue whose heartbeats come every 20 minutes. */
