@@ -70,6 +70,7 @@ describe('a seed that found something', () => {
       ['cluster-switch', 12, 9, 3_906],
       ['kill-producer', 70, 53, 2_425],
       ['kill', 8, 88, 2_613],
+      ['hub-cut', expect.any(Number), expect.any(Number), expect.any(Number)],
       ['bandwidth', expect.any(Number), expect.any(Number), expect.any(Number)],
     ]);
   });

@@ -33,6 +33,7 @@ export const FAULT_KINDS = {
   'cluster-kill': { own: true, on: ['cluster'] },
   'cluster-switch': { own: true, on: ['cluster'] },
   'slot-move': { own: true, on: ['cluster'] },
+  'hub-cut': { own: true, on: ['cluster'] },
 } as const satisfies Record<string, { own: boolean; on?: readonly Topology[] }>;
 
 export type FaultKind = keyof typeof FAULT_KINDS;
@@ -74,7 +75,7 @@ export function kindsOf(topology: Topology, own: boolean): FaultKind[] {
  * Kinds that were added after seeds were kept. They are drawn separately, so that a kept seed still draws the same
  * other kinds.
  */
-const LATER_KINDS: readonly FaultKind[] = ['bandwidth'];
+const LATER_KINDS: readonly FaultKind[] = ['bandwidth', 'hub-cut'];
 
 /** Yields faults without an end. Each round has every kind once in random order, with the later kinds at its end. */
 export function* plan(seed: number, kinds: readonly FaultKind[]): Generator<PlannedFault> {

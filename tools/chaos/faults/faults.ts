@@ -11,6 +11,7 @@ import {
   switchUnderSentinel,
 } from './failovers.js';
 import {
+  cutHubs,
   cutLines,
   killClients,
   leaveLinesHalfOpen,
@@ -58,4 +59,5 @@ export const FAULTS: Record<FaultKind, Fault> = {
   'cluster-kill': killInCluster,
   'cluster-switch': switchInCluster,
   'slot-move': moveSlot,
+  'hub-cut': cutHubs,
 };

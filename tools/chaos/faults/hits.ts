@@ -33,6 +33,7 @@ const HITS: Record<string, string> = {
   'cluster-kill': 'claims in flight',
   'cluster-switch': 'claims in flight',
   'slot-move': 'keys moved',
+  'hub-cut': 'subscribers ended',
 };
 
 /** A timeout against hanging. The awaited state comes within moments while any process works. */

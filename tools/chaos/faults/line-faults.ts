@@ -70,6 +70,19 @@ export const killClients: Fault = async ({ fleet, ground }) => {
   return hits;
 };
 
+/** Ends three times each connection over which a master wakes workers, also while they open it again. */
+export const cutHubs: Fault = async ({ ground }, planned) => {
+  const cluster = ground.cluster!;
+  let hits = 0;
+  for (let round = 0; round < 3; round++) {
+    for (const server of cluster.nodes) {
+      hits += Number(await cluster.node(server).call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+    }
+    await sleep(strength(planned, 0, 1_000));
+  }
+  return hits;
+};
+
 /** Returns the proxies of one process, or of all. */
 function proxiesOf({ slots }: Fleet, planned: PlannedFault): FaultProxy[] {
   const victims = planned.strength < 0.5 ? slots : [victim(slots, planned)];

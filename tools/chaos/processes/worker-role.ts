@@ -19,15 +19,19 @@ import { inside } from '../../../test/support/queue/inside.js';
 const DESERTED_SHARE = 0.001;
 const DESERT_MS = 500;
 
+/** The empty queues of every other worker of a Cluster. With more than four queues a worker is woken over its hub. */
+const SPARES = 4;
+
 /** The number of jobs that every other worker prefetches. */
 const AHEAD = 5;
 
 export async function startWorkerRole(tools: Tools): Promise<Stop> {
   const random = new Random(tools.options.seed);
   const deserter = new Deserter(tools);
-  const { queue, concurrency, number } = tools.options;
+  const { queue, concurrency, number, line } = tools.options;
   const prefetch = number % 2 === 0 ? AHEAD : undefined;
-  const stop = await start(tools, queue, { concurrency, prefetch }, (job) => {
+  const spares = line.kind === 'cluster' && number % 4 < 2 ? SPARES : 0; // with and without a prefetch
+  const stop = await start(tools, queue, { concurrency, prefetch, spares }, (job) => {
     deserter.claimed++;
     return act(job, tools, random);
   });
@@ -53,18 +57,21 @@ export function startFlowWorker(tools: Tools): Promise<Stop> {
 async function start(
   { options, redis, history, logger, report }: Tools,
   name: string,
-  slots: { concurrency: number; prefetch?: number | undefined },
+  { spares = 0, ...slots }: { concurrency: number; prefetch?: number | undefined; spares?: number },
   handle: (job: Job<Work>) => Promise<unknown>,
   ofQueue: QueueOptions = queueOptions(options.load),
 ): Promise<Stop> {
   const queue = new JobQueue(redis, name, ofQueue);
+  const empty = Array.from({ length: spares }, (_, i) => new JobQueue(redis, `${name}-spare-${i}`, ofQueue));
   const onEvent = ({ type, job }: WorkerEvent) => {
     if (type === 'started' || type === 'stuck') return;
     const work = job.payload as Partial<Work> | null;
     if (work?.p === undefined) history.add(['tick', type, job.id, job.fence]);
     else history.add([type, work.p, work.n!, job.fence]);
   };
-  const worker = new Worker([{ queue, ...slots, handlers: { [name]: (job) => handle(job as Job<Work>) } }], {
+  const run = (job: Job) => handle(job as Job<Work>);
+  const served = [queue, ...empty].map((each) => ({ queue: each, ...slots, handlers: { [each.name]: run } }));
+  const worker = new Worker(served, {
     sweepIntervalMs: 1_000,
     shutdownTimeoutMs: 5_000,
     logger,
@@ -78,7 +85,7 @@ async function start(
   return async () => {
     clearInterval(pulse);
     await worker.stop();
-    queue.close();
+    [queue, ...empty].forEach((each) => each.close());
   };
 }
 
