@@ -22,7 +22,6 @@ export class MaintenanceJob implements BackgroundRole {
   private timer: NodeJS.Timeout | undefined;
   private nextAt = 0;
   private lastAt: number | undefined;
-  private running: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
@@ -58,13 +57,10 @@ export class MaintenanceJob implements BackgroundRole {
     this.timer = undefined;
   }
 
-  /** Runs one turn now. A call during a turn returns that turn. */
+  /** Runs one turn now, also while an earlier one waits for a server. The maintenance joins what still runs. */
   runOnce(): Promise<void> {
-    if (!this.running) {
-      this.lastAt = Date.now();
-      this.running = this.fireOnTick().finally(() => (this.running = undefined));
-    }
-    return this.running;
+    this.lastAt = Date.now();
+    return this.fireOnTick();
   }
 
   /** Returns the start of the last run; null before the first. */

@@ -4,6 +4,7 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
+import { keptIn } from '../../queue/runtime/kept.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore, Settled } from '../../queue/store/queue-store.js';
@@ -18,6 +19,9 @@ import { DueQueues, LOOKED_AT, REMAINS } from './sweep/due-queues.js';
 import { LookRounds } from './sweep/look-rounds.js';
 import { MaintenanceRight, type OpenQueue } from './sweep/maintenance-right.js';
 import { QueueSweep, type SweepReport } from './sweep/queue-sweep.js';
+
+/** The sweep of all queues among the runs in progress. It is the run of the only server too. */
+const ALL_SERVERS = '';
 
 /** The options of a sweeper. */
 interface SweeperOptions {
@@ -36,7 +40,8 @@ interface SweeperOptions {
  */
 export class Sweeper implements BackgroundRole {
   private timer: Timer | undefined;
-  private running: Promise<SweepReport> | undefined;
+  /** The runs in progress, by server. */
+  private readonly running = new Map<string, Promise<SweepReport>>();
   private stopped = false;
   private readonly foreignClients: ForeignClients;
   private readonly history: HistoryKeeper;
@@ -84,7 +89,7 @@ export class Sweeper implements BackgroundRole {
     this.sweep.stop();
     this.clock.clear(this.timer);
     this.foreignClients.stop();
-    await this.running;
+    await Promise.all(this.running.values());
     await this.right?.giveBack();
     this.failures.flush();
   }
@@ -94,7 +99,7 @@ export class Sweeper implements BackgroundRole {
    * one queue does not stop the others.
    */
   runOnce(): Promise<SweepReport> {
-    return this.runAlone(async (report) => {
+    return this.runAlone(ALL_SERVERS, async (report) => {
       for (const queue of this.queues) {
         await this.sweepQueue(queue, report);
       }
@@ -102,26 +107,30 @@ export class Sweeper implements BackgroundRole {
   }
 
   /**
-   * Sweeps the queues that need it, if this process has the right to. Returns the run in progress, if there is one.
+   * Sweeps the queues that need it, if this process has the right to. Each server has its own rounds, so one without a reply
+   * delays no other. Joins the round of a server that is in progress.
    *
    * @param only the server to maintain; undefined for all
    */
-  runRound(only?: string): Promise<SweepReport> {
-    return this.runAlone(async (report) => {
-      const servers = groupBy(await this.openQueues(), ({ queue, calls }) => queue.store.serverOf(calls));
-      const chosen = [...servers].filter(([server]) => only === undefined || server === only);
-      await Promise.all(chosen.map(([server, queues]) => this.maintain(server, queues, report)));
-    });
+  async runRound(only?: string): Promise<SweepReport> {
+    const servers = groupBy(await this.openQueues(), ({ queue, calls }) => queue.store.serverOf(calls));
+    const chosen = [...servers].filter(([server]) => !this.stopped && (only === undefined || server === only));
+    const rounds = chosen.map(([server, queues]) =>
+      this.runAlone(server, (report) => this.maintain(server, queues, report)),
+    );
+    return sumOf(await Promise.all(rounds));
   }
 
-  private runAlone(run: (report: SweepReport) => Promise<void>): Promise<SweepReport> {
-    const report: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
-    this.running ??= run(report)
-      .then(() => report)
-      .finally(() => {
-        this.running = undefined;
-      });
-    return this.running;
+  private runAlone(server: string, run: (report: SweepReport) => Promise<void>): Promise<SweepReport> {
+    return keptIn(this.running, server, async () => {
+      const report = sumOf([]);
+      try {
+        await run(report);
+      } finally {
+        this.running.delete(server);
+      }
+      return report;
+    });
   }
 
   /** Returns the queues whose layout is known. */
@@ -245,4 +254,14 @@ export class Sweeper implements BackgroundRole {
   private failed({ name }: JobQueue, error: unknown): void {
     this.faults.failed(name, `Could not sweep queue "${name}"; the next sweep tries again`, error);
   }
+}
+
+function sumOf(reports: readonly SweepReport[]): SweepReport {
+  const sum: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
+  for (const { reclaimed, promoted, adopted } of reports) {
+    sum.reclaimed += reclaimed;
+    sum.promoted += promoted;
+    sum.adopted += adopted;
+  }
+  return sum;
 }

@@ -2,6 +2,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
+import type { MemoryCalls } from '#memory/memory-calls.js';
 import { MemoryServer } from '#memory/memory-server.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -15,6 +16,9 @@ const RIGHT_MS = 2 * INTERVAL_MS;
 /** The time that a call and a late timer may take, in ms. */
 const MARGIN_MS = 100;
 
+/** The time of a call in a Cluster, in ms. */
+const CALL_MS = 10;
+
 interface Process {
   readonly sweeper: Sweeper;
   readonly queues: JobQueue[];
@@ -22,8 +26,12 @@ interface Process {
   readonly asks: number[];
   /** The times at which it looked at the queues, in ms. Only a process with the right does. */
   readonly looks: number[];
+  /** In a Cluster, the times at which it looked at each master, in ms. */
+  readonly looksAt: Record<string, number[]>;
   isDead: boolean;
 }
+
+const masterOf = (calls: unknown) => (calls as MemoryCalls).queue.name;
 
 const stopped: (() => Promise<void>)[] = [];
 
@@ -31,31 +39,53 @@ afterEach(async () => {
   await Promise.all(stopped.splice(0).map((stop) => stop()));
 });
 
-/** Starts processes that maintain the same queues, each at another part of the interval. */
-async function startFleet(count: number, seed = 1) {
+/**
+ * Starts processes that maintain the same queues, each at another part of the interval.
+ *
+ * @param options.masters the masters of a Cluster. Each has the queue of its name, and a call takes a while there
+ */
+async function startFleet(count: number, seed = 1, { masters = [] as readonly string[] } = {}) {
   const clock = new VirtualClock(undefined, seed);
   const server = new MemoryServer(() => clock.now());
   const processes: Process[] = [];
-  for (let i = 0; i < count; i++) {
-    const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
+  const frozen = new Set<string>();
+
+  function startProcess(): Process {
+    const link = async <Reply>(script: string, run: () => Reply): Promise<Reply> => {
       if (each.isDead) return new Promise(() => undefined);
       if (script === 'sweepHold') each.asks.push(clock.now());
       if (script === 'queueLook') each.looks.push(clock.now());
-      return Promise.resolve().then(run);
+      if (masters.length > 0) await new Promise<void>((resolve) => void clock.setTimeout(resolve, CALL_MS));
+      return run();
     };
     const store = new MemoryStore(clock, { server, link });
-    const queues = ['a', 'b'].map((name) => new JobQueue(store, name));
+    if (masters.length > 0) {
+      const look = store.queues.look.bind(store.queues);
+      Object.assign(store, { serverOf: masterOf });
+      Object.assign(store.queues, {
+        look: (...args: Parameters<typeof look>) => {
+          const master = masterOf(args[0][0]);
+          (each.looksAt[master] ??= []).push(clock.now());
+          return frozen.has(master) ? new Promise(() => undefined) : look(...args);
+        },
+      });
+    }
+    const queues = (masters.length > 0 ? masters : ['a', 'b']).map((name) => new JobQueue(store, name));
     const sweeper = new Sweeper(queues, INTERVAL_MS, silentLogger);
-    const each: Process = { sweeper, queues, asks: [], looks: [], isDead: false };
-    processes.push(each);
+    const each: Process = { sweeper, queues, asks: [], looks: [], looksAt: {}, isDead: false };
     sweeper.start();
     stopped.push(async () => {
-      if (!each.isDead) await sweeper.stop();
+      if (!each.isDead && masters.length === 0) await sweeper.stop(); // a call to a master waits for the clock
     });
+    return each;
+  }
+
+  for (let i = 0; i < count; i++) {
+    processes.push(startProcess());
     await clock.advance(clock.random() * 2_000);
   }
   await clock.advance(120_000);
-  return { clock, processes };
+  return { clock, processes, frozen };
 }
 
 const askedSince = (processes: readonly Process[], sinceMs: number) =>
@@ -112,6 +142,16 @@ it('the last of many processes takes the right within ten intervals after its en
   const diedMs = clock.now();
   await clock.advance(90_000);
   expect(untilLook([left!], diedMs)).toBeLessThanOrEqual(RIGHT_MS + 10 * INTERVAL_MS + MARGIN_MS);
+});
+
+it('a master without a reply delays no round of another', async () => {
+  const { clock, processes, frozen } = await startFleet(1, 1, { masters: ['a', 'b'] });
+  const [each] = processes;
+  frozen.add('a');
+  const fromMs = clock.now();
+  await clock.advance(60_000);
+  expect(each!.looksAt.b!.filter((at) => at > fromMs).length).toBeGreaterThanOrEqual(11);
+  each!.isDead = true; // its round of the other master has no end
 });
 
 it('the next process in turn follows a holder that stops', async () => {
