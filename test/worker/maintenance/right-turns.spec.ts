@@ -174,6 +174,17 @@ it('asks for a set of queues that has changed in the next round', async () => {
   expect(untilLook([other], changedMs)).toBeLessThanOrEqual(INTERVAL_MS + MARGIN_MS);
 });
 
+it('begins no turn while the server is away', async () => {
+  const { clock, processes } = await startFleet(3);
+  for (const { sweeper, queues } of processes) {
+    clock.clear(sweeper['timer']);
+    Object.assign(queues[0]!.store, { isReady: false });
+  }
+  const awayMs = clock.now();
+  await clock.advance(20_000);
+  expect(askedSince(processes, awayMs)).toEqual([]);
+});
+
 it('asks no more after a stop', async () => {
   const { clock, processes } = await startFleet(3);
   await Promise.all(processes.map(({ sweeper }) => sweeper.stop()));

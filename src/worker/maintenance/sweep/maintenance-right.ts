@@ -82,7 +82,7 @@ export class MaintenanceRight {
     }
     if (waitMs < this.intervalMs) {
       clock.clear(set.timer);
-      set.timer = clock.setTimeout(() => this.onTurn(server), Math.ceil(waitMs));
+      set.timer = clock.setTimeout(() => this.store.isReady && this.onTurn(server), Math.ceil(waitMs));
       set.timer.unref();
     }
     return true;
