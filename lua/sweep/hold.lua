@@ -36,8 +36,8 @@ local function forget_some()
   end
 end
 
--- Takes the first interval that is nobody's turn. Forgets turns that the clock of now cannot have given. An interval that
--- begins at once is the one that has just been used.
+-- Takes the first interval that is nobody's turn. Forgets turns beyond the last one, such as those of a clock that was
+-- ahead. Their processes may share a turn then. An interval that begins at once is the one that has just been used.
 local function take_turn()
   local first = math.floor(now / interval + 0.1) + 1
   local last, kept, taken, turn = first + most_turns - 1, {}, {}, first

@@ -85,7 +85,7 @@ async function startFleet(count: number, seed = 1, { masters = [] as readonly st
     await clock.advance(clock.random() * 2_000);
   }
   await clock.advance(120_000);
-  return { clock, processes, frozen };
+  return { clock, processes, frozen, startProcess };
 }
 
 const askedSince = (processes: readonly Process[], sinceMs: number) =>
@@ -142,6 +142,18 @@ it('the last of many processes takes the right within ten intervals after its en
   const diedMs = clock.now();
   await clock.advance(90_000);
   expect(untilLook([left!], diedMs)).toBeLessThanOrEqual(RIGHT_MS + 10 * INTERVAL_MS + MARGIN_MS);
+});
+
+it('the successors of a whole fleet that was killed take the right soon', async () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { clock, processes, startProcess } = await startFleet(10, seed);
+    await clock.advance(clock.random() * INTERVAL_MS);
+    processes.forEach((each) => (each.isDead = true));
+    const diedMs = clock.now();
+    const successors = processes.map(() => startProcess());
+    await clock.advance(90_000);
+    expect(untilLook(successors, diedMs)).toBeLessThanOrEqual(RIGHT_MS + 3 * INTERVAL_MS + MARGIN_MS);
+  }
 });
 
 it('a master without a reply delays no round of another', async () => {

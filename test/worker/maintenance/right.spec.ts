@@ -58,6 +58,10 @@ describe('a fleet without work', () => {
     const { sweepers, advance, round } = fleet(10);
     const first = await round(...sweepers);
     expect(first.called.filter((script) => script === 'sweepHold')).toHaveLength(10);
+    for (let i = 0; i < 3; i++) {
+      advance(INTERVAL_MS);
+      await round(...sweepers); // the first turns are few, so some share one
+    }
     for (let i = 0; i < 30; i++) {
       advance(INTERVAL_MS);
       const { called } = await round(...sweepers);

@@ -12,6 +12,9 @@ const LONGEST_DELAY_MS = 30_000;
 /** The most turns from one ask of a process without the right to its next. */
 const MOST_TURNS = 10;
 
+/** The same after a first ask. The other turns may be those of a fleet that was killed before. */
+const MOST_FIRST_TURNS = 3;
+
 /** The longest time of these turns, in ms. The only process that is left takes the right within it. */
 const LONGEST_ROUND_MS = 50_000;
 
@@ -41,7 +44,7 @@ interface KnownSet {
 export class MaintenanceRight {
   private readonly sets = new Map<string, KnownSet>();
   private readonly process: string;
-  private readonly turns: AskingTurns;
+  private readonly mostTurns: number;
 
   /**
    * @param intervalMs how often this process maintains its queues
@@ -53,8 +56,7 @@ export class MaintenanceRight {
     private readonly onTurn: (server: string) => void,
   ) {
     this.process = store.clock.randomId();
-    const most = Math.max(1, Math.min(MOST_TURNS, Math.floor(LONGEST_ROUND_MS / intervalMs)));
-    this.turns = { intervalMs, most };
+    this.mostTurns = Math.max(1, Math.min(MOST_TURNS, Math.floor(LONGEST_ROUND_MS / intervalMs)));
   }
 
   /**
@@ -67,10 +69,15 @@ export class MaintenanceRight {
       return false;
     }
     const lengthMs = this.intervalMs + Math.min(this.intervalMs, LONGEST_DELAY_MS);
-    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turns);
+    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turnsOf(set));
     const { hasRight, turnInMs } = await this.store.exec(call, limitOf(this.intervalMs));
     set.turnAtMs = hasRight ? undefined : this.store.clock.monotonic() + turnInMs;
     return hasRight;
+  }
+
+  private turnsOf({ turnAtMs }: KnownSet): AskingTurns {
+    const most = turnAtMs === undefined ? Math.min(MOST_FIRST_TURNS, this.mostTurns) : this.mostTurns;
+    return { intervalMs: this.intervalMs, most };
   }
 
   /** Returns whether the turn of this process is yet to come. If it comes before the next round, it starts a round by itself. */
@@ -95,8 +102,8 @@ export class MaintenanceRight {
     const sets = this.store.isReady ? [...this.sets.values()] : [];
     this.sets.clear();
     await Promise.allSettled(
-      sets.map(({ keeper, digest }) =>
-        this.store.exec(keeper.calls.sweep.hold(digest, this.process, 0, this.turns), limit),
+      sets.map((set) =>
+        this.store.exec(set.keeper.calls.sweep.hold(set.digest, this.process, 0, this.turnsOf(set)), limit),
       ),
     );
   }
