@@ -31,10 +31,10 @@ interface Member {
  * in a round.
  */
 export class FleetTurns {
-  /** A digest of the names of the queues and handlers. Workers with the same one are a fleet. */
-  readonly fleet: string;
   /** The runner whose queue has the list of workers. */
   readonly keeper: QueueRunner;
+  private readonly digest: string;
+  private looks = true;
   private workers = 1;
   private place = 0;
   /** The time of the server minus that of the monotonic clock; undefined before a look. */
@@ -44,7 +44,15 @@ export class FleetTurns {
     const sorted = member.runners.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     this.keeper = sorted[0]!;
     const lines = sorted.map(({ name, limits }) => [name, ...limits.all.map((each) => each.name).toSorted()]);
-    this.fleet = createHash('sha1').update(JSON.stringify(lines)).digest('hex').slice(0, 16);
+    this.digest = createHash('sha1').update(JSON.stringify(lines)).digest('hex').slice(0, 16);
+  }
+
+  /**
+   * A digest of the names of the queues and handlers. Workers that announce the same one are a fleet. Undefined once this
+   * one looks no more.
+   */
+  get fleet(): string | undefined {
+    return this.looks ? this.digest : undefined;
   }
 
   /** True if other workers look too, so that this one looks at all queues when its turn comes. Else it looks by itself. */
@@ -69,6 +77,11 @@ export class FleetTurns {
     return ms < JUST_USED * lengthMs ? ms + roundMs : ms;
   }
 
+  /** Ends the turns of this worker. The others learn it from its next announcement, which goes on while its jobs run. */
+  leave(): void {
+    this.looks = false;
+  }
+
   /** Notes the time of the server, by which the turns are. */
   noteTime(atMs: number): void {
     this.serverAheadMs = atMs - this.member.store.clock.monotonic();
@@ -82,7 +95,7 @@ export class FleetTurns {
       SafeLogger.of(store.logger).debug(what, listed);
     }
     const live = listed instanceof Error ? [] : listed;
-    const others = live.filter(({ id, fleet }) => fleet === this.fleet && id !== worker);
+    const others = live.filter(({ id, fleet }) => fleet === this.digest && id !== worker);
     this.workers = others.length + 1;
     this.place = others.filter(({ id }) => id < worker).length;
   }

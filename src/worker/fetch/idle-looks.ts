@@ -119,6 +119,7 @@ export class IdleLooks implements BackgroundRole {
 
   async stop(): Promise<void> {
     this.waiting.store.clock.clear(this.timer);
+    this.waiting.turns?.leave();
     await this.running;
   }
 

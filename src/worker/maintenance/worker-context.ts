@@ -21,8 +21,8 @@ export interface WorkerContext {
 
 /** The place of a worker among those with the same queues and handlers; see FleetTurns. */
 interface FleetMember {
-  /** A digest of the queues and handlers. */
-  readonly fleet: string;
+  /** A digest of the queues and handlers. Undefined once the worker looks for jobs no more. */
+  readonly fleet: string | undefined;
   /** The runner whose queue has the list of workers. */
   readonly keeper: QueueRunner;
   noteWorkers(listed: readonly WorkerRecord[] | Error): void;

@@ -243,7 +243,7 @@ export class WorkerRegistration implements BackgroundRole {
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
-      ...(fleet && { fleet: fleet.fleet }),
+      ...(fleet?.fleet !== undefined && { fleet: fleet.fleet }),
       ...(runner.state.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };

@@ -262,6 +262,24 @@ it('does not look after its stop', async () => {
   expect(longestGap(members.slice(1), clock.now() - 20_000, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
 });
 
+it('leaves no turn to a worker that waits for its last jobs before it stops', async () => {
+  const { clock, server, members } = await startFleet(5);
+  await new JobQueue(new MemoryStore(clock, { server }), 'q0').enqueueMany([
+    { name: 'long', payload: {} },
+    { name: 'long', payload: {} },
+  ]);
+  await clock.advance(12_000);
+  const [, draining] = members.filter(({ worker }) => worker.running === 1); // looks for schedules fill a gap of the first
+  const stopping = draining!.worker.stop({ timeoutMs: 90_000 });
+  await clock.advance(55_000);
+  expect(draining!.worker.running).toBe(1);
+  const fromMs = clock.now();
+  await clock.advance(20_000);
+  expect(longestGap(members, fromMs, clock.now())).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+  await clock.advance(20_000);
+  await stopping;
+});
+
 it('starts a delayed job within a second of its due time where only busy workers know of it', async () => {
   const fleet = await startFleet(10);
   const { clock, server, members } = fleet;
