@@ -15,15 +15,18 @@ const KEPT_SECONDS = 3_600;
 const OWN_TIME = `local redis = (function(server)
   local seconds, micros = string.match(server.call('GET', 'KEY'), '(%S+) (%S+)')
   local now = seconds * 1000 + math.floor(micros / 1000)
+  local function is_whole(time) -- any other is refused, as it would be without this clock
+    return string.find(time, '^%d+$')
+  end
   local function of(call)
     return function(command, key, ...)
       local args = { ... }
       WRITTEN
       if command == 'TIME' then
         return { seconds, micros }
-      elseif command == 'PEXPIREAT' then
+      elseif command == 'PEXPIREAT' and is_whole(args[1]) then
         command, args[1] = 'PEXPIRE', string.format('%.0f', tonumber(args[1]) - now)
-      elseif command == 'SET' and args[2] == 'PXAT' then
+      elseif command == 'SET' and args[2] == 'PXAT' and is_whole(args[3]) then
         args[2], args[3] = 'PX', string.format('%.0f', tonumber(args[3]) - now)
       end
       return call(command, key, unpack(args))
