@@ -42,7 +42,7 @@ export class JobOutbox {
   }
 
   /** Returns rows, the failed and refused ones first. @param options.limit at most 1,000. Default 50 */
-  list(options: { limit?: number } = {}): Promise<OutboxRecord[]> {
+  list(options: { limit?: number | undefined } = {}): Promise<OutboxRecord[]> {
     return this.table.list(Math.min(1_000, Math.max(1, Math.trunc(options.limit ?? 50))));
   }
 

@@ -143,7 +143,7 @@ export function resolveRunWorkersOptions(options: RunWorkersOptions): ResolvedRu
 }
 
 /** @throws InvalidOptionError */
-export function checkResize(processes: number, options: { stopTimeoutMs?: number }): void {
+export function checkResize(processes: number, options: { stopTimeoutMs?: number | undefined }): void {
   const schema = z.strictObject({
     processes: wholeNumber(0, MOST_PROCESSES),
     stopTimeoutMs: timerDuration(1).optional(),

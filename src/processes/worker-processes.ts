@@ -141,7 +141,7 @@ export class WorkerProcesses {
    * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot
    * @throws InvalidOptionError
    */
-  async resize(processes: number, options: { stopTimeoutMs?: number } = {}): Promise<void> {
+  async resize(processes: number, options: { stopTimeoutMs?: number | undefined } = {}): Promise<void> {
     checkResize(processes, options);
     if (this.stopping) {
       return;

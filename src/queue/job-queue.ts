@@ -212,13 +212,13 @@ export class JobQueue extends QueueAdmin {
   async fail(
     job: ClaimedJob,
     error: unknown,
-    options: { final?: boolean; delayMs?: number } = {},
+    options: { final?: boolean | undefined; delayMs?: number | undefined } = {},
   ): Promise<FailOutcome> {
     return this.consumer.fail(job, error, options);
   }
 
   /** Releases an unfinished job, its attempt uncounted: to the front of the queue, or after `delayMs`. */
-  async release(job: ClaimRef, options: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+  async release(job: ClaimRef, options: { delayMs?: number | undefined } = {}): Promise<ReleaseOutcome> {
     return this.consumer.release(job, options);
   }
 
@@ -227,7 +227,7 @@ export class JobQueue extends QueueAdmin {
    *
    * @param options.visibilityMs by how much, in ms. Default: the queue's
    */
-  async extend(job: ClaimRef, options: { visibilityMs?: number } = {}): Promise<ExtendOutcome> {
+  async extend(job: ClaimRef, options: { visibilityMs?: number | undefined } = {}): Promise<ExtendOutcome> {
     return this.consumer.extend(job, options);
   }
 
@@ -237,7 +237,7 @@ export class JobQueue extends QueueAdmin {
    * failed. `more`: further claims are left.
    */
   async reclaim(
-    options: { limit?: number } = {},
+    options: { limit?: number | undefined } = {},
   ): Promise<{ reclaimed: { id: string; status: JobStatus }[]; more: boolean }> {
     return this.consumer.reclaim(options);
   }

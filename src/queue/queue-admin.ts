@@ -84,7 +84,11 @@ export abstract class QueueAdmin extends JobAdmin {
    * @throws InvalidOptionError
    * @example const [last] = await queue.listBatches({ ended: true, limit: 1 });
    */
-  async listBatches(options?: { offset?: number; limit?: number; ended?: boolean }): Promise<BatchRecord[]> {
+  async listBatches(options?: {
+    offset?: number | undefined;
+    limit?: number | undefined;
+    ended?: boolean | undefined;
+  }): Promise<BatchRecord[]> {
     return listBatches(this, options);
   }
 

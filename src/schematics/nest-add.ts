@@ -7,7 +7,7 @@ const MODULE = 'JobQueueModule';
 const HOOKS = 'app.enableShutdownHooks();';
 
 /** Adds the module to the root module, and shutdown hooks to the start of the app. Does nothing the second time. */
-export function nestAdd(options: { sourceRoot?: string }): Schematic {
+export function nestAdd(options: { sourceRoot?: string | undefined }): Schematic {
   const root = posix.join('/', options.sourceRoot ?? 'src');
   return (tree, context) => {
     const change = changer(tree, context);

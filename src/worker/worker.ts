@@ -97,7 +97,7 @@ export class Worker {
    *
    * @throws InvalidOptionError
    */
-  stop(options: { timeoutMs?: number } = {}): Promise<void> {
+  stop(options: { timeoutMs?: number | undefined } = {}): Promise<void> {
     checkKnown('stop', options, ['timeoutMs']);
     const { timeoutMs = this.parts.options.shutdownTimeoutMs } = options;
     checkMs('timeoutMs', timeoutMs, 0, LONGEST_TIMER_MS);

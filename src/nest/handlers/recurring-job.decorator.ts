@@ -8,7 +8,7 @@ const RECURRING_METADATA = 'nest-job-queue:recurring';
 /** Options of a recurring job that a handler declares. */
 export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
   /** The id of the schedule in its queue. @default the name of the handler's jobs */
-  id?: string;
+  id?: string | undefined;
 }
 
 /** The record of a decorator; checked when the app boots. */

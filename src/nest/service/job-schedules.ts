@@ -12,7 +12,7 @@ import { takeQueue, type QueueChoice } from './queue-choice.js';
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
   /** The queue of its jobs. @default the definition's, that of the handler in this process, else the one named as the job */
-  queue?: string;
+  queue?: string | undefined;
 }
 
 /** The payload of a definition's jobs is of its type. */
@@ -73,7 +73,7 @@ export class JobSchedules {
    */
   async list(
     job?: string | JobDefinition,
-    options: { offset?: number; limit?: number } & QueueChoice = {},
+    options: { offset?: number | undefined; limit?: number | undefined } & QueueChoice = {},
   ): Promise<ScheduleRecord[]> {
     const { queue: given, rest } = takeQueue('schedules.list', options);
     const all = job === undefined && given === undefined;

@@ -34,7 +34,7 @@ interface Handle extends Runs {
  */
 export function fromDrizzle(
   db: DrizzleDatabase,
-  options: { sql: DrizzleSql; dialect?: OutboxDialect },
+  options: { sql: DrizzleSql; dialect?: OutboxDialect | undefined },
 ): OutboxDatabase {
   const { sql: tag, dialect = 'postgres' } = options;
   const method = dialect === 'sqlite' ? 'all' : 'execute';

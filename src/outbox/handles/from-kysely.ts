@@ -26,7 +26,10 @@ interface Handle {
  * @param options.dialect the dialect of the instance. Default `postgres`
  * @example JobOutboxModule.forRoot({ database: fromKysely(db) })
  */
-export function fromKysely(db: KyselyInstance, options: { dialect?: OutboxDialect } = {}): OutboxDatabase {
+export function fromKysely(
+  db: KyselyInstance,
+  options: { dialect?: OutboxDialect | undefined } = {},
+): OutboxDatabase {
   const { dialect = 'postgres' } = options;
   return {
     dialect,

@@ -28,7 +28,10 @@ interface Handle extends MikroOrmManager {
  * @param options.dialect the dialect of the database. Default `postgres`
  * @example JobOutboxModule.forRootAsync({ inject: [MikroORM], useFactory: (orm) => ({ database: fromMikroOrm(orm) }) })
  */
-export function fromMikroOrm(orm: MikroOrmInstance, options: { dialect?: OutboxDialect } = {}): OutboxDatabase {
+export function fromMikroOrm(
+  orm: MikroOrmInstance,
+  options: { dialect?: OutboxDialect | undefined } = {},
+): OutboxDatabase {
   const { dialect = 'postgres' } = options;
   return {
     dialect,

@@ -27,7 +27,10 @@ const LIMITS = { maxWait: 10_000, timeout: 60_000 };
  * @param options.dialect the dialect of the database. Default `postgres`
  * @example JobOutboxModule.forRootAsync({ inject: [PrismaService], useFactory: (prisma) => ({ database: fromPrisma(prisma) }) })
  */
-export function fromPrisma(prisma: PrismaInstance, options: { dialect?: OutboxDialect } = {}): OutboxDatabase {
+export function fromPrisma(
+  prisma: PrismaInstance,
+  options: { dialect?: OutboxDialect | undefined } = {},
+): OutboxDatabase {
   const { dialect = 'postgres' } = options;
   return {
     dialect,

@@ -68,7 +68,9 @@ export class ActionLog {
    * @param options.before continues before the entry with this `entryId`
    * @throws InvalidOptionError
    */
-  async latest(options: ActionFilter & { limit?: number; before?: string } = {}): Promise<ActionEntry[]> {
+  async latest(
+    options: ActionFilter & { limit?: number | undefined; before?: string | undefined } = {},
+  ): Promise<ActionEntry[]> {
     const { limit, before, ...filter } = checkOptions('actionLog.latest', latestSchema, options);
     const found: ActionEntry[] = [];
     const ended = new Set<string>();

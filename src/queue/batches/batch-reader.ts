@@ -135,7 +135,9 @@ export class BatchReader {
    * @example
    * const { members, next } = await job.batch.results({ limit: 500 });
    */
-  async results<Result = unknown>(options: { offset?: number; limit?: number } = {}): Promise<BatchPage<Result>> {
+  async results<Result = unknown>(
+    options: { offset?: number | undefined; limit?: number | undefined } = {},
+  ): Promise<BatchPage<Result>> {
     checkKnown('results', options, ['offset', 'limit']);
     const { offset = 0, limit = 100 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);

@@ -86,7 +86,7 @@ export class ManualConsumer {
   async fail(
     job: ClaimedJob,
     error: unknown,
-    options: { final?: boolean; delayMs?: number },
+    options: { final?: boolean | undefined; delayMs?: number | undefined },
   ): Promise<FailOutcome> {
     const claim = failedClaimOf(job);
     checkKnown('fail', options, ['final', 'delayMs']);
@@ -113,7 +113,7 @@ export class ManualConsumer {
     return outcome!;
   }
 
-  async release(job: ClaimRef, options: { delayMs?: number }): Promise<ReleaseOutcome> {
+  async release(job: ClaimRef, options: { delayMs?: number | undefined }): Promise<ReleaseOutcome> {
     const claim = claimOf(job);
     checkKnown('release', options, ['delayMs']);
     const { delayMs = 0 } = options;
@@ -123,7 +123,7 @@ export class ManualConsumer {
     return outcome!;
   }
 
-  async extend(job: ClaimRef, options: { visibilityMs?: number }): Promise<ExtendOutcome> {
+  async extend(job: ClaimRef, options: { visibilityMs?: number | undefined }): Promise<ExtendOutcome> {
     const claim = claimOf(job);
     checkKnown('extend', options, ['visibilityMs']);
     const { visibilityMs = this.queue.options.visibilityMs } = options;
@@ -133,7 +133,7 @@ export class ManualConsumer {
   }
 
   async reclaim(options: {
-    limit?: number;
+    limit?: number | undefined;
   }): Promise<{ reclaimed: { id: string; status: JobStatus }[]; more: boolean }> {
     checkKnown('reclaim', options, ['limit']);
     const { limit = SLICE } = options;

@@ -103,7 +103,11 @@ export class DeadLetters {
    * @throws InvalidOptionError
    */
   async list(
-    options: DeadLetterFilter & { limit?: number; cursor?: string; mostBytes?: number } = {},
+    options: DeadLetterFilter & {
+      limit?: number | undefined;
+      cursor?: string | undefined;
+      mostBytes?: number | undefined;
+    } = {},
   ): Promise<DeadLetterPage> {
     const { limit = 50, cursor, ...filter } = checkOptions('deadLetters.list', listSchema, options);
     const jobs: JobRecord[] = [];
@@ -154,7 +158,7 @@ export class DeadLetters {
   async redrive<Definition extends JobDefinition>(
     definition: Definition,
     id: string,
-    options?: { payload?: PayloadInput<Definition> },
+    options?: { payload?: PayloadInput<Definition> | undefined },
   ): Promise<boolean>;
   /** Sends one back to work by its id. Its payload is checked by the definition of its handler, where this process has it. */
   async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
@@ -163,7 +167,8 @@ export class DeadLetters {
     const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
-    const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
+    const payload =
+      options.payload !== undefined ? await this.editedPayload(id, options.payload, given) : undefined;
     const action = onOne('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
     return (
       (await this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive([id], payload)))) === 1
@@ -184,7 +189,7 @@ export class DeadLetters {
     checkOptions('deadLetters.redriveAsNew', redriveSchema, options);
     const newId = this.queue.store.clock.randomId();
     const payload =
-      'payload' in options ? await this.editedPayload(id, options.payload, undefined, newId) : undefined;
+      options.payload !== undefined ? await this.editedPayload(id, options.payload, undefined, newId) : undefined;
     const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
     return this.queue.actionLog.record(onOne('redrive-as-new', 'job', id, `job ${newId}`), redrive, {
       count: ({ outcome }) => (outcome === 'redriven' ? 1 : 0),

@@ -45,7 +45,7 @@ export class AuditTrail {
    *   after = entries.at(-1)!.entryId;
    * }
    */
-  async read(options: { after?: string; limit?: number } = {}): Promise<AuditEntry[]> {
+  async read(options: { after?: string | undefined; limit?: number | undefined } = {}): Promise<AuditEntry[]> {
     const { after = '', limit: most } = checkOptions('auditTrail.read', readSchema, options);
     return this.queue.exec((calls) => calls.audit.read(after, most));
   }
@@ -56,7 +56,7 @@ export class AuditTrail {
    * @param options.limit at most 1,000. Default 100
    * @throws InvalidOptionError
    */
-  async latest(options: { limit?: number } = {}): Promise<AuditEntry[]> {
+  async latest(options: { limit?: number | undefined } = {}): Promise<AuditEntry[]> {
     const { limit: most } = checkOptions('auditTrail.latest', readSchema.pick({ limit: true }), options);
     return this.queue.exec((calls) => calls.audit.latest(most));
   }
@@ -73,7 +73,12 @@ export class AuditTrail {
    * await warehouse.insert(entries);
    * await queue.auditTrail.acknowledge('warehouse', entries);
    */
-  async take(options: { group: string; consumer: string; limit?: number; idleMs?: number }): Promise<AuditEntry[]> {
+  async take(options: {
+    group: string;
+    consumer: string;
+    limit?: number | undefined;
+    idleMs?: number | undefined;
+  }): Promise<AuditEntry[]> {
     const { group, consumer, limit: most, idleMs } = checkOptions('auditTrail.take', takeSchema, options);
     return this.queue.exec((calls) => calls.audit.take({ group, consumer }, most, idleMs));
   }

@@ -47,7 +47,7 @@ export class History {
    * const { points, total } = await queue.history.read({ lastMs: 24 * 3_600_000, stepMs: 15 * 60_000 });
    * total?.wait.p95; // 340: of 100 jobs 95 waited at most about 340 ms
    */
-  async read(options: { lastMs?: number; stepMs?: number } = {}): Promise<HistoryReport> {
+  async read(options: { lastMs?: number | undefined; stepMs?: number | undefined } = {}): Promise<HistoryReport> {
     const { lastMs, stepMs } = checkOptions('history.read', optionsSchema, options);
     const first = await this.queue.exec((calls) => calls.history.read(lastMs, undefined, SLICE));
     const entries = [...first.entries];

@@ -6,7 +6,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 /** Lists batches; see JobQueue.listBatches. @throws InvalidOptionError */
 export async function listBatches(
   queue: Pick<QueueAccess, 'exec'>,
-  options: { offset?: number; limit?: number; ended?: boolean } = {},
+  options: { offset?: number | undefined; limit?: number | undefined; ended?: boolean | undefined } = {},
 ): Promise<BatchRecord[]> {
   checkKnown('listBatches', options, ['offset', 'limit', 'ended']);
   const { offset = 0, limit = 50, ended = false } = options;

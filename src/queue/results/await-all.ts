@@ -20,7 +20,7 @@ export type ResultsOf<Handles extends readonly JobHandle[]> = {
  */
 export async function awaitAll<const Handles extends readonly JobHandle[]>(
   handles: Handles,
-  options: { timeoutMs?: number } = {},
+  options: { timeoutMs?: number | undefined } = {},
 ): Promise<ResultsOf<Handles>> {
   if (!Array.isArray(handles)) {
     throw new InvalidOptionError('awaitAll', 'an array of job handles', show(handles));

@@ -103,7 +103,7 @@ export class Schedules {
    * Returns one page of the schedules, the next due first, resting ones last. @param options.limit at most 1,000. @default
    * 50
    */
-  async list(options: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
+  async list(options: { offset?: number | undefined; limit?: number | undefined } = {}): Promise<ScheduleRecord[]> {
     checkKnown('schedules.list', options, ['offset', 'limit']);
     const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
@@ -186,7 +186,7 @@ export class Schedules {
    *
    * @param options.limit the most schedules to read, at most 1,000. Default 100
    */
-  async tick(options: { limit?: number } = {}): Promise<TickReport> {
+  async tick(options: { limit?: number | undefined } = {}): Promise<TickReport> {
     checkKnown('schedules.tick', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
