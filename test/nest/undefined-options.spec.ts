@@ -1,6 +1,6 @@
 // An option that is undefined is absent, as the types say: `forRoot({ redis: process.env.REDIS_URL })`.
 import { expect, it } from '@jest/globals';
-import { JobHandler, JobQueueModule, JobQueueService, RecurringJob, type Job } from 'nest-job-queue';
+import { JobHandler, JobQueueModule, JobQueueService, RecurringJob, redisAccess, type Job } from 'nest-job-queue';
 import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
 import { queueOptionFields } from '#queue/model/queue-options.js';
 import { jobOptionsAt } from '#queue/model/job-options.js';
@@ -71,4 +71,16 @@ it('runs jobs whose options are undefined in each place', async () => {
   );
   const job = await jobs.enqueue(name, { to: 'ada' }, options);
   expect(await job.result({ timeoutMs: undefined })).toBe('ada');
+});
+
+it('connects with its own settings where options of ioredis are undefined', async () => {
+  const { hostname: host, port } = new URL(testRedisUrl());
+  const redis = {
+    host,
+    port: Number(port),
+    ...absent(['connectionName', 'maxRetriesPerRequest', 'retryStrategy']),
+  };
+  const app = await startApp({ jobs: { redis } });
+  const { client } = await redisAccess(app.get(JobQueueService).queue(uniqueQueueName()));
+  expect(client.options).toMatchObject({ connectionName: 'nest-job-queue', maxRetriesPerRequest: null });
 });

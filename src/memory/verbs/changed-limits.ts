@@ -20,7 +20,9 @@ export function changedLimits(now: QueueLimits & RuntimeLimits, changes: LimitCh
 
 function merged(now: object, changes: Given): Given {
   const { rateLimit } = changes;
-  const rate = rateLimit ? { rateLimit: { burst: 1, ...(now as RuntimeLimits).rateLimit, ...rateLimit } } : {};
+  const rate = rateLimit
+    ? { rateLimit: { burst: 1, ...(now as RuntimeLimits).rateLimit, ...withoutUndefined(rateLimit) } }
+    : {};
   const kept = Object.entries({ ...now, ...withoutUndefined(changes), ...rate });
   return Object.fromEntries(kept.filter(([, value]) => value !== null && value !== undefined));
 }

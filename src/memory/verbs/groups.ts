@@ -1,5 +1,6 @@
 // The groups of a queue; see lua/group.
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { newPause, pauseAt } from '../state/pause.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
@@ -25,7 +26,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
     named: (names) => callOf('groupList', () => names.map((name) => flow.stats(name))),
     set: (name, limits) =>
       callOf('groupSet', () => {
-        flow.setGroup(name, limits);
+        flow.setGroup(name, withoutUndefined(limits));
         wake();
       }),
     clear: (name) =>

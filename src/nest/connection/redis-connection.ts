@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { addressOf } from '../../queue/redis/address.js';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
@@ -11,6 +11,7 @@ import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.
 import { unansweredError, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { within } from '../../queue/runtime/within.js';
 import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
@@ -221,7 +222,7 @@ function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redi
   };
   return typeof redis === 'string'
     ? new Redis(redis, { ...base, lazyConnect: true })
-    : new Redis({ ...base, ...redis, lazyConnect: true });
+    : new Redis({ ...base, ...withoutUndefined<RedisOptions>(redis), lazyConnect: true });
 }
 
 /** Returns the pause before an attempt. Half of it is random, so that a fleet does not reconnect at once. */

@@ -3,6 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { findProvider } from '../connection/find-provider.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
@@ -25,7 +26,7 @@ export async function withMadeOptions(found: FoundHandler): Promise<FoundHandler
   if (fixed) {
     throw new InvalidOptionError(`${place}.${fixed}`, 'this option in the decorator', 'it in what a provider made');
   }
-  return { ...found, options: { ...found.options, ...(made as MadeHandlerOptions) } };
+  return { ...found, options: { ...found.options, ...withoutUndefined(made as MadeHandlerOptions) } };
 }
 
 function checkSource(subject: string, { optionsFrom, useFactory, inject }: JobHandlerOptionsSource): void {

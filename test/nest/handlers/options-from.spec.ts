@@ -55,6 +55,16 @@ describe('options of a handler', () => {
     await expect((await jobs.enqueue(name, {})).result()).rejects.toMatchObject({ attempts: 2 });
   });
 
+  it('that a factory leaves undefined are those of the decorator', async () => {
+    const name = uniqueQueueName();
+    @JobHandler(name, { visibilityMs: 7_000, useFactory: () => ({ visibilityMs: undefined }) })
+    class Handler {
+      handle() {}
+    }
+    const app = await startApp({ providers: [Handler] });
+    expect(app.get(JobQueueService).queue(name).options.visibilityMs).toBe(7_000);
+  });
+
   it('come from the module of the handler', async () => {
     const name = uniqueQueueName();
     @JobHandler(name, { optionsFrom: EmailOptions })
