@@ -11,6 +11,7 @@ import {
   type Rule,
   waits,
 } from './rule.js';
+import { inQuotes } from './search/in-quotes.js';
 import { count, duration } from './words.js';
 
 /** A sweep runs every 5 s by default; a fleet without one for this long has none, in ms. */
@@ -48,7 +49,7 @@ export function unserved(signs: QueueSigns): ReturnType<Rule> {
       : { severity: 'critical', state: 'stuck', summary: `stuck: ${wait}` }),
     cause: `the workers of the queue have no handler for ${names}`,
     next: 'start a worker with that handler, or look for a misspelled name',
-    remedy: { at: 'jobs', state: 'pending', search: `name:${JSON.stringify(first.name)}` },
+    remedy: { at: 'jobs', state: 'pending', search: `name:${inQuotes(first.name)}` },
   };
 }
 

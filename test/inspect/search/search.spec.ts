@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { InvalidOptionError, type JobRecord } from 'nest-job-queue/core';
 import { compileSearch } from '#inspect/search/compile-search.js';
+import { inQuotes } from '#inspect/search/in-quotes.js';
 import { parseSearch } from '#inspect/search/parse-search.js';
 
 it.each<[string, object[]]>([
@@ -28,6 +29,10 @@ it.each<[string, object[]]>([
   const read = parseSearch(search);
   expect(read).toHaveLength(terms.length);
   expect(read).toMatchObject(terms);
+});
+
+it.each(['tenant:4 2', 'a "b" \\', 'two\nlines\t', '\u0001', ' '])('reads %j from quotes as it is', (value) => {
+  expect(parseSearch(`group:${inQuotes(value)} x`)).toMatchObject([{ field: 'group', value }, { value: 'x' }]);
 });
 
 it.each([

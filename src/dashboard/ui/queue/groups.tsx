@@ -1,3 +1,4 @@
+import { inQuotes } from '../../../inspect/search/in-quotes.js';
 import type { GroupView } from '../../views/group-views.js';
 import type { QueueView } from '../../views/views.js';
 import { count, duration, percent, plural } from '../parts/format.js';
@@ -69,7 +70,7 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
   return (
     <tr>
       <th scope="row">
-        <a href={href(['queue', queue], { state: 'pending', q: `group:${JSON.stringify(name)}` })}>
+        <a href={href(['queue', queue], { state: 'pending', q: `group:${inQuotes(name)}` })}>
           <bdi>{name}</bdi>
         </a>{' '}
         <HeldBack queue={queue} group={group} />
