@@ -79,6 +79,14 @@ describe('discard', () => {
     expect(some.stdout).toContain('delete for good 5 dead letters of');
     expect((await queue.stats()).failed).toBe(7);
   });
+
+  it('asks about no dead letter that is not there', async () => {
+    const queue = newQueue();
+    await queue.enqueue(1);
+    const { code, stdout, stderr } = await cliOnTerminal(['discard', queue.name, 'nope'], 'y');
+    expect(code).toBe(EXIT.notFound);
+    expect(`${stdout}${stderr}`).not.toContain('Go on?');
+  });
 });
 
 it('leaves nothing of a measurement that is interrupted', async () => {

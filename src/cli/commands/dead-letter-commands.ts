@@ -71,6 +71,7 @@ function addErrors(program: Command, run: Run): void {
 
 async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string): Promise<number> {
   if (verb === 'discard') {
+    if (!(await queue.deadLetters.get(id))) throw noDeadLetter(id);
     await confirm(() => text`delete for good 1 dead letter of ${queue.name}`);
   }
   if (!(await queue.deadLetters[verb](id))) {
