@@ -16,6 +16,7 @@ const COLORS: Readonly<Record<Mark['color'], number>> = {
 /** Writes to the terminal or the pipe: as text for people, or as JSON for programs. */
 export class Output {
   private readonly stream: OutputStream;
+  private isRepeated = false;
 
   constructor(
     private readonly host: HostProcess,
@@ -62,9 +63,11 @@ export class Output {
     this.host.stderr.write(`${shown}\n`);
   }
 
-  /** Replaces the last text without a flicker, cut to the screen. On a pipe the text goes below it. */
+  /** Replaces the last text without a flicker, cut to the screen. On a pipe the text goes below it, after an empty line. */
   redraw(value: unknown, words: () => Part): void {
     if (!this.hasScreen) {
+      if (this.isRepeated && !this.json) this.write('');
+      this.isRepeated = true;
       this.line(value, words);
       return;
     }

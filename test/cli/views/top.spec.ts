@@ -27,6 +27,11 @@ beforeAll(async () => {
 });
 
 describe('top', () => {
+  it('parts its readings by an empty line on a pipe', async () => {
+    const { stdout } = await cli(['top', nameOf(0), '--every', '100', '--count', '2'], env);
+    expect(stdout.split(/(?<=^|\n\n)(?=▲ a-queue-\S+ {2}paused )/)).toHaveLength(2);
+  });
+
   it('fits the screen, and leaves the terminal as it was after SIGTERM', async () => {
     const command = cliRunningOnTerminal(['top', '--every', '100'], env);
     await command.said(/more lines[^]*more lines/);
