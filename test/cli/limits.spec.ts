@@ -50,7 +50,9 @@ describe('limits', () => {
     const queue = newQueue({ maxRunning: 4 });
     await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
     const { stdout } = await cli(['limits', queue.name, '--max-running', 'none']);
-    expect(stdout).toMatch(/^removed: maxRunning\n/);
+    expect(stdout).toMatch(
+      /^removed: maxRunning\nNo limit is left, and those in the code do not count until --clear\.\n/,
+    );
     expect(stdout).toMatch(/^limits +none, set at run time$/m);
     expect((await cli(['limits', queue.name, '--clear'])).stdout).not.toContain('set at run time');
   });

@@ -98,9 +98,11 @@ function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
   const words = Object.entries(lists).flatMap(([word, names]) =>
     names.length > 0 ? `${word}: ${names.join(', ')}` : [],
   );
-  return named.length === 0
-    ? []
-    : [words.join('; '), 'All of them, the kept ones too, now win over those in the code until --clear.', ''];
+  const rule =
+    lists.set.length + lists.kept.length > 0
+      ? 'All of them, the kept ones too, now win over those in the code until --clear.'
+      : 'No limit is left, and those in the code do not count until --clear.';
+  return named.length === 0 ? [] : [words.join('; '), rule, ''];
 }
 
 function rows(now: LimitsInForce, out: Output): Text[] {
