@@ -50,6 +50,7 @@ it('shows batches with their jobs, and cancels those that have not ended', async
   const [first] = await queue.claimMany(1);
   await queue.fail(first!, new Error(HOSTILE), { final: true });
   expect((await cli(['batches', queue.name])).stdout).toMatch(/pages +(now|\d+ s ago) +0 +1 +1 +2 +– +open/);
+  expect((await cli(['batches', queue.name, '--offset', '1'])).stdout).toBe('No further batch is at work.\n');
   const ended = ['batches', queue.name, '--ended'];
   expect((await cli(ended)).stdout).toContain('No batch has ended within the last week.');
   await queue.batch({ id: 'empty' }).seal();

@@ -24,8 +24,9 @@ export function addBatchCommands(program: Command, run: Run): void {
       run(async ({ session, out }, [name], { ended, ...page }) => {
         const isEnded = ended === true;
         const queue = await session.known(name!);
-        const batches = await queue.listBatches({ ...pageOf(page), ended: isEnded });
-        const none = isEnded ? 'No batch has ended within the last week.' : 'No batch is at work.';
+        const asked = pageOf(page);
+        const batches = await queue.listBatches({ ...asked, ended: isEnded });
+        const none = `No ${asked.offset > 0 ? 'further ' : ''}batch ${isEnded ? 'has ended within the last week' : 'is at work'}.`;
         out.show(batches, () => (batches.length > 0 ? batchTable(batches, out, isEnded) : none));
       }),
     );
