@@ -50,13 +50,13 @@ interface MemoryStoreOptions {
  */
 export class MemoryStore implements QueueStore {
   readonly place = 'the memory of this process';
-  readonly isReady = true;
   readonly isSharded: boolean = false;
   readonly sendsLater = false;
   logger: JobQueueLogger = silentLogger;
   readonly server: MemoryServer;
   readonly queues: QueuesVerbs = queuesVerbs(this);
   private readonly link: StoreLink;
+  private isClosed = false;
 
   constructor(
     readonly clock: Clock = systemClock,
@@ -66,7 +66,19 @@ export class MemoryStore implements QueueStore {
     this.link = link;
   }
 
-  async whenReady(): Promise<void> {}
+  /** False after the end of its app, which refuses new jobs then, as a closed connection does. */
+  get isReady(): boolean {
+    return !this.isClosed;
+  }
+
+  /** @throws RedisUnsuitableError after the end of its app */
+  async whenReady(): Promise<void> {
+    if (this.isClosed) throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
 
   async open(queue: string, options: ResolvedQueueOptions): Promise<MemoryCalls> {
     return this.callsOf(queue, options);

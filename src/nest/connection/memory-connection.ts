@@ -75,4 +75,9 @@ export class MemoryConnection implements ServerConnection {
 
 class EmbeddedConnection extends MemoryConnection {
   readonly isEmbedded = true;
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.store.close();
+  }
 }

@@ -64,6 +64,17 @@ describe('an app in memory', () => {
     expect(await other.get(JobQueueService).get('letter', id)).toBeNull();
   });
 
+  it('refuses an enqueue after its end, as an app with a server does', async () => {
+    const app = await startApp({ jobs: IN_MEMORY });
+    const jobs = app.get(JobQueueService);
+    await jobs.enqueue('letter', null);
+    await app.close();
+    await expect(jobs.enqueue('letter', null)).rejects.toMatchObject({
+      outcome: 'not-sent',
+      message: expect.stringContaining('The app is closed, and its queues in memory with it. Nothing was written.'),
+    });
+  });
+
   it('has a dashboard, whose actions are done and logged', async () => {
     const { jobs, get, post } = await startDashboard({ jobs: IN_MEMORY, providers: [Mails] });
     const { id } = await jobs.enqueue('mail', { to: 'nobody' });
