@@ -23,7 +23,7 @@ export interface JobQueueHealthOptions {
   maxExpiredClaims?: number | undefined;
   /**
    * The time since Redis last replied to a fetch of this process's worker, in ms, at most. It does not count while all
-   * slots are busy, or the worker is paused here. A worker of many queues waits up to ten seconds for the next job.
+   * slots are busy, or the worker is paused here. A worker of many queues waits up to 15 s for the next job.
    * Such a wait counts from its end. Applies only if this process runs a worker.
    */
   maxSinceLastFetchMs?: number | undefined;
