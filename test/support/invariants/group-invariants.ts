@@ -94,6 +94,10 @@ function placeFaults(
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {
     return [`group ${name}: may run, and is neither in turns nor in gated`];
   }
+  // A claim of groups of one slot takes the first job of a group in turns without a look at its slots.
+  if (running >= most && settings['review_cursor'] === undefined && turn !== null) {
+    return [`group ${name}: is in turns without a free slot`];
+  }
   return waiting === 0 && turn !== null ? [`group ${name}: is in turns without a job`] : [];
 }
 
