@@ -36,7 +36,7 @@ const OWN_TIME = `local redis = (function(server)
 end)(redis)
 `;
 
-/** Writes the numbers of Lua as Redis 7.2 and 7.4 do: whole ones with eight zeros at their end get an exponent. */
+/** Writes numbers of Lua as Redis 7.2 and 7.4 do. Whole numbers with eight zeros at their end get an exponent. */
 const AS_REDIS_7_2 = `for i, arg in ipairs(args) do
         local head, zeros = string.match(type(arg) == 'number' and string.format('%.0f', arg) or '', '^(-?%d-)(0+)$')
         if head and #zeros > 7 and tonumber(head .. zeros) == arg then
