@@ -44,7 +44,11 @@ afterEach(async () => {
  *
  * @param options.masters the masters of a Cluster. Each has the queue of its name, and a call takes a while there
  */
-async function startFleet(count: number, seed = 1, { masters = [] as readonly string[] } = {}) {
+async function startFleet(
+  count: number,
+  seed = 1,
+  { masters = [] as readonly string[], visibilityMs = 30_000 } = {},
+) {
   const clock = new VirtualClock(undefined, seed);
   const server = new MemoryServer(() => clock.now());
   const processes: Process[] = [];
@@ -70,7 +74,9 @@ async function startFleet(count: number, seed = 1, { masters = [] as readonly st
         },
       });
     }
-    const queues = (masters.length > 0 ? masters : ['a', 'b']).map((name) => new JobQueue(store, name));
+    const queues = (masters.length > 0 ? masters : ['a', 'b']).map(
+      (name) => new JobQueue(store, name, { visibilityMs }),
+    );
     const sweeper = new Sweeper(queues, INTERVAL_MS, silentLogger);
     const each: Process = { sweeper, queues, asks: [], looks: [], looksAt: {}, isDead: false };
     sweeper.start();
@@ -80,6 +86,7 @@ async function startFleet(count: number, seed = 1, { masters = [] as readonly st
     return each;
   }
 
+  await clock.advance(clock.random() * INTERVAL_MS);
   for (let i = 0; i < count; i++) {
     processes.push(startProcess());
     await clock.advance(clock.random() * 2_000);
@@ -153,6 +160,45 @@ it('the successors of a whole fleet that was killed take the right soon', async 
     const successors = processes.map(() => startProcess());
     await clock.advance(90_000);
     expect(untilLook(successors, diedMs)).toBeLessThanOrEqual(RIGHT_MS + 3 * INTERVAL_MS + MARGIN_MS);
+  }
+});
+
+it.each([3_000, 12_000, 20_000, 30_000])(
+  'a job runs again soon after the death of the holder and of its worker, with a visibility timeout of %d ms',
+  async (visibilityMs) => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { clock, processes } = await startFleet(3, seed, { visibilityMs });
+      const holder = holderOf(processes);
+      const [, other] = processes.filter((each) => each !== holder);
+      const queue = other!.queues[0]!;
+      await queue.enqueue({}, { id: 'waits', delayMs: 3_600_000 }); // so that each round sweeps the queue
+      await clock.advance(20_000);
+      await clock.advance(holder.looks.at(-1)! + INTERVAL_MS + 1 - clock.now()); // the right has just been renewed
+      await queue.enqueue({}, { id: 'lost' });
+      await queue.claim();
+      holder.isDead = true;
+      const diedMs = clock.now();
+      while ((await queue.get('lost'))!.status === 'processing') await clock.advance(50);
+      const leastMs = visibilityMs < 6 * INTERVAL_MS ? 5.5 * INTERVAL_MS : 0;
+      const bound = Math.max(visibilityMs + INTERVAL_MS, leastMs) + 1_000;
+      expect(clock.now() - diedMs).toBeLessThanOrEqual(bound);
+    }
+  },
+);
+
+it('asks each master of a Cluster in its turn, although their turns begin together', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const { clock, processes } = await startFleet(5, seed, { masters: ['a', 'b', 'c'] });
+    const holder = holderOf(processes);
+    await clock.advance(holder.looks.at(-1)! + INTERVAL_MS + MARGIN_MS - clock.now());
+    holder.isDead = true;
+    const diedMs = clock.now();
+    await clock.advance(60_000);
+    const others = processes.filter((each) => each !== holder);
+    for (const master of ['a', 'b', 'c']) {
+      const looks = others.flatMap(({ looksAt }) => looksAt[master] ?? []).filter((at) => at > diedMs);
+      expect(Math.min(...looks) - diedMs).toBeLessThanOrEqual(RIGHT_MS + INTERVAL_MS + MARGIN_MS);
+    }
   }
 });
 
