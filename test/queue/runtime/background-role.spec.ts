@@ -15,6 +15,7 @@ const NO_ROLES: Record<string, string> = {
   Session: 'a connection of the command line',
   Progress: 'the progress of one command',
   Worker: 'the owner of the roles',
+  WorkerLoops: 'starts and stops the roles of a worker',
   WorkerProcess: 'a child process',
   JobOutbox: 'the public face of the relay',
 };
