@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: 'ae30e8f762fc',
-  attemptClaim: '5c130d414338',
+  jobEnqueue: 'f0f57280d283',
+  attemptClaim: '61a7c7cec944',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '9e288a6c78d7',
-  attemptFail: 'd4dcffa26161',
+  attemptComplete: '0e41cb4460a0',
+  attemptFail: '021377a3872b',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

@@ -4,7 +4,7 @@
 -- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/clock, lib/core/write_job,
 --   lib/enqueue/queue_settings.
 --@include lib/core/events
---@include lib/core/rank
+--@include lib/enqueue/ranks
 --@include lib/enqueue/unique
 --@include lib/group/place
 --@include lib/group/join
@@ -22,9 +22,13 @@
 --@include lib/batch/follow
 --@include lib/enqueue/conflict
 
--- Returns true if a bound may apply: of the producer, of the queue, or of the job's group.
-local function may_be_bounded(options)
-  return max_pending or max_pending_bytes or queue_settings()[1] or queue_settings()[2] or options and options.group
+-- Returns whether a bound applies: of the producer, of the queue, or of the job's group.
+local function is_bounded(options)
+  if max_pending or max_pending_bytes or queue_settings()[1] or queue_settings()[2] then
+    return true
+  end
+  local limits = options and options.group and read_group(options.group)
+  return limits and (limits.max_pending or limits.max_pending_bytes)
 end
 
 local function add_with_options(id, name, payload, options)
@@ -33,28 +37,37 @@ local function add_with_options(id, name, payload, options)
     return verdict ~= 'repeated' and verdict or nil, detail, known_name
   end
   configure_group_of(options)
-  local full, most, full_group
-  if may_be_bounded(options) then
-    full, most, full_group = fullness(options, payload)
-  end
-  if full then
-    return full, most, full_group
-  end
-  added = added + 1
-  if options then
-    write_options(job .. id, options, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text)
-    own_unique(id, options)
-    if options.group then
-      touch(options.group)
+  local bounded = is_bounded(options)
+  if bounded then
+    local full, most, full_group = fullness(options, payload)
+    if full then
+      return full, most, full_group
     end
-    if not (options.batch or options.after) or follow(id, options) then
-      place_new(id, options)
+  end
+  added, written[id] = added + 1, true
+  if options then
+    local follows = options.batch or options.after
+    local rank = not follows and rank_at_once(options)
+    -- The nils reserve room for the options, because a growing table costs as much again.
+    local fields = { 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text, nil, nil, nil, nil, nil, nil }
+    if rank then
+      fields[9], fields[10] = 'rank', rank
+    end
+    write_options(job .. id, options, fields)
+    if options.unique then
+      own_unique(id, options)
+    end
+    if not follows or follow(id, options) then
+      place_new(id, options, rank)
+    end
+    if options.group and not touched_groups[options.group] then
+      touch(options.group)
     end
   else
     write_job(id, name, payload)
     plain[#plain + 1] = id
   end
-  if may_be_bounded(options) then
+  if bounded then
     note_added(id, options, payload)
   end
   emit(id, 'enqueued')

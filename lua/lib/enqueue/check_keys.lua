@@ -13,19 +13,28 @@ local function first_error(...)
   end
 end
 
--- Reads what placing the groups asks for, which knows it then. The heads are only written. Raises an error.
-local function read_groups(names)
+-- Reads what placing the groups asks for, which knows it then. The heads are only written. Few queues have a group in
+-- gated, and many none in finishes. If only_joins, a group in turns whose line is not empty needs no look at its slots.
+-- Raises an error.
+local function read_groups(names, only_joins)
+  redis.call('ZCARD', sets.heads.key)
+  sets.gated.is_empty = redis.call('ZCARD', sets.gated.key) == 0
+  sets.finishes.is_empty = redis.call('ZCARD', sets.finishes.key) == 0
   for i = 1, #names, 500 do
     local slice = { unpack(names, i, math.min(i + 499, #names)) }
     recall_states(slice)
     for _, set in ipairs(sets) do
-      recall(set, slice)
+      if set ~= sets.heads and not set.is_empty then
+        recall(set, slice)
+      end
     end
   end
-  checked_slots = {}
+  checked_slots, checked_lines = {}, {}
   for _, name in ipairs(names) do
-    checked_slots[name] = redis.call('ZCARD', slots_of(name))
-    redis.call('ZCARD', groups .. 'waiting:' .. name)
+    checked_lines[name] = redis.call('ZCARD', groups .. 'waiting:' .. name)
+    if checked_lines[name] == 0 or not (only_joins and sets.turns.scores[name]) then
+      checked_slots[name] = redis.call('ZCARD', slots_of(name))
+    end
     if read_group(name).max_pending then
       redis.call('ZCARD', groups .. 'later:' .. name)
     end
@@ -42,9 +51,9 @@ local function read_other_keys(names)
   end
 end
 
-local function group_error(names, uses_others)
-  local is_read, failure = pcall(read_groups, names)
-  if is_read and uses_others then
+local function group_error(names, uses)
+  local is_read, failure = pcall(read_groups, names, not (uses.prioritized or uses.other_groups))
+  if is_read and uses.other_groups then
     is_read, failure = pcall(read_other_keys, names)
   end
   if not is_read then
@@ -71,5 +80,5 @@ local function check_keys(asked)
     uses.sequence and redis.pcall('GET', sequence),
     uses.unique and redis.pcall('HLEN', unique), uses.unique and redis.pcall('ZCARD', unique_expiries),
     uses.remote_members and redis.pcall('HLEN', remote_members), uses.awaiting and redis.pcall('ZCARD', awaiting))
-  return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names, uses.other_groups) or nil
+  return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names, uses) or nil
 end

@@ -1,13 +1,28 @@
 -- conflict(id, name, payload, options): returns the obstacle to a new job, or nil. With options.unique it may replace the
 --   job that has the key.
 -- is_known(id): returns whether there is such a job.
+-- look_for(keys): finds out whether a call adds only new jobs, by one command for many. Then written has the ids that it
+--   added itself, and no other job is looked for.
 -- configure_group_of(options): stores the limits that the job brings for its group.
 -- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/replace,
 --   lib/enqueue/unique, lib/group/configure, lib/limits/fullness.
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 
+local written, are_all_new = {}, false
+
+local function look_for(keys)
+  local found = 0
+  for i = 1, #keys, 1000 do
+    found = found + redis.call('EXISTS', unpack(keys, i, math.min(i + 999, #keys)))
+  end
+  are_all_new = found == 0
+end
+
 local function is_known(id)
+  if are_all_new then
+    return written[id]
+  end
   return redis.call('EXISTS', job .. id) == 1
 end
 
@@ -52,10 +67,10 @@ end
 -- Returns whether a batch has had a member with this id of the caller's. Its hash may be gone. The caller asks a batch in
 -- another queue.
 local function was_member(id, options)
-  if options and options.was_member then
+  if options.was_member then
     return true
   end
-  local batch = options and options.request and options.batch
+  local batch = options.request and options.batch
   return batch and not string.find(batch, '\t', 1, true) and is_member(batch_record .. batch, id)
 end
 
@@ -67,13 +82,15 @@ local function conflict(id, name, payload, options)
       or options.batch ~= nil and batch == options.batch
     return repeated and 'repeated' or ended_id[status] or 'exists', id, known_name
   end
-  if was_member(id, options) then
+  if not options then
+    return nil
+  elseif was_member(id, options) then
     return 'repeated', id
   end
-  if options and options.request then
+  if options.request then
     leave_old_places(id)
   end
-  if not (options and options.unique) then
+  if not options.unique then
     return nil
   end
   local before = options.unique_replace and replaced_before(id, options)

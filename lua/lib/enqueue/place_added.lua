@@ -1,11 +1,12 @@
 -- Puts the jobs that an enqueue with options added into their places, counts them, and wakes a worker. Not a function:
 --   its script includes it as its last statements.
--- Needs: added, claimable, pending, plain, lib/group/join, lib/group/place.
+-- Needs: added, claimable, pending, plain, lib/enqueue/ranks, lib/group/join, lib/group/place.
 --@include lib/core/count
 if next(touched_groups) then
   note_groups()
   place_groups()
 end
+return_ranks()
 if #plain > 0 then
   redis.call('LPUSH', pending, unpack(plain))
   claimable = true

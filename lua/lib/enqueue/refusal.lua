@@ -14,7 +14,7 @@ local function enqueue_refusal(id, options)
   if not options then
     return nil
   end
-  local starts_in_ms = expires_first(id, options)
+  local starts_in_ms = options.run_at_ms and expires_first(id, options)
   if starts_in_ms then
     return 'refused', starts_in_ms
   end

@@ -5,34 +5,49 @@
 
 -- Returns the group of the job that this one may replace, or nil.
 local function group_of_owner(options)
-  local owner = options.unique_replace and redis.pcall('HGET', unique, options.unique)
+  local owner = redis.pcall('HGET', unique, options.unique)
   local group = type(owner) == 'string' and redis.pcall('HGET', job .. owner, 'group')
   return type(group) == 'string' and group or nil
 end
 
-local function uses_of(asked)
-  local uses, names, of_batches = {}, {}, {}
+-- Returns the options that some job has, as a set. Then whether some job has no group, the names of groups, and the
+-- batches as a set.
+local function options_of(asked)
+  local used, is_ungrouped, names, batches = {}, false, {}, {}
   local function name_group(group)
     if group and not names[group] then
       names[group], names[#names + 1] = true, group
     end
   end
   for _, options in pairs(asked) do
-    uses.pending = uses.pending or not (options and options.group) or options.unique_replace
+    for option, value in pairs(options or {}) do
+      used[option] = used[option] or value
+    end
     if options then
-      local replaces, after, batch = options.unique_replace, options.after, options.batch
-      uses.scheduled = uses.scheduled or options.run_at_ms or options.delay_ms or after or replaces or options.request
-      uses.prioritized = uses.prioritized or options.priority or replaces or options.request
-      uses.sequence = uses.sequence or options.priority or options.group
-      uses.other_groups = uses.other_groups or replaces or options.group_limits or options.run_at_ms or options.delay_ms or after
-      uses.unique, uses.awaiting = uses.unique or options.unique, uses.awaiting or after
-      if batch and string.find(batch, '\t', 1, true) then
-        uses.remote_members = true
-      elseif batch then
-        of_batches[batch_record .. batch] = true
-      end
       name_group(options.group)
-      name_group(group_of_owner(options))
+      if options.unique_replace then
+        name_group(group_of_owner(options))
+      end
+      if options.batch then
+        batches[options.batch] = true
+      end
+    end
+    is_ungrouped = is_ungrouped or not (options and options.group)
+  end
+  return used, is_ungrouped, names, batches
+end
+
+local function uses_of(asked)
+  local used, is_ungrouped, names, batches = options_of(asked)
+  local is_late, replaces, of_batches = used.run_at_ms or used.delay_ms or used.after, used.unique_replace, {}
+  local uses = { pending = is_ungrouped or replaces, scheduled = is_late or replaces or used.request,
+    prioritized = used.priority or replaces or used.request, sequence = used.priority or used.group,
+    other_groups = replaces or used.group_limits or is_late, unique = used.unique, awaiting = used.after }
+  for batch in pairs(batches) do
+    if string.find(batch, '\t', 1, true) then
+      uses.remote_members = true
+    else
+      of_batches[batch_record .. batch] = true
     end
   end
   return uses, names, of_batches

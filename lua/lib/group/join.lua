@@ -1,4 +1,3 @@
--- join_group(name, id, rank): puts a job into the line of its group, at its rank.
 -- rejoin_group(name, id, priority, to_front): puts a job back into the line. It keeps its rank if it goes to the front,
 --   or if its group runs one job at a time. Else it goes to the back. Without a name, because the job's hash is gone,
 --   only its hold ends.
@@ -10,7 +9,7 @@ local function note_groups()
   are_groups_noted = are_groups_noted or redis.call('HSETNX', settings, 'has_groups', '1') -- 0 is true in Lua
 end
 
-local function join_group(name, id, rank)
+local function join_again(name, id, rank)
   note_groups()
   redis.call('HSET', job .. id, 'rank', rank)
   redis.call('ZADD', groups .. 'waiting:' .. name, rank, id)
@@ -24,5 +23,5 @@ local function rejoin_group(name, id, priority, to_front)
   end_hold(name, id)
   local keeps = to_front or read_group(name).max_running == 1
   local rank = keeps and redis.call('HGET', job .. id, 'rank')
-  join_group(name, id, tonumber(rank) and rank or next_rank(priority))
+  join_again(name, id, tonumber(rank) and rank or next_rank(priority))
 end

@@ -13,7 +13,8 @@ end
 -- Slots in use, by group. If groups run one job at a time, many use no slot when they are placed. One EXISTS shows that
 -- for all.
 -- checked_slots: by group, as an enqueue read them before its first write. It neither takes nor frees one.
-local known_slots, slot_keys, checked_slots = {}, {}, nil
+-- checked_lines: by group, how many jobs waited then.
+local known_slots, slot_keys, checked_slots, checked_lines = {}, {}, nil, nil
 
 local function slots_of(name)
   slot_keys[name] = slot_keys[name] or groups .. 'running:' .. name
@@ -21,9 +22,6 @@ local function slots_of(name)
 end
 
 local function recall_slots(names)
-  if checked_slots then
-    return
-  end
   local keys = {}
   for i = 1, #names do
     keys[i] = slots_of(names[i])

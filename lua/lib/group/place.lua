@@ -2,7 +2,7 @@
 --   and a pause with an end hold a group back. It is in gated, by their end. A group that is paused without an end, held or at its
 --   max_running is in neither. A blocked group costs a claim nothing.
 -- place_group(name, known): puts a group where it belongs, after any change. A second call changes nothing. known has
---   only_slot if only a slot was freed.
+--   only_slot if only a slot was freed. It has depth, how many wait, if the line only grew, and rank if it was empty.
 -- place_known_group(): does the same for a group that has just had a turn, by the claim's data.
 -- touch(name): makes place_groups() place it at the end of the script. That wakes a worker if a group may run now, or if
 --   no worker waits for its gate. After the last place_group() come write_scores(), and count_waiting(), see
@@ -35,28 +35,30 @@ local function place_known_group(name, group, depth, running, id, finish, may_be
     leave_turns(name, finish)
   elseif finish then
     set_score(sets.turns, name, finish)
-  else
+  elseif not sets.turns.scores[name] then
     enter_turns(name)
   end
 end
 
 local function place_group(name, known)
-  local group, running, depth, id, rank = read_group(name), slots_in_use(name), nil, nil, nil
+  local group, depth, rank, id = read_group(name), known.depth, known.rank, nil
+  local running = depth and sets.turns.scores[name] and 0 or slots_in_use(name) -- in turns: one is free
   if group.is_ahead then
     write_bounds(name, group)
   end
   end_pause(name, group)
-  -- If only a slot was freed, the line is unchanged. Its head is read if a rate needs its cost.
-  if known.only_slot and not group.interval then
-    depth = tonumber(score_in(sets.depths, name) or nil) or 0
-  else
+  -- If only a slot was freed, or the line only grew, its head is unchanged. It is read if a rate needs its cost.
+  if group.interval or not (known.only_slot or depth) then
     depth, id, rank = look_at_line(name)
     note_head(name, rank)
+  elseif rank then
+    note_head(name, rank)
   end
-  if rank or depth == 0 then
+  depth = depth or tonumber(score_in(sets.depths, name) or nil) or 0
+  if rank or known.depth or depth == 0 then
     note_depth(name, depth, running)
   end
-  place_known_group(name, group, depth, running, id, nil, group.has_spent or group.paused_until > 0 or not known.only_slot)
+  place_known_group(name, group, depth, running, id, nil, group.has_spent or group.paused_until > 0 or not (known.only_slot or sets.gated.is_empty))
 end
 
 local touched_groups = {}
@@ -86,7 +88,7 @@ local function place_groups(is_quiet)
     names[#names + 1] = name
   end
   known_slots = checked_slots or {}
-  for i = 1, #names > 1 and #names or 0, 500 do
+  for i = 1, #names > 1 and not checked_slots and #names or 0, 500 do -- an enqueue has read them
     recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
   end
   for _, name in ipairs(names) do

@@ -4,7 +4,7 @@
 --   the known scores (false: none), and the changes.
 --   ends: the end of the last turn of each group that has jobs and no next turn. Its entry in turns is stale, without
 --   effect.
--- recall(set, names): reads the scores of groups together.
+-- recall(set, names): reads the scores of groups together. A set that is_empty was read as such.
 -- score_in(set, name): returns the score of one, false for none.
 -- set_score(set, name, score), drop_score(set, name): change it.
 -- put_score(set, name, score): changes it without a read; false to leave.
@@ -31,7 +31,8 @@ end
 local function score_in(set, name)
   local score = set.scores[name]
   if score == nil then
-    score = set.is_hash and redis.call('HGET', set.key, name) or not set.is_hash and redis.call('ZSCORE', set.key, name)
+    score = not set.is_empty
+      and (set.is_hash and redis.call('HGET', set.key, name) or not set.is_hash and redis.call('ZSCORE', set.key, name))
     set.scores[name] = score
   end
   return score
