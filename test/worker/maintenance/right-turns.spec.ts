@@ -236,7 +236,7 @@ it('begins no turn while the server is away', async () => {
   const { clock, processes } = await startFleet(3);
   for (const { sweeper, queues } of processes) {
     clock.clear(sweeper['timer']);
-    Object.assign(queues[0]!.store, { isReady: false });
+    Object.defineProperty(queues[0]!.store, 'isReady', { value: false });
   }
   const awayMs = clock.now();
   await clock.advance(20_000);
