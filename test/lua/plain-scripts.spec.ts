@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: 'f0f57280d283',
+  jobEnqueue: 'dff127c16c9a',
   attemptClaim: '61a7c7cec944',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',

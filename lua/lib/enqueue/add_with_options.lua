@@ -4,7 +4,7 @@
 -- Needs: added, job, max_pending, max_pending_bytes, plain, lib/core/clock, lib/core/write_job,
 --   lib/enqueue/queue_settings.
 --@include lib/core/events
---@include lib/enqueue/ranks
+--@include lib/group/new_ranks
 --@include lib/enqueue/unique
 --@include lib/group/place
 --@include lib/group/join

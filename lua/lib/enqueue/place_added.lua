@@ -1,6 +1,6 @@
 -- Puts the jobs that an enqueue with options added into their places, counts them, and wakes a worker. Not a function:
 --   its script includes it as its last statements.
--- Needs: added, claimable, pending, plain, lib/enqueue/ranks, lib/group/join, lib/group/place.
+-- Needs: added, claimable, pending, plain, lib/group/join, lib/group/new_ranks, lib/group/place.
 --@include lib/core/count
 if next(touched_groups) then
   note_groups()

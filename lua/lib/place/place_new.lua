@@ -1,8 +1,8 @@
 -- place_new(id, options, rank): puts a new job into scheduled until its start. Else it goes into prioritized, into the line
 --   of its group or, with the rest of the batch, into pending. With lifo it goes to the front of pending.
 -- rank_at_once(options): returns its rank in a line that it joins at once, for its hash; nil if it joins none.
--- Needs: claimable, groups, job, pending, plain, prioritized, scheduled, lib/core/clock, lib/enqueue/ranks,
---   lib/group/line_and_slots, lib/group/place.
+-- Needs: claimable, groups, job, pending, plain, prioritized, scheduled, lib/core/clock, lib/group/line_and_slots,
+--   lib/group/new_ranks, lib/group/place.
 local function due_of(options)
   local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
   return due and due > now and due

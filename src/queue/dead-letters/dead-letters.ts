@@ -3,6 +3,7 @@ import type { Logged } from '../actions/action-log.js';
 import { type NewAction, onJobs, onOne } from '../actions/noted-action.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { type ErrorKind, withSamples } from './error-kinds.js';
+import { placeOf } from './place-of-cursor.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
@@ -15,7 +16,7 @@ import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
 import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
 import type { JobSource } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
+import type { DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -167,8 +168,7 @@ export class DeadLetters {
     const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
-    const payload =
-      options.payload !== undefined ? await this.editedPayload(id, options.payload, given) : undefined;
+    const payload = await this.editedPayload(id, options.payload, given);
     const action = onOne('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
     return (
       (await this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive([id], payload)))) === 1
@@ -188,21 +188,21 @@ export class DeadLetters {
     checkText('job id', id);
     checkOptions('deadLetters.redriveAsNew', redriveSchema, options);
     const newId = this.queue.store.clock.randomId();
-    const payload =
-      options.payload !== undefined ? await this.editedPayload(id, options.payload, undefined, newId) : undefined;
+    const payload = await this.editedPayload(id, options.payload, undefined, newId);
     const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
     return this.queue.actionLog.record(onOne('redrive-as-new', 'job', id, `job ${newId}`), redrive, {
       count: ({ outcome }) => (outcome === 'redriven' ? 1 : 0),
     });
   }
 
-  /** Returns a payload as JSON, checked in the form that the job's handler will receive. */
+  /** Returns a payload as JSON, checked as the job's handler will receive it; undefined without a payload. */
   private async editedPayload(
     id: string,
     payload: unknown,
     given: JobDefinition | undefined,
     ownerId = id,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
+    if (payload === undefined) return undefined;
     const owner = { queue: this.queue.name, id: ownerId };
     const json = encodeContent('payload', payload, this.queue.options, owner);
     const name = given && (await this.get(id))?.name;
@@ -294,12 +294,4 @@ export class DeadLetters {
       query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
     }
   }
-}
-
-function placeOf(cursor: string): DeadLetterPlace {
-  const [, at, id] = /^(\d+)-(.+)$/s.exec(cursor) ?? [];
-  if (at === undefined || id === undefined) {
-    throw new InvalidOptionError('deadLetters.list.cursor', 'the cursor of a page', show(cursor));
-  }
-  return { at, id };
 }

@@ -94,7 +94,7 @@ function placeFaults(
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {
     return [`group ${name}: may run, and is neither in turns nor in gated`];
   }
-  // A claim of groups of one slot takes the first job of a group in turns without a look at its slots.
+  // A claim does not look at the slots of groups of one slot that are in turns.
   if (running >= most && settings['review_cursor'] === undefined && turn !== null) {
     return [`group ${name}: is in turns without a free slot`];
   }

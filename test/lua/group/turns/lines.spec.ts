@@ -2,9 +2,10 @@
 import { expect, it } from '@jest/globals';
 import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
+const optionsOf = (id: string) => ({ group: id[0]!, ...(id.endsWith('!') && { priority: 1 }) });
+
 /** Adds jobs in one call. A name with an exclamation mark is of an urgent job; its first letter is its group. */
 async function add(q: TestQueue, ...ids: string[]): Promise<void> {
-  const optionsOf = (id: string) => ({ group: id[0]!, ...(id.endsWith('!') && { priority: 1 }) });
   const jobs = ids.map((id) => ({ id, name: q.name, payload: '{}', options: optionsOf(id) }));
   await q.run(q.scripts.enqueue(jobs));
 }
