@@ -36,7 +36,7 @@ local function forget_some()
   end
 end
 
--- Takes the first interval that is nobody's turn. Forgets turns beyond the last one, such as those of a clock that was
+-- Gives the process the first interval that no other has. Forgets turns beyond the last one, such as those of a clock that was
 -- ahead. Their processes may share a turn then. An interval that begins at once is the one that has just been used.
 local function take_turn()
   local first = math.floor(now / interval + 0.1) + 1

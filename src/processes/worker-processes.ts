@@ -138,7 +138,7 @@ export class WorkerProcesses {
    * `stop()`.
    *
    * @param options.stopTimeoutMs how long a surplus process may take. Default: that of `runWorkers`
-   * @returns once the surplus processes have ended, also those that an earlier call stops. New ones may still boot
+   * @returns once all surplus processes have ended. An earlier call may have stopped some of them. New ones may still boot
    * @throws InvalidOptionError
    */
   async resize(processes: number, options: { stopTimeoutMs?: number | undefined } = {}): Promise<void> {

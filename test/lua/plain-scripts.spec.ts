@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: 'dff127c16c9a',
-  attemptClaim: '61a7c7cec944',
+  jobEnqueue: '501bc84385ad',
+  attemptClaim: 'ac0d0afb6b86',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '0e41cb4460a0',
-  attemptFail: '021377a3872b',
+  attemptFail: 'd5e874b64b7f',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

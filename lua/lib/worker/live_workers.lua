@@ -1,5 +1,5 @@
--- live_workers(workers, worker_details, age, most): returns the workers of a queue that were seen within so many ms, the latest
---   first. For each its id, when it was seen, and its words ('' for none).
+-- live_workers(workers, worker_details, age, most): returns the workers that were seen in the last `age` ms, the latest first.
+--   For each its id, when it was seen, and its words ('' for none).
 -- Needs: lib/core/clock.
 local function live_workers(workers, worker_details, age, most)
   local since = string.format('%.0f', now - age)

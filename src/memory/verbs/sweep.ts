@@ -67,7 +67,7 @@ export function hold(
   return { hasRight: lengthMs > 0, turnInMs: 0 };
 }
 
-/** Takes the first interval that is nobody's turn. Returns the ms until then. */
+/** Gives a process the first interval that no other has. Returns the ms until then. */
 function takeTurn(right: { turns: number[] }, now: number, { intervalMs, most }: AskingTurns): number {
   const first = Math.floor(now / intervalMs + 0.1) + 1;
   const last = first + most - 1;

@@ -1,5 +1,6 @@
 // Members in queues other than the batch's: their ends go through an outbox, which maintenance delivers.
 import { describe, expect, it } from '@jest/globals';
+import type { Batch } from '#queue/batches/batch.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
@@ -26,6 +27,16 @@ const callsOf = async (queue: JobQueue) => (await inside(queue).scripts()).batch
 const done = async (queue: JobQueue) => queue.complete((await queue.claim())!, { from: queue.name });
 const fired = async (queue: JobQueue, id: string, kind = 'then') =>
   (await queue.get(`@batch:${id}:${kind}`)) !== null;
+
+/** Seals a batch with so many members in one queue. */
+async function addPages(batch: Batch<JobQueue>, queue: JobQueue, count: number): Promise<void> {
+  await batch.addMany(
+    'page',
+    Array.from({ length: count }, (_, payload) => ({ payload })),
+    { queue },
+  );
+  await batch.seal();
+}
 
 /** Lets no call of a queue reach another one. Returns a function that ends this. */
 function cutOff({ store }: JobQueue, other: JobQueue): () => void {
@@ -57,12 +68,7 @@ describe('a batch with members in several queues', () => {
 
   it('is delivered by the maintenance of a worker, and leaves nothing behind', async () => {
     const { home, pages, batch, states } = world();
-    await batch.addMany(
-      'page',
-      Array.from({ length: 450 }, (_, payload) => ({ payload })),
-      { queue: pages },
-    );
-    await batch.seal();
+    await addPages(batch, pages, 450);
     for (const claim of await pages.claimMany(450)) await pages.complete(claim);
     await new Sweeper([pages], 60_000, logger).runOnce();
     expect(await fired(home, batch.id)).toBe(true);
@@ -72,12 +78,7 @@ describe('a batch with members in several queues', () => {
 
   it('is delivered whole while follow-ups of others cannot be sent, and the log names their queue', async () => {
     const { home, pages, images, batch } = world();
-    await batch.addMany(
-      'page',
-      Array.from({ length: 400 }, (_, payload) => ({ payload })),
-      { queue: pages },
-    );
-    await batch.seal();
+    await addPages(batch, pages, 400);
     for (let i = 0; i < 50; i++) {
       const other = home.batch({ finally: { name: 'mail', queue: images.name } });
       await other.add('page', i, { queue: pages });

@@ -1,4 +1,4 @@
-// The register names the queues of a Redis, so that operators find those that their own app does not know.
+// The register names the queues of a Redis. So operators find queues of other apps.
 import { it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually } from '../../support/faults/wait.js';

@@ -17,7 +17,7 @@ const TRIES = 5;
 
 /** The delay of a job for which a worker sleeps. It looks for jobs once a second anyway. */
 const LATER_MS = 900;
-/** A wait that ends by itself after this time or more, in s, was for nobody's job. */
+/** A wait of this length or more, in s, ended without a job. */
 const LONG_S = 0.5;
 
 /** Makes a queue with an idle worker on its own connections. */
