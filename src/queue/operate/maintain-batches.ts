@@ -36,13 +36,13 @@ interface Delivery {
  * Maintains the batches of a queue and its members of batches elsewhere. Finds unreported ends, cancels the members of
  * stopped batches, and delivers ends and follow-ups to other queues. Several processes may do it at once.
  *
- * @throws the first error of a call to another queue, once the others were called. Its ends stay in the outbox
+ * @throws the first error of a call for another queue, once the others were called. Its ends stay in the outbox
  */
 export async function maintainBatches(queue: Queue, run: Run = {}): Promise<void> {
   throwFirst(await tryToMaintainBatches(queue, run));
 }
 
-/** Maintains batches as `maintainBatches` does. Returns the queues that it could not reach, each with its first error. */
+/** Maintains batches as `maintainBatches` does. Returns the queues that raised an error for another one, each with its first. */
 export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise<ReadonlyMap<string, unknown>> {
   const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = run;
   const delivery = deliveryOf(queue, limit);
@@ -54,9 +54,9 @@ export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise
     }
     await onFailed?.(found.failed);
     await askOthers(queue, found.elsewhere, delivery);
-    const known = unreached.all.size;
+    const known = unreached.size;
     const delivered = found.hasEnds ? await deliver(delivery) : 0;
-    const hasNewUnreached = unreached.all.size > known; // the next slice leaves their entries out
+    const hasNewUnreached = unreached.size > known; // the next slice leaves their entries out
     if (!found.more && delivered === 0 && !hasNewUnreached) {
       break;
     }
@@ -65,7 +65,8 @@ export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise
 }
 
 function deliveryOf(queue: Queue, limit: CallLimit): Delivery {
-  return { queue, others: new OpenedQueues(queue, limit), limit, unreached: new UnreachedQueues() };
+  const others = new OpenedQueues(queue, limit);
+  return { queue, others, limit, unreached: new UnreachedQueues(queue.name, others) };
 }
 
 function throwFirst(unreached: ReadonlyMap<string, unknown>): void {

@@ -9,6 +9,8 @@ type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 /** The queues on the same store that were opened for calls. */
 export class OpenedQueues {
   private readonly opened = new Map<string, Promise<StoreCalls>>();
+  /** The queue that raised each error of a call. */
+  private readonly raisers = new Map<unknown, string>();
 
   constructor(
     private readonly queue: Pick<QueueAccess, 'options' | 'store' | 'callLimit'>,
@@ -17,8 +19,18 @@ export class OpenedQueues {
 
   async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
     const { store, options, callLimit } = this.queue;
-    const calls = await keptIn(this.opened, name, () => store.open(name, options, callLimit));
-    return store.exec(build(calls), this.limit);
+    try {
+      const calls = await keptIn(this.opened, name, () => store.open(name, options, callLimit));
+      return await store.exec(build(calls), this.limit);
+    } catch (error) {
+      this.raisers.set(error, name);
+      throw error;
+    }
+  }
+
+  /** Returns the queue whose call has raised an error; undefined if none of these calls has. */
+  raiserOf(error: unknown): string | undefined {
+    return this.raisers.get(error);
   }
 
   /** Adds a queue to the register of its Redis, once for this process. */

@@ -38,12 +38,21 @@ async function addPages(batch: Batch<JobQueue>, queue: JobQueue, count: number):
   await batch.seal();
 }
 
-/** Lets no call of a queue reach another one. Returns a function that ends this. */
-function cutOff({ store }: JobQueue, other: JobQueue): () => void {
+/** Lets no call of a queue reach other ones. Returns a function that ends this. */
+function cutOff({ store }: JobQueue, ...others: JobQueue[]): () => void {
   const open = store.open.bind(store);
   store.open = (name, ...rest) =>
-    name === other.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+    others.some((other) => name === other.name)
+      ? Promise.reject(new Error('its master is away'))
+      : open(name, ...rest);
   return () => void (store.open = open);
+}
+
+/** Returns the warnings of a sweep of a queue. */
+async function warningsOf(queue: JobQueue): Promise<string[]> {
+  const warned: string[] = [];
+  await new Sweeper([queue], 60_000, { ...logger, warn: (line) => void warned.push(line) }).runOnce();
+  return warned;
 }
 
 describe('a batch with members in several queues', () => {
@@ -96,6 +105,35 @@ describe('a batch with members in several queues', () => {
     ]);
     await maintainBatches(home);
     expect((await images.stats()).totals.enqueued).toBe(50);
+  });
+
+  it('names five unreached queues in the log, and how many more there are', async () => {
+    const { pages } = world();
+    const homes = Array.from({ length: 7 }, () => coreQueue().queue);
+    for (const home of homes) {
+      await addPages(home.batch(FOLLOW_UPS), pages, 1);
+      await done(pages);
+    }
+    const reconnect = cutOff(pages, ...homes);
+    const [warning, ...others] = await warningsOf(pages);
+    reconnect();
+    expect(others).toEqual([]);
+    expect(homes.filter(({ name }) => warning!.includes(`queue "${name}": its master is away`))).toHaveLength(5);
+    expect(warning).toMatch(/; and 2 more$/);
+  });
+
+  it('names the queue of the outbox in the log, where its own call fails', async () => {
+    const { home, pages, batch } = world();
+    await addPages(batch, pages, 1);
+    await done(pages);
+    const { store } = pages;
+    const exec = store.exec.bind(store);
+    store.exec = (call, ...rest) =>
+      call.script === 'batchAcknowledge' ? Promise.reject(new Error('no memory left')) : exec(call, ...rest);
+    const warned = await warningsOf(pages);
+    store.exec = exec;
+    expect(await fired(home, batch.id)).toBe(true);
+    expect(warned).toEqual([expect.stringMatching(`: queue "${pages.name}": no memory left$`)]);
   });
 
   it('is delivered among many entries for a queue that cannot be reached', async () => {
@@ -208,12 +246,9 @@ describe('a batch with members in several queues', () => {
     await second.seal();
     await done(pages);
     await done(pages);
-    const { store } = pages;
-    const open = store.open.bind(store);
-    store.open = (name, ...rest) =>
-      name === home.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+    const reconnect = cutOff(pages, home);
     await expect(maintainBatches(pages)).rejects.toThrow('its master is away');
-    store.open = open;
+    reconnect();
     expect(await fired(images, second.id)).toBe(true);
     expect(await fired(home, batch.id)).toBe(false);
     await maintainBatches(pages);

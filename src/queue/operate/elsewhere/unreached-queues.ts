@@ -1,12 +1,28 @@
 import { LARGEST_PAGE } from '../../runtime/bounds.js';
 import { groupBy } from '../../runtime/group-by.js';
 
+/** Names the queue that an error came from. */
+interface Blame {
+  /** Returns the queue whose call has raised an error; undefined for a call that goes another way. */
+  raiserOf(error: unknown): string | undefined;
+}
+
 /** The queues whose calls failed in one run. The run calls each of them no more, so it goes on with the others. */
 export class UnreachedQueues {
   private readonly errors = new Map<string, unknown>();
+  private readonly left = new Set<string>();
 
   /**
-   * Calls each queue of some items with its items, unless a call of it has failed. Returns the sum of what the calls
+   * @param home the queue of the run
+   * @param blame knows the errors of the calls to other queues; every other error is of `home`
+   */
+  constructor(
+    private readonly home: string,
+    private readonly blame: Blame,
+  ) {}
+
+  /**
+   * Calls each queue of some items with its items, unless a call for it has failed. Returns the sum of what the calls
    * return.
    */
   async callOthers<Item extends { queue: string }>(
@@ -15,24 +31,37 @@ export class UnreachedQueues {
   ): Promise<number> {
     let sum = 0;
     for (const [name, each] of groupBy(items, ({ queue }) => queue)) {
-      if (!this.errors.has(name)) {
+      if (!this.left.has(name)) {
         try {
           sum += await call(name, each);
         } catch (error) {
-          this.errors.set(name, error);
+          this.note(name, error);
         }
       }
     }
     return sum;
   }
 
-  /** The names of the first thousand queues, which are enough for one call. */
+  /** The names of the first thousand queues that the run calls no more. They are enough for one call. */
   get names(): string[] {
-    return [...this.errors.keys()].slice(0, LARGEST_PAGE);
+    return [...this.left].slice(0, LARGEST_PAGE);
   }
 
-  /** The queues, each with its first error. */
+  /** The number of queues that the run calls no more. */
+  get size(): number {
+    return this.left.size;
+  }
+
+  /** The queues that have raised an error, each with its first. */
   get all(): ReadonlyMap<string, unknown> {
     return this.errors;
+  }
+
+  private note(name: string, error: unknown): void {
+    this.left.add(name);
+    const raiser = this.blame.raiserOf(error) ?? this.home;
+    if (!this.errors.has(raiser)) {
+      this.errors.set(raiser, error);
+    }
   }
 }

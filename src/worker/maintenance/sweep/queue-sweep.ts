@@ -17,6 +17,9 @@ const SLICE = 200;
 /** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
 const MOST_SLICES = 500;
 
+/** The most unreached queues that a warning names. */
+const MOST_NAMED = 5;
+
 /** The longest time that a sweep relies on another process's tidy, in ms. */
 const LONGEST_PACE_MS = 30_000;
 
@@ -86,9 +89,8 @@ export class QueueSweep {
     });
     const step = `other queues of ${queue.name}`;
     if (unreached.size > 0) {
-      const all = [...unreached].map(([name, error]) => `queue ${show(name)}: ${(error as Error).message}`);
       const what = `Could not reach other queues for the batches of queue "${queue.name}"; the next sweep tries again`;
-      faults.failed(step, what, new Error(all.join('; ')));
+      faults.failed(step, what, new Error(textOf(unreached)));
     } else {
       faults.succeeded(step);
     }
@@ -131,4 +133,12 @@ export class QueueSweep {
       }
     }
   }
+}
+
+/** Returns the errors of the first unreached queues, and how many more there are. */
+function textOf(unreached: ReadonlyMap<string, unknown>): string {
+  const named = [...unreached].slice(0, MOST_NAMED);
+  const errors = named.map(([name, error]) => `queue ${show(name)}: ${(error as Error).message}`);
+  const others = unreached.size - named.length;
+  return [...errors, ...(others > 0 ? [`and ${others} more`] : [])].join('; ');
 }
