@@ -18,32 +18,44 @@ if (plant !== undefined && !(plant in plants)) {
   process.exit(2);
 }
 
-const [first, seeds, secondsAtMost] = [values.seed, values.seeds, values.seconds].map(Number) as [
+const numbers = ['seed', 'seeds', 'seconds', 'steps'] as const;
+const wrong = numbers.find((name) => !(Number(values[name]) >= 0));
+if (wrong) {
+  console.error(`--${wrong}: expected a number, found "${values[wrong]}".`);
+  process.exit(2);
+}
+const [first, seeds, secondsAtMost, steps] = numbers.map((name) => Number(values[name])) as [
+  number,
   number,
   number,
   number,
 ];
-if (![first, seeds, secondsAtMost].every((number) => number >= 0)) {
-  console.error('Expected numbers for --seed, --seeds and --seconds.');
-  process.exit(2);
-}
 const startedAt = performance.now();
 const secondsSoFar = () => (performance.now() - startedAt) / 1_000;
 let seed = first;
+
+/** Returns the line that says how to repeat the run of the seed. */
+function again(): string {
+  const planted = plant === undefined ? '' : ` --plant '${plant}'`;
+  return `  again: npm run simulate -- --seed ${seed} --steps ${steps}${planted}`;
+}
+
+process.on('uncaughtExceptionMonitor', () => console.error(`\n${again()}`));
 for (; seed < first + seeds && secondsSoFar() < secondsAtMost; seed++) {
   const begun = performance.now();
-  const outcome = await new Simulation(seed, Number(values.steps), plants[plant ?? '']).run();
-  const { violations, steps, jobs, simulatedMs, kills, freezes, deploys, jumps, calls, digest } = outcome;
+  // Printed before the run, which may throw or never end.
+  process.stdout.write(`seed ${seed}: `);
+  const { violations, calls, digest, ...run } = await new Simulation(seed, steps, plants[plant ?? '']).run();
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
   console.log(
-    `seed ${seed}: ${steps} steps, ${Math.round(simulatedMs / 60_000)} min of the fleet in ${seconds} s, ${jobs} jobs, ` +
-      `${total} calls, ${kills} kills, ${freezes} freezes, ${deploys} deploys, ${jumps} jumps, digest ${digest >>> 0}: ${violations.length} violations`,
+    `${run.steps} steps, ${Math.round(run.simulatedMs / 60_000)} min of the fleet in ${seconds} s, ${run.jobs} jobs, ` +
+      `${total} calls, ${run.kills} kills, ${run.freezes} freezes, ${run.deploys} deploys, ${run.jumps} jumps, ` +
+      `digest ${digest >>> 0}: ${violations.length} violations`,
   );
   violations.slice(0, 20).forEach((violation) => console.log(`  ${violation}`));
   if (violations.length > 0) {
-    const planted = plant === undefined ? '' : ` --plant '${plant}'`;
-    console.log(`  again: npm run simulate -- --seed ${seed} --steps ${values.steps}${planted}`);
+    console.log(again());
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,59 @@
+// The command `npm run simulate`: which seeds it runs, and how to repeat a find.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs the command, past npm; `preload` is code that runs before it. */
+function simulate(args: string[], preload = '') {
+  const imports = ['./tools/chaos/register.mjs', `data:text/javascript,${encodeURIComponent(preload)}`];
+  const argv = [...imports.map((each) => `--import=${each}`), 'tools/simulate/main.ts', ...args];
+  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, argv, { cwd: root }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+}
+
+describe('npm run simulate', () => {
+  it('starts no seed after its seconds, and prints each seed', async () => {
+    const { code, stdout } = await simulate([
+      '--seed',
+      '3',
+      '--seeds',
+      '1000',
+      '--seconds',
+      '0.001',
+      '--steps',
+      '5',
+    ]);
+    expect(stdout).toMatch(/^seed 3: 5 steps, .*: 0 violations\nran 1 of 1000 seeds from 3 on in /);
+    expect(code).toBe(0);
+  });
+
+  it('fails on a violation, and prints the command that repeats it', async () => {
+    const plant = 'an acknowledged job is gone';
+    const { code, stdout } = await simulate(['--seeds', '20', '--steps', '60', '--plant', plant]);
+    const [, seed] = /^seed (\d+): .* violations\n {2}I1: /m.exec(stdout) ?? [];
+    expect(stdout).toContain(`  again: npm run simulate -- --seed ${seed} --steps 60 --plant '${plant}'\n`);
+    expect(code).toBe(1);
+  });
+
+  it('names the seed of a run that throws, and the command that repeats it', async () => {
+    const { code, stdout, stderr } = await simulate(
+      ['--seed', '5', '--steps', '5'],
+      "const { UTC } = Date; Date.UTC = (year, ...rest) => { if (year === 2030) throw new Error('no date'); return UTC(year, ...rest); };",
+    );
+    expect(stdout).toMatch(/^seed 5: /);
+    expect(stderr).toContain('no date');
+    expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
+    expect(code).toBe(1);
+  });
+
+  it('refuses an option that is no number', async () => {
+    const { code, stderr } = await simulate(['--steps', 'many']);
+    expect(stderr).toBe('--steps: expected a number, found "many".\n');
+    expect(code).toBe(2);
+  });
+});
