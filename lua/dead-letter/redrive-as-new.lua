@@ -45,7 +45,9 @@ if payload == '' then
     return '{"$codec":' .. codec .. ',"of":' .. cjson.encode(id) .. ',"value":'
   end)
   local of, maker = string.match(own_payload, '^{"$codec":"[%l%d-]+","of":(".-"),"value":'), string.match(id, '^(@.+):')
-  local is_of_maker = of and cjson.decode('[' .. of .. ']')[1] == maker
+  -- A payload that only looks encoded may have any text there.
+  local is_read, read_of = pcall(cjson.decode, '[' .. (of or '') .. ']')
+  local is_of_maker = is_read and maker and read_of[1] == maker
   rest.payloadId = changed == 1 and id or is_of_maker and maker or rest.payloadId
 else
   rest.payloadId = nil

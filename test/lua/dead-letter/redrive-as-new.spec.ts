@@ -65,4 +65,22 @@ describe('dead-letter/redrive-as-new.lua', () => {
     }
     expect((await queue.claim())!.payload).toEqual({ iban: 'DE1' });
   });
+
+  it.each(['Redis', 'memory'])('keeps a payload that only looks like the one of a codec, on %s', async (place) => {
+    const queue = place === 'Redis' ? newQueue() : new JobQueue(new MemoryStore(), 'jobs');
+    const lookAlikes = [
+      { $codec: 'x', of: 'a', b: 'c', value: 1 },
+      { $codec: 'x', of: '@s', value: { of: 1 } },
+      { $codec: 'X', value: 1 },
+    ];
+    for (const payload of lookAlikes) {
+      const { id } = await queue.enqueue(payload);
+      expect(await queue.claim()).toBeNull(); // it is a dead letter, because no codec can read it
+      const redriven = await queue.deadLetters.redriveAsNew(id);
+      expect(redriven.outcome).toBe('redriven');
+      const stored = await queue.exec((calls) => calls.get(redriven.id));
+      expect(stored!.payload).toEqual(payload);
+      await queue.cancel(redriven.id);
+    }
+  });
 });
