@@ -243,13 +243,16 @@ export interface QueueStats {
   processing: number;
   /** The number of them that clients of the Redis pattern claimed. Such clients announce no worker. Absent for none. */
   foreignClaims?: number;
-  /** Kept completed jobs. */
+  /**
+   * The entries of the completed history: kept jobs. An expired job counts until all entries before it have left, if
+   * its `resultTtlMs` was shorter than theirs. So does an id that is used again.
+   */
   completed: number;
   /** Dead letters. */
   failed: number;
   /** The kinds of their errors; absent for none. See DeadLetters.kinds. */
   errorKinds?: number;
-  /** Kept cancelled jobs. */
+  /** The entries of the cancelled history, counted as `completed` is. */
   cancelled: number;
   /** The time the oldest job has been claimable, in ms; 0 without one. */
   oldestPendingAgeMs: number;
