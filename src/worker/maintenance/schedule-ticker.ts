@@ -1,14 +1,14 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
+import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
-import { keptArray } from '../../queue/runtime/kept.js';
-import type { QueueStore } from '../../queue/store/queue-store.js';
+import { keptArray, keptIn } from '../../queue/runtime/kept.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
+import { TimedRuns } from './timed-runs.js';
 
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
@@ -33,16 +33,13 @@ const MOST_SLICES = 100;
 
 /**
  * Makes the ticks of schedules close to their due times. Every replica may do it: the server lets one of them make a
- * tick. The server's clock determines its waits.
+ * tick. The server's clock determines its waits. Each server has its own runs, so one without a reply delays no other.
  */
 export class ScheduleTicker implements BackgroundRole {
-  private timer: Timer | undefined;
-  private running: Promise<void> | undefined;
-  private again = false;
   private stopped = false;
-  private nextInMs = LOOK_MS;
   private unsubscribe: (() => void)[] = [];
-  private readonly opened = new Map<JobQueue, StoreCalls>();
+  private readonly runs = new Map<string, TimedRuns>();
+  private readonly calls = new Map<JobQueue, StoreCalls>();
   /** The calls of the last look at each server, so that its keys are built once. */
   private readonly looked = new Map<string, readonly StoreCalls[]>();
   private readonly faults: FaultLog;
@@ -55,99 +52,87 @@ export class ScheduleTicker implements BackgroundRole {
     this.faults = new FaultLog(logger);
   }
 
-  private get clock(): Clock {
-    return this.queues[0]?.store.clock ?? systemClock;
-  }
-
   start(): void {
     if (this.stopped) {
       return; // by a stop that did not wait for the start
     }
-    this.unsubscribe = this.queues.map((queue) => queue.schedules.onChange(() => void this.runOnce()));
+    this.unsubscribe = this.queues.map((queue) =>
+      queue.schedules.onChange(() => void this.runsAt(this.serverOf(queue)).runOnce()),
+    );
     void this.runOnce();
   }
 
-  /** Prevents further runs, and ends a current one with its slice. */
+  /** Prevents further runs, and ends the current ones with their slices. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.unsubscribe.forEach((end) => end());
-    this.clock.clear(this.timer);
-    await this.running;
+    await Promise.all([...this.runs.values()].map((runs) => runs.stop()));
   }
 
   /** Makes all due ticks. A call during a run adds another run after it. */
-  runOnce(): Promise<void> {
-    if (this.running) {
-      this.again = true;
-    }
-    this.running ??= this.run().finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
+  async runOnce(): Promise<void> {
+    const servers = new Set(this.queues.map((queue) => this.serverOf(queue)));
+    await Promise.all([...servers].map((server) => this.runsAt(server).runOnce()));
   }
 
-  private async run(): Promise<void> {
-    this.clock.clear(this.timer);
-    do {
-      this.again = false;
-      this.nextInMs = this.turns?.()?.untilNext(LOOK_MS, MOST_TURNS) ?? LOOK_MS;
-      await this.tickAll();
-    } while (this.again && !this.stopped);
-    if (!this.stopped) {
-      this.clock.clear(this.timer);
-      this.timer = this.clock.setTimeout(() => void this.runOnce(), this.nextInMs);
-    }
+  private runsAt(server: string): TimedRuns {
+    const clock = this.queues[0]?.store.clock ?? systemClock;
+    return keptIn(this.runs, server, () => new TimedRuns(clock, () => this.tickServer(server)));
   }
 
-  /** Ticks the queues that may have schedules. One look for all of a server costs less than a call for each. */
-  private async tickAll(): Promise<void> {
-    const { store } = this.queues[0] ?? {};
-    const tick = (queues: readonly JobQueue[]) => Promise.all(queues.map((queue) => this.tickQueue(queue)));
-    if (this.queues.length <= FEW || !store?.isReady) {
-      await tick(this.queues);
-      return;
+  /** Returns the server of a queue; '' also while the store is away. */
+  private serverOf(queue: JobQueue): string {
+    return queue.store.isReady ? queue.store.serverOf(this.callsOf(queue)) : '';
+  }
+
+  private callsOf(queue: JobQueue): StoreCalls {
+    return keptIn(this.calls, queue, () => queue.uncheckedCalls());
+  }
+
+  /** Ticks the queues of a server that may have schedules. Returns the time to the next run; undefined without queues. */
+  private async tickServer(server: string): Promise<number | undefined> {
+    const nextInMs = this.turns?.()?.untilNext(LOOK_MS, MOST_TURNS) ?? LOOK_MS;
+    // While the server is away a call would only wait in the client.
+    if (this.queues.some(({ store }) => !store.isReady)) {
+      return nextInMs;
     }
-    await this.openAll();
-    const unknown = this.queues.filter((queue) => !this.opened.has(queue));
-    const servers = groupBy(
-      this.queues.filter((queue) => this.opened.has(queue)),
-      (queue) => store.serverOf(this.opened.get(queue)!),
+    const servers = groupBy(this.queues, (queue) => this.serverOf(queue));
+    [...servers.keys()].filter((each) => !this.runs.has(each)).forEach((each) => void this.runsAt(each).runOnce());
+    const queues = servers.get(server);
+    if (!queues) {
+      this.runs.delete(server); // its slots have moved
+      return undefined;
+    }
+    const dueInMs = await Promise.all(
+      (await this.withSchedules(server, queues)).map((queue) => this.tickQueue(queue)),
     );
-    const tickThoseOf = async ([server, queues]: [string, JobQueue[]]) =>
-      tick(await this.withSchedules(store, server, queues));
-    await Promise.all([tick(unknown), ...[...servers].map(tickThoseOf)]);
+    return Math.max(1, Math.min(nextInMs, ...dueInMs));
   }
 
-  /** Returns the queues of a server that may have schedules. */
-  private async withSchedules(store: QueueStore, server: string, queues: readonly JobQueue[]): Promise<JobQueue[]> {
+  /** Returns the queues of a server that may have schedules. One look for many costs less than a call for each. */
+  private async withSchedules(server: string, queues: readonly JobQueue[]): Promise<readonly JobQueue[]> {
+    if (this.queues.length <= FEW) {
+      return queues;
+    }
     const calls = keptArray(
       this.looked.get(server),
-      queues.map((queue) => this.opened.get(queue)!),
+      queues.map((queue) => this.callsOf(queue)),
     );
     this.looked.set(server, calls);
-    const looks = await store.queues.look(calls, PLACES, LOOK_LIMIT);
+    const looks = await queues[0]!.store.queues.look(calls, PLACES, LOOK_LIMIT);
     return queues.filter((_, i) => {
       const look = looks[i]!;
       return !look.ok || look.reply.found.size > 0;
     });
   }
 
-  /** Opens all queues. The tick of one that cannot be opened says why. */
-  private async openAll(): Promise<void> {
-    const others = this.queues.filter((queue) => !this.opened.has(queue));
-    const open = (queue: JobQueue) => queue.calls().then((calls) => this.opened.set(queue, calls));
-    await Promise.allSettled(others.map(open));
-  }
-
-  private async tickQueue(queue: JobQueue): Promise<void> {
-    // While the server is away a call would only wait in the client.
-    if (!queue.store.isReady) {
-      return;
-    }
+  /** Makes the due ticks of a queue. Returns the time to the next one. */
+  private async tickQueue(queue: JobQueue): Promise<number> {
+    let nextDueInMs = Infinity;
     try {
       for (let i = 0, more = true; i < MOST_SLICES && more && !this.stopped; i++) {
         const report = await queue.schedules.tick();
-        this.nextInMs = Math.max(1, Math.min(this.nextInMs, report.nextDueInMs ?? Infinity));
+        nextDueInMs = Math.min(nextDueInMs, report.nextDueInMs ?? Infinity);
         // If no tick could be made, another look would find the same.
         more = report.more && report.enqueued + report.skipped > 0;
         this.logFaults(queue, report);
@@ -161,6 +146,7 @@ export class ScheduleTicker implements BackgroundRole {
     } catch (error) {
       this.faults.failed(queue.name, `Could not make the ticks of queue "${queue.name}"; trying again`, error);
     }
+    return nextDueInMs;
   }
 
   private logFaults(queue: JobQueue, { faults }: TickReport): void {

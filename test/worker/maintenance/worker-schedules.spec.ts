@@ -247,14 +247,13 @@ describe('a ticker', () => {
     expect((await sound.stats()).totals.enqueued).toBe(1);
   });
 
-  it('asks only queues with due schedules and those that cannot be opened', async () => {
+  it('asks only queues with due schedules', async () => {
     const queues = Array.from({ length: 6 }, () => newQueue());
-    await queues[0]!.stats(); // the connection is ready
+    await queues[2]!.schedules.upsert('s', HOURLY);
     const asked: string[] = [];
     for (const queue of queues) {
       Object.assign(queue.schedules, { tick: () => Promise.reject(new Error(`${asked.push(queue.name)}`)) });
     }
-    jest.spyOn(queues[2]!, 'calls').mockRejectedValueOnce(new Error('a newer layout'));
     const ticker = new ScheduleTicker(queues, log().logger);
     await ticker.runOnce();
     await ticker.stop();

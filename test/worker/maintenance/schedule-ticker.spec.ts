@@ -1,0 +1,109 @@
+// The ticks of a Cluster's masters. Each master has its own runs.
+import { expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import { silentLogger } from '#queue/runtime/logger.js';
+import type { MemoryCalls } from '#memory/memory-calls.js';
+import { MemoryStore } from '#memory/memory-store.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { ScheduleTicker } from '#worker/maintenance/schedule-ticker.js';
+import { startCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+
+const EVERY_MS = 1_000;
+
+const hang = () => new Promise<never>(() => undefined);
+
+/** Makes queues on two masters by their first letters, each with a schedule, and a ticker for all. */
+async function startTicker(queuesOfMaster: number) {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(clock);
+  const masters = new Map<string, string>();
+  const frozen = new Set<string>();
+  const masterOf = (calls: unknown) => {
+    const { name } = (calls as MemoryCalls).queue;
+    return masters.get(name) ?? name.slice(0, 1);
+  };
+  const look = store.queues.look.bind(store.queues);
+  const looked: string[] = [];
+  Object.assign(store, { serverOf: masterOf });
+  Object.assign(store.queues, {
+    look: (...args: Parameters<typeof look>) => {
+      const master = masterOf(args[0][0]);
+      looked.push(master);
+      return frozen.has(master) ? hang() : look(...args);
+    },
+  });
+  const names = Array.from({ length: queuesOfMaster }, (_, i) => [`a${i}`, `b${i}`]).flat();
+  const queues = names.map((name) => new JobQueue(store, name));
+  for (const queue of queues) await queue.schedules.upsert('s', { everyMs: EVERY_MS });
+  const ticker = new ScheduleTicker(queues, silentLogger);
+  ticker.start();
+  await clock.advance(5_000);
+  const freeze = (master: string) => {
+    frozen.add(master);
+    for (const queue of queues.filter(({ name }) => name.startsWith(master))) {
+      Object.assign(queue.schedules, { tick: hang });
+    }
+  };
+  const ticksOf = async (name: string) => (await queues.find((queue) => queue.name === name)!.stats()).pending;
+  return { clock, queues, ticker, masters, looked, freeze, ticksOf };
+}
+
+it.each([1, 2, 4])('a frozen master delays no tick at another, with %d queues each', async (count) => {
+  const { clock, freeze, ticksOf } = await startTicker(count);
+  freeze('a');
+  const before = await ticksOf('b0');
+  await clock.advance(10 * EVERY_MS);
+  expect((await ticksOf('b0')) - before).toBe(10);
+});
+
+it('a change runs only the ticks of its master', async () => {
+  const { clock, queues, ticker, freeze, ticksOf } = await startTicker(2);
+  freeze('a');
+  await clock.advance(2 * EVERY_MS);
+  const before = await ticksOf('b1');
+  await queues[3]!.schedules.upsert('more', { everyMs: 100 });
+  await clock.advance(EVERY_MS);
+  expect((await ticksOf('b1')) - before).toBeGreaterThanOrEqual(10);
+  void ticker.stop();
+});
+
+it('a queue whose slot moves to a new master ticks there, and a master without queues is looked at no more', async () => {
+  const { clock, queues, ticker, masters, looked, ticksOf } = await startTicker(4);
+  const before = await ticksOf('b0');
+  queues.filter(({ name }) => name.startsWith('b')).forEach(({ name }) => masters.set(name, 'c'));
+  await clock.advance(10 * EVERY_MS);
+  expect((await ticksOf('b0')) - before).toBe(10);
+  looked.length = 0;
+  await clock.advance(2 * EVERY_MS);
+  expect(new Set(looked)).toEqual(new Set(['a', 'c']));
+  await ticker.stop();
+  const stopped = await ticksOf('b0');
+  await clock.advance(10 * EVERY_MS);
+  expect(await ticksOf('b0')).toBe(stopped);
+});
+
+it('in a Cluster a frozen master delays no tick at another', async () => {
+  const cluster = await startCluster({ nodeTimeoutMs: 60_000 });
+  const client = cluster.connect();
+  const queues = Array.from({ length: 8 }, () => new JobQueue(client, uniqueQueueName()));
+  const names = queues.map(({ name }) => `queue:{${name}}:pending`);
+  const owners = await Promise.all(names.map((key) => cluster.ownerOf(key)));
+  const alive = queues.filter((_, i) => owners[i] !== owners[0]);
+  for (const queue of queues) await queue.schedules.upsert('s', { everyMs: 100 });
+  const ticker = new ScheduleTicker(queues, silentLogger);
+  ticker.start();
+  const ticksOf = () => Promise.all(alive.map(async (queue) => (await queue.schedules.get('s'))!.ticks));
+  await owners[0]!.kill('SIGSTOP');
+  try {
+    const [before, sinceMs] = [await ticksOf(), performance.now()];
+    const late = () => performance.now() - sinceMs >= 5_000;
+    while (!late() && (await ticksOf()).some((ticks, i) => ticks - before[i]! < 10)) {
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    expect(late()).toBe(false); // a look at the frozen master would cost 5 s before each tick
+  } finally {
+    await owners[0]!.kill('SIGCONT');
+  }
+  await ticker.stop();
+}, 60_000);
