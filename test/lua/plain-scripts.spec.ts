@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: '501bc84385ad',
-  attemptClaim: 'ac0d0afb6b86',
+  attemptClaim: '46607777a50c',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '0e41cb4460a0',

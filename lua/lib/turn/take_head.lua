@@ -1,58 +1,9 @@
--- end_turn(start, weight, cost): returns the end of the turn, where the next may start. It is later by the cost over
---   the weight.
 -- take_head(name, start, taken, may_start): takes the first job of a group for a claim, if its limits allow it. A group
 --   with a limit gives none that may not start at once. taken.is_bound: the claim met such a group.
--- Needs: full, groups, known_jobs, most_bytes, lib/core/clock, lib/group/depth, lib/group/line_and_slots,
---   lib/group/padding, lib/group/place, lib/group/scores, lib/group/state, lib/limits/slots_and_rate,
---   lib/turn/claim_others.
+-- Needs: full, groups, known_jobs, most_bytes, lib/core/clock, lib/group/line_and_slots, lib/group/place,
+--   lib/group/scores, lib/group/state, lib/limits/slots_and_rate, lib/turn/claim_others.
 --@include lib/turn/head
-local latest_finish = 0
-
-local function end_turn(start, weight, cost)
-  local finish = start + cost / weight
-  virtual_time = start
-  latest_finish = math.max(latest_finish, finish)
-  return finish
-end
-
-local function spend(name, group, cost)
-  if group.interval then
-    group.tat, group.has_spent = group.tat + math.min(cost, group.burst) * group.interval, true
-    mark_state(name)
-    redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us', string.format('%.0f', group.tat))
-  end
-end
-
--- Puts a group where it belongs after its turn. Returns whether it is in turns again.
-local function place_after_turn(name, group, has_slot, finish)
-  local depth, running = (tonumber(score_in(sets.depths, name) or nil) or 0) - 1, nil
-  if depth < 1 then
-    depth = redis.call('ZCARD', groups .. 'waiting:' .. name)
-  end
-  if depth == 0 then
-    note_head(name, nil)
-  end
-  running = not group.max_running and has_slot and 1 or slots_in_use(name) -- without a limit: whether there is one
-  note_depth(name, depth, running)
-  local id = depth > 0 and group.interval and redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
-  place_known_group(name, group, depth, running, id, score_text(finish), group.has_spent)
-  return sets.turns.scores[name]
-end
-
--- Takes the first job of a group's line. Only reads it if limits or a name may leave it there. Returns its id and rank,
--- the error of a line that another client has spoilt, its fields and its cost.
-local function first_in_line(name, waiting, may_stay)
-  local head = may_stay and redis.pcall('ZRANGE', waiting, 0, 0, 'WITHSCORES') or redis.pcall('ZPOPMIN', waiting)
-  local id, found, cost = head[1], nil, nil
-  if id then
-    found, cost = look_at_job(name, id)
-  end
-  if found and found[6] and found[6] ~= 'pending' then -- ended, or claimed, from outside
-    redis.call('ZREM', waiting, id)
-    id = nil
-  end
-  return id, head[2], head.err, found, cost
-end
+--@include lib/turn/end_turn
 
 -- Returns taken, and where its next turn may start, nil if it has left turns.
 -- Else blocked: the group has left turns. again: it may still run. passed: the claimer does not handle the head's name,
@@ -100,7 +51,5 @@ local function take_head(name, start, taken, may_start)
   if holds_slot then
     known_slots[name] = group.max_running and known_slots[name] and running + 1 or nil
   end
-  spend(name, group, cost)
-  local finish = end_turn(start, group.weight, cost)
-  return 'taken', place_after_turn(name, group, holds_slot, finish) and finish or nil
+  return 'taken', end_group_turn(name, group, start, cost, holds_slot)
 end

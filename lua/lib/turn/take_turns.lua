@@ -7,7 +7,7 @@
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
 -- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
 --   lib/group/state, lib/group/turns, lib/limits/cost_of, lib/limits/slots_and_rate, lib/turn/claim_others,
---   lib/turn/take_head.
+--   lib/turn/end_turn, lib/turn/take_head.
 --@include lib/turn/line
 
 -- Returns the payload bytes and the cost of the job without a group after `others`. Few claims take another job first. Returns
