@@ -17,7 +17,7 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue
---@include lib/enqueue/unique
+--@include lib/unique/owner
 --@include lib/enqueue/leave_plain
 --@include lib/dead_letter/new_job_of
 local id, new_id, payload = ARGV[1], ARGV[2], ARGV[3]

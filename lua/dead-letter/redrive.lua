@@ -15,7 +15,7 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue
---@include lib/enqueue/unique
+--@include lib/unique/owner
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/place/start_over

@@ -9,7 +9,7 @@
 --   Repeated: checks again.
 --@include lib/core/keys
 --@include lib/core/clock
---@include lib/enqueue/longest_window
+--@include lib/unique/longest_window
 local ended = { completed = true, failed = true, cancelled = true }
 local reply = {}
 local function report(key, kind, found, expected)

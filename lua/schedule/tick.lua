@@ -19,7 +19,7 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue
---@include lib/enqueue/unique
+--@include lib/unique/owner
 --@include lib/enqueue/options
 --@include lib/core/write_job
 --@include lib/enqueue/add_scheduled

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '501bc84385ad',
+  jobEnqueue: '83b828082c93',
   attemptClaim: '46607777a50c',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',

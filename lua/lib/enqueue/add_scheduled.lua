@@ -1,7 +1,7 @@
 -- add_scheduled(id, name, payload, options, schedule_id): adds one claimable job of a schedule: nothing -> pending or
 --   prioritized. Returns added | exists (the id is known) | kept (another job owns the unique key). Then the id of that
 --   job, and for kept its name.
--- Needs: lib/core/keys, lib/core/write_job, lib/enqueue/options, lib/enqueue/unique, lib/place/requeue.
+-- Needs: lib/core/keys, lib/core/write_job, lib/enqueue/options, lib/place/requeue, lib/unique/owner.
 --@include lib/core/count
 --@include lib/limits/write_group
 --@include lib/group/configure

@@ -5,7 +5,7 @@
 --   lib/enqueue/queue_settings.
 --@include lib/core/events
 --@include lib/group/new_ranks
---@include lib/enqueue/unique
+--@include lib/unique/owner
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/limits/write_group
@@ -13,13 +13,14 @@
 --@include lib/place/remove_waiting
 --@include lib/enqueue/options
 --@include lib/place/place_new
---@include lib/enqueue/replace
+--@include lib/unique/replace
 --@include lib/limits/fullness
 --@include lib/batch/join
 --@include lib/batch/depend
 --@include lib/batch/adder
 --@include lib/batch/refusal
 --@include lib/batch/follow
+--@include lib/enqueue/known_ids
 --@include lib/enqueue/conflict
 
 -- Returns whether a bound applies: of the producer, of the queue, or of the job's group.

@@ -1,30 +1,10 @@
 -- conflict(id, name, payload, options): returns the obstacle to a new job, or nil. With options.unique it may replace the
 --   job that has the key.
--- is_known(id): returns whether there is such a job.
--- look_for(keys): finds out whether a call adds only new jobs, by one command for many. Then written has the ids that it
---   added itself, and no other job is looked for.
 -- configure_group_of(options): stores the limits that the job brings for its group.
--- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/replace,
---   lib/enqueue/unique, lib/group/configure, lib/limits/fullness.
+-- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/known_ids,
+--   lib/group/configure, lib/limits/fullness, lib/unique/owner, lib/unique/replace.
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
-
-local written, are_all_new = {}, false
-
-local function look_for(keys)
-  local found = 0
-  for i = 1, #keys, 1000 do
-    found = found + redis.call('EXISTS', unpack(keys, i, math.min(i + 999, #keys)))
-  end
-  are_all_new = found == 0
-end
-
-local function is_known(id)
-  if are_all_new then
-    return written[id]
-  end
-  return redis.call('EXISTS', job .. id) == 1
-end
 
 local function configure_group_of(options)
   if options and options.group_limits then

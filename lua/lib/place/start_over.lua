@@ -2,7 +2,7 @@
 -- job_fields: its priority, unique, batch and group
 -- It is no longer a plain job, so its completion clears last_error. It holds its unique key again if no other job does.
 --   It no longer waits for other jobs.
--- Needs: lib/batch/end_member, lib/core/keys, lib/enqueue/leave_plain, lib/enqueue/unique, lib/place/requeue.
+-- Needs: lib/batch/end_member, lib/core/keys, lib/enqueue/leave_plain, lib/place/requeue, lib/unique/owner.
 local function start_over(id, key, job_fields)
   redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
   redis.call('HDEL', key, 'after', 'after_delay_ms', 'unmet', 'rate_limited', 'snoozes')

@@ -5,7 +5,7 @@
 -- resolve_unique(options): returns nil if the key is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner.
 -- Needs: job, unique, unique_expiries, lib/core/clock.
---@include lib/enqueue/longest_window
+--@include lib/unique/longest_window
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)
   if not owner then

@@ -3,7 +3,7 @@
 -- replaced_before(id, options): returns the owner that this same enqueue has replaced before, which may run or have
 --   ended by now.
 -- Needs: job, memory_ms, plain, replaced, lib/core/clock, lib/enqueue/leave_plain, lib/enqueue/options,
---   lib/enqueue/unique, lib/place/place_new, lib/place/remove_waiting.
+--   lib/place/place_new, lib/place/remove_waiting, lib/unique/owner.
 local function leave_place(id)
   if remove_waiting(id) then
     return true
