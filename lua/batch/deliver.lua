@@ -17,7 +17,7 @@
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/batch/join
---@include lib/batch/dependents
+--@include lib/after/dependents
 local changed, is_posted = 0, false
 local early_ms = 600000 -- longer than an enqueue may take
 

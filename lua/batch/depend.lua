@@ -8,7 +8,7 @@
 -- Repeated: the same for a job that has not ended since.
 --@include lib/core/keys
 --@include lib/enqueue/leave_plain
---@include lib/batch/depend
+--@include lib/after/depend
 local home, reply = ARGV[1], {}
 for i = 2, #ARGV, 2 do
   redis.call('HLEN', job .. ARGV[i]) -- a hash of a wrong type ends the step before the first write

@@ -9,8 +9,8 @@ const DIGESTS = {
   attemptClaim: '46607777a50c',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '0e41cb4460a0',
-  attemptFail: 'd5e874b64b7f',
+  attemptComplete: 'ca5ca781672b',
+  attemptFail: 'd524f3e75fa4',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

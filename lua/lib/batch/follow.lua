@@ -1,6 +1,6 @@
 -- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
 --   it may start by its own options, because all that it waits for have ended.
--- Needs: awaiting, batch_record, job, remote_members, scheduled, lib/batch/depend, lib/batch/join, lib/core/clock.
+-- Needs: awaiting, batch_record, job, remote_members, scheduled, lib/after/depend, lib/batch/join, lib/core/clock.
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
 -- Returns whether a job of another queue must still complete. Its end may have come first: it was asked before this enqueue.

@@ -3,35 +3,10 @@
 --   where its options say. The mark comes last: if the step breaks off before it, the sweep fires again. All keys are read
 --   before the first write. So a key of a wrong type leaves no follow-up without a place. Returns true if a follow-up of
 --   another queue waits in the outbox.
--- end_batch(batch, key): the follow-ups have ended. Deletes the outcomes, and keeps the record for a week. `batches_ended`
---   has the ids of these records for lists, the last thousand. A wrong type of this or of batches_by_age ends no step.
--- Needs: batch_outbox, batches, job, scheduled, sequence, settings, wake, lib/core/clock, lib/enqueue/options.
+-- Needs: batch_outbox, job, scheduled, sequence, settings, wake, lib/core/clock, lib/enqueue/options.
 --@include lib/core/count
---@include lib/batch/by_age
+--@include lib/batch/end_batch
 --@include lib/batch/outbox_place
-local record_ms, most_ended = 604800000, 1000
-
-local function note_ended(batch)
-  local ended = batches .. '_ended'
-  if type(redis.pcall('ZADD', ended, now_text, batch)) == 'number' then
-    redis.call('ZREMRANGEBYSCORE', ended, '-inf', now - record_ms)
-    redis.call('ZREMRANGEBYRANK', ended, 0, -most_ended - 1)
-    redis.call('PEXPIRE', ended, record_ms)
-  end
-end
-
-local function end_batch(batch, key)
-  local result_ttl = redis.call('HGET', key, 'result_ttl_ms')
-  redis.call('HSET', key, 'ended_at_ms', now_text)
-  redis.call('UNLINK', key .. '/open')
-  for _, part in ipairs({ '/members', '/outcomes', '/seen' }) do
-    redis.call('PEXPIRE', key .. part, result_ttl or 300000)
-  end
-  redis.call('PEXPIRE', key, record_ms)
-  redis.pcall('ZREM', batches_by_age, batch)
-  redis.call('ZREM', batches, batch)
-  note_ended(batch)
-end
 
 local function id_of(batch, kind)
   return '@batch:' .. batch .. ':' .. kind

@@ -6,7 +6,7 @@
 -- detail: its result as JSON, or the reason of its failure; '' for none.
 --@include lib/enqueue/options
 --@include lib/batch/end_member
---@include lib/batch/dependents
+--@include lib/after/dependents
 local function job_ended(id, batch, dependents, status, detail)
   local is_posted = batch and end_member(id, batch, status, detail)
   if dependents then

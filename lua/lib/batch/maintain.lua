@@ -1,8 +1,8 @@
 -- maintain_batches(limit, all), maintain_remote_members(limit), maintain_awaiting(limit): see lua/sweep/maintain-batches.
 -- reply: gets a 1 first if more is left, and third the dead letters. The members to cancel in other queues follow.
--- Needs: reply, lib/batch/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
+-- Needs: reply, lib/after/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
 --@include lib/batch/maintain_batch
---@include lib/batch/end_unmet
+--@include lib/after/end_unmet
 
 --@include lib/core/bring_back
 local function maintain_batches(limit, all)

@@ -3,8 +3,8 @@
 --   member in another queue, which the caller asks. A follow-up in the outbox is not there yet.
 -- maintain_batch(batch, limit): maintains a slice of the open members, from where the last call ended. Returns how many it
 --   looked at, and 1 for the batch.
--- Needs: reply, lib/batch/by_age, lib/batch/cancel_member, lib/batch/end_member, lib/batch/follow_up,
---   lib/batch/outbox_place, lib/core/clock, lib/core/keys, lib/core/read.
+-- Needs: reply, lib/batch/by_age, lib/batch/cancel_member, lib/batch/end_batch, lib/batch/end_member,
+--   lib/batch/follow_up, lib/batch/outbox_place, lib/core/clock, lib/core/keys, lib/core/read.
 local look_ms = 60000 -- how often all members of a batch are checked
 local unsealed_ms = 604800000
 local ended_states = { completed = true, failed = true, cancelled = true }

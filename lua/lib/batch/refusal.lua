@@ -1,7 +1,7 @@
 -- refusal_of(id, options): returns why a new job cannot join its batch or wait for its `after`, and the cause's id. nil
 --   if it can.
 -- Returns why a new job cannot wait for these. Jobs of other queues were asked by lua/batch/depend.
--- Needs: job, lib/batch/adder, lib/batch/depend, lib/batch/join.
+-- Needs: job, lib/after/depend, lib/batch/adder, lib/batch/join.
 local function after_refusal(ids, waiting)
   for _, id in ipairs(ids) do
     if not string.find(id, '\t', 1, true) then

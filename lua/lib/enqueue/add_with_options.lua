@@ -16,7 +16,7 @@
 --@include lib/unique/replace
 --@include lib/limits/fullness
 --@include lib/batch/join
---@include lib/batch/depend
+--@include lib/after/depend
 --@include lib/batch/adder
 --@include lib/batch/refusal
 --@include lib/batch/follow

@@ -78,7 +78,7 @@ export class QueueKeys extends KeyBase {
   readonly batches = `${this.base}batches`;
   /** The batches that have not ended, by the time of their creation; `lua/lib/batch/by_age.lua` spells it too. */
   readonly batchesByAge = `${this.base}batches_by_age`;
-  /** The batches that have ended, as long as their records are there; `lua/lib/batch/follow_up.lua` spells it too. */
+  /** The batches that have ended, as long as their records are there; `lua/lib/batch/end_batch.lua` spells it too. */
   readonly batchesEnded = `${this.base}batches_ended`;
   /** The start of a batch's keys, before its id. */
   readonly batchRecordPrefix = `${this.base}batch_record:`;

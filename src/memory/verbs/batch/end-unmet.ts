@@ -1,4 +1,4 @@
-// Ends jobs that must not run, because a job of their `after` did not end well; see lua/lib/batch/end_unmet.lua.
+// Ends jobs that must not run, because a job of their `after` did not end well; see lua/lib/after/end_unmet.lua.
 import { unmetMessage } from '../../../queue/store/claim-refusal.js';
 import { idsOf, splitRef } from '../../../queue/store/job-ref.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';

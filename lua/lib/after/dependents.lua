@@ -1,7 +1,7 @@
 -- Jobs that start after others. Such a job waits in scheduled with a start that never comes. Its field `after` has the
 --   unfinished jobs, on a line each. Each of them has its id in the field `dependents`.
 -- update_dependent(id, ended, status): removes an ended job from `after`. After the last one the job may start. After a
---   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/batch/end_unmet.
+--   bad end it must not run (`unmet`). It keeps its place until the next maintenance ends it, see lib/after/end_unmet.
 --   So a chain of bad ends costs one bounded step each. The first bad end is final.
 -- update_dependents(ids, ended, status): does so for all of them. The end for a job of another queue goes into the outbox,
 --   once: its first end is final. A line feed before its id distinguishes the job from a batch.
