@@ -1,8 +1,9 @@
-// npm run test:faults [-- --quick]
+// npm run test:faults [-- --quick] [--seed S] [--rounds N]
 //
 // Runs every kind of fault once, on one server, under Sentinel and in a Cluster, from kept seeds. With --quick it runs
-// on one server only.
+// on one server only. With --seed it runs from S instead, and --rounds N repeats it from S + 1 and so on.
 import { rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { recordRuns } from '../../scripts/release/last-runs.mjs';
 import { SEEDS } from './kept-seeds.js';
 import { passes, reportOf } from './run/report.js';
@@ -15,21 +16,32 @@ const all: Pick<RunOptions, 'topology' | 'persistence'>[] = [
   { topology: 'sentinel', persistence: 'aof' },
   { topology: 'cluster', persistence: 'aof' },
 ];
-const parts = process.argv.includes('--quick') ? all.slice(0, 1) : all;
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean' }, seed: { type: 'string' }, rounds: { type: 'string', default: '1' } },
+});
+const rounds = Number(values.rounds);
+const firstSeed = values.seed === undefined ? undefined : Number(values.seed);
+if (!Number.isSafeInteger(firstSeed ?? 0) || !(rounds >= 1) || (rounds > 1 && firstSeed === undefined)) {
+  console.error('expected --seed S, an integer, and with it perhaps --rounds N, from 1');
+  process.exit(2);
+}
+const parts = values.quick ? all.slice(0, 1) : all;
 process.once('SIGINT', () => process.exit(130));
 
 const began = performance.now();
 let held = true;
-for (const part of parts) held = (await one(part)) && held;
+for (let round = 0; round < rounds; round += 1) {
+  for (const part of parts) held = (await one(part, round)) && held;
+}
 console.log(`\n${held ? 'HELD' : 'FAILED'} in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
 if (held && parts === all && process.env.RECORD_RUNS) recordRuns((name) => name === 'npm run test:faults');
 process.exit(held ? 0 : 1);
 
-async function one(part: (typeof parts)[number]): Promise<boolean> {
+async function one(part: (typeof parts)[number], round: number): Promise<boolean> {
   const options: RunOptions = {
     ...part,
     minutes: 0,
-    seed: SEEDS[part.topology],
+    seed: firstSeed === undefined ? SEEDS[part.topology] : firstSeed + round,
     redisUrl: undefined,
     jobs: 0,
     say: (line) => console.log(line),
