@@ -75,6 +75,16 @@ onEachStore('a store', () => {
     expect((await queue.enqueue({ n: 4 }, { unique: { key: 'k', for: 'unfinished' } })).outcome).toBe('new');
   });
 
+  it('extends no claim that is over', async () => {
+    const queue = newQueue();
+    await queue.enqueue({});
+    const job = (await queue.claim())!;
+    expect(await queue.extend(job)).toBe('extended');
+    await queue.fail(job, new Error('no'), { delayMs: 60_000 });
+    expect(await queue.extend(job)).toBe('lost');
+    expect(await queue.stats()).toMatchObject({ processing: 0, scheduled: 1 });
+  });
+
   it('takes priorities, delays, pauses, releases and schedules as Redis does', async () => {
     const queue = newQueue();
     await queue.enqueue([1], { id: 'plain' });

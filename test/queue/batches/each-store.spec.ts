@@ -1,4 +1,5 @@
 // Batches and jobs that start after others: the same on Redis and in memory.
+import { getEventListeners } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/errors/errors.js';
@@ -198,6 +199,20 @@ onEachStore('a batch', () => {
       { queue: home.name, status: 'completed', result: 2 },
     ]);
     expect(await runAll(home)).toEqual(['last', 'then']);
+  });
+
+  it('listens to the signal of its progress only while that waits', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 1);
+    const { signal } = new AbortController();
+    const progress = batch.progress({ everyMs: 50, signal });
+    await progress.next();
+    const next = progress.next();
+    await eventually(() => getEventListeners(signal, 'abort').length === 1);
+    await queue.complete((await queue.claim())!);
+    expect((await next).value).toMatchObject({ open: 0 });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    await runAll(queue);
   });
 
   it('yields its progress after each change, until all members have ended', async () => {
