@@ -27,14 +27,16 @@ local live_since = now - tonumber(ARGV[1])
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
 -- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
--- counts as none.
+-- counts as none. A process notes such looks once a minute, and holds the right to maintain for two intervals. Those that
+-- may die with it take ten turns to ask for the right, in 50 s at most.
 local function is_maintenance_overdue(age, expired, live)
   local last_run_at, noted_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'maintained_at_ms',
     'every_ms', 'served_since_ms'))
   last_run_at, noted_at, served_since = tonumber(last_run_at or nil), tonumber(noted_at or nil) or 0, tonumber(served_since or nil) or 0
   if last_run_at and last_run_at <= now then
     local since = math.max(last_run_at, noted_at <= now and noted_at or 0, live > 0 and served_since <= now and served_since or 0)
-    return now - since > 60000 + 4 * (tonumber(every) or 0)
+    every = tonumber(every) or 0
+    return now - since > 60000 + 3 * every + math.max(every, math.min(10 * every, 50000))
   end
   return age > 60000 or expired > 0
 end

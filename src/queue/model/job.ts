@@ -270,8 +270,8 @@ export interface QueueStats {
   /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
   maintainedAt: Date | null;
   /**
-   * True if no process maintains the queue. That is, none has for a minute and four of its intervals. For a queue that
-   * was never maintained, it is a minute after the first worker or the oldest job came.
+   * True if no process maintains the queue. That is, none has for 125 s, or longer with an interval above 5 s. For a
+   * queue that was never maintained, it is a minute after the first worker or the oldest job came.
    */
   maintenanceOverdue: boolean;
   /** The time of the queue's pause; null if it is not paused. */

@@ -144,15 +144,25 @@ describe('queue/stats.lua', () => {
     const before = await q.now();
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 10_000));
     expect((await look()).maintainedAt!.getTime()).toBeGreaterThanOrEqual(before);
-    const maintained = async (ms: number) => {
+  });
+
+  it.each([
+    [1_000, 73_000],
+    [5_000, 125_000],
+    [10_000, 140_000],
+    [30_000, 200_000],
+    [600_000, 2_460_000],
+  ])('with an interval of %d ms maintenance is overdue after %d ms', async (everyMs, overdueMs) => {
+    const q = testQueue();
+    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, everyMs));
+    const isOverdue = async (ms: number) => {
       const at = (await q.now()) - ms;
       await q.redis.hset(q.keys.sweep, { last_run_at_ms: at, maintained_at_ms: at });
+      return (await q.run(q.scripts.stats())).maintenanceOverdue;
     };
-    await maintained(99_000);
-    expect(await look()).toMatchObject({ maintenanceOverdue: false });
-    await maintained(101_000);
-    expect(await look()).toMatchObject({ maintenanceOverdue: true });
+    expect([await isOverdue(overdueMs - 1_000), await isOverdue(overdueMs + 1)]).toEqual([false, true]);
   });
+
   it('a fleet that boots after a long rest has a minute for its first maintenance', async () => {
     const q = testQueue();
     const look = () => q.run(q.scripts.stats());
@@ -163,7 +173,7 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
     await q.run(q.scripts.workers.register('w1', true));
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
-    await ago('served_since_ms', 81_000);
+    await ago('served_since_ms', 126_000);
     await q.run(q.scripts.workers.register('w1', true));
     await q.run(q.scripts.workers.register('w2', true)); // further workers start no further minute
     expect(await look()).toMatchObject({ maintenanceOverdue: true });

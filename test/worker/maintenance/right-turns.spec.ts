@@ -26,9 +26,12 @@ interface Process {
   readonly asks: number[];
   /** The times at which it looked at the queues, in ms. Only a process with the right does. */
   readonly looks: number[];
+  /** The times at which it noted that the queues are maintained, in ms. */
+  readonly notes: number[];
   /** In a Cluster, the times at which it looked at each master, in ms. */
   readonly looksAt: Record<string, number[]>;
   isDead: boolean;
+  beforeNote?: () => void;
 }
 
 const masterOf = (calls: unknown) => (calls as MemoryCalls).queue.name;
@@ -47,7 +50,7 @@ afterEach(async () => {
 async function startFleet(
   count: number,
   seed = 1,
-  { masters = [] as readonly string[], visibilityMs = 30_000 } = {},
+  { masters = [] as readonly string[], visibilityMs = 30_000, intervalMs = INTERVAL_MS } = {},
 ) {
   const clock = new VirtualClock(undefined, seed);
   const server = new MemoryServer(() => clock.now());
@@ -56,9 +59,11 @@ async function startFleet(
 
   function startProcess(): Process {
     const link = async <Reply>(script: string, run: () => Reply): Promise<Reply> => {
+      if (script === 'sweepNoteIdle') each.beforeNote?.();
       if (each.isDead) return new Promise(() => undefined);
       if (script === 'sweepHold') each.asks.push(clock.now());
       if (script === 'queueLook') each.looks.push(clock.now());
+      if (script === 'sweepNoteIdle') each.notes.push(clock.now());
       if (masters.length > 0) await new Promise<void>((resolve) => void clock.setTimeout(resolve, CALL_MS));
       return run();
     };
@@ -77,8 +82,8 @@ async function startFleet(
     const queues = (masters.length > 0 ? masters : ['a', 'b']).map(
       (name) => new JobQueue(store, name, { visibilityMs }),
     );
-    const sweeper = new Sweeper(queues, INTERVAL_MS, silentLogger);
-    const each: Process = { sweeper, queues, asks: [], looks: [], looksAt: {}, isDead: false };
+    const sweeper = new Sweeper(queues, intervalMs, silentLogger);
+    const each: Process = { sweeper, queues, asks: [], looks: [], notes: [], looksAt: {}, isDead: false };
     sweeper.start();
     stopped.push(async () => {
       if (!each.isDead && masters.length === 0) await sweeper.stop(); // a call to a master waits for the clock
@@ -86,12 +91,12 @@ async function startFleet(
     return each;
   }
 
-  await clock.advance(clock.random() * INTERVAL_MS);
+  await clock.advance(clock.random() * intervalMs);
   for (let i = 0; i < count; i++) {
     processes.push(startProcess());
     await clock.advance(clock.random() * 2_000);
   }
-  await clock.advance(120_000);
+  await clock.advance(Math.max(120_000, 4 * intervalMs));
   return { clock, processes, frozen, startProcess };
 }
 
@@ -140,6 +145,29 @@ it.each([1, 4, 8])('each process that dies with the holder adds an interval at m
     expect(untilLook(left, diedMs)).toBeLessThanOrEqual(RIGHT_MS + (count + 1) * INTERVAL_MS + MARGIN_MS);
   }
 });
+
+/** The time without maintenance after which health calls it overdue, in ms; see lua/queue/stats. */
+const overdueMs = (intervalMs: number) =>
+  60_000 + 3 * intervalMs + Math.max(intervalMs, Math.min(10 * intervalMs, 50_000));
+
+it.each([1_000, 5_000, 20_000, 30_000, 120_000])(
+  'health does not call maintenance overdue if one of many outlives the holder, with an interval of %d ms',
+  async (intervalMs) => {
+    const gaps: number[] = [];
+    for (let i = 0; i < 11; i++) {
+      const { clock, processes } = await startFleet(12, i + 1, { intervalMs });
+      const holder = holderOf(processes);
+      const others = processes.filter((each) => each !== holder);
+      const left = others.toSorted((a, b) => a.asks.at(-1)! - b.asks.at(-1)!)[i]!;
+      const notedMs = holder.notes.at(-1)!;
+      holder.beforeNote = () => processes.forEach((each) => (each.isDead = each !== left));
+      while (!holder.isDead) await clock.advance(1_000);
+      await clock.advance(2 * overdueMs(intervalMs));
+      gaps.push(left.notes.find((at) => at > notedMs)! - notedMs);
+    }
+    expect(Math.max(...gaps)).toBeLessThan(overdueMs(intervalMs));
+  },
+);
 
 it('the last of many processes takes the right within ten intervals after its end', async () => {
   const { clock, processes } = await startFleet(30);
