@@ -1,5 +1,5 @@
 -- Names the standard keys. Every script outside the hot path (enqueue, claim, complete, extend) gets this list in this
--- order. `standard` of QueueKeys in src/queue/scripts/queue-keys.ts builds it.
+-- order. It is `STANDARD_KEYS` of src/queue/validation/key-table.ts.
 local job = KEYS[1] -- prefix of the job hashes
 local pending = KEYS[2] -- list
 local prioritized = KEYS[3] -- sorted set, score = rank

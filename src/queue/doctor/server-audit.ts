@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { QueueKeys } from '../scripts/queue-keys.js';
-import { PARTS_BEFORE_IDS } from '../validation/names.js';
+import { PARTS_BEFORE_IDS } from '../validation/key-table.js';
 
 /** Something about a Redis server that endangers jobs. */
 export interface ServerFinding {

@@ -1,78 +1,37 @@
-/** The types of keys, in the words of TYPE. */
-type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
+import { KEYS, type KeyType } from './key-table.js';
+
+/** The parts of the keys of groups, behind their prefix. An id follows a colon. */
+const GROUP_TYPES: Readonly<Record<string, KeyType>> = {
+  holds: 'hash',
+  states: 'hash',
+  turns: 'zset',
+  gated: 'zset',
+  resting: 'zset',
+  ends: 'hash',
+  finishes: 'zset',
+  depths: 'zset',
+  heads: 'zset',
+  settings: 'hash',
+  'waiting:': 'zset',
+  'running:': 'zset',
+  'state:': 'hash',
+  'later:': 'zset',
+};
+
+const ALL: readonly (readonly [part: string, type: KeyType])[] = [
+  ...Object.values(KEYS).flatMap(([part, type]): [string, KeyType][] =>
+    type === 'channel' || type === 'groups' ? [] : [[part, type]],
+  ),
+  ...Object.entries(GROUP_TYPES).map(([part, type]): [string, KeyType] => [KEYS.groupsPrefix[0] + part, type]),
+];
 
 /** The types of the keys of each queue, by the part after its name. */
-const TYPES: Readonly<Record<string, KeyType>> = {
-  pending: 'list',
-  prioritized: 'zset',
-  scheduled: 'zset',
-  claims: 'zset',
-  processing: 'list',
-  completed: 'list',
-  failed: 'list',
-  cancelled: 'list',
-  dead: 'zset',
-  unique: 'hash',
-  unique_expiries: 'zset',
-  stats: 'hash',
-  sequence: 'string',
-  wake: 'zset',
-  waiters: 'zset',
-  settings: 'hash',
-  sweep: 'hash',
-  maintainers: 'hash',
-  workers: 'zset',
-  worker_details: 'hash',
-  foreign_claims: 'zset',
-  handler_limits: 'hash',
-  schedule_due: 'zset',
-  schedule_owners: 'zset',
-  actions: 'stream',
-  bulk_runs: 'hash',
-  audit: 'stream',
-  outcomes_a: 'hash',
-  outcomes_b: 'hash',
-  history_open: 'hash',
-  history: 'stream',
-  history_marks: 'stream',
-  retention: 'hash',
-  names: 'zset',
-  batches: 'zset',
-  batches_by_age: 'zset',
-  batches_ended: 'zset',
-  remote_members: 'hash',
-  batch_outbox: 'hash',
-  awaiting: 'zset',
-  error_kinds: 'hash',
-  alerts: 'hash',
-  once_fences: 'hash',
-  'groups:holds': 'hash',
-  'groups:states': 'hash',
-  'groups:turns': 'zset',
-  'groups:gated': 'zset',
-  'groups:resting': 'zset',
-  'groups:ends': 'hash',
-  'groups:finishes': 'zset',
-  'groups:depths': 'zset',
-  'groups:heads': 'zset',
-  'groups:settings': 'hash',
-};
+const TYPES: Readonly<Record<string, KeyType>> = Object.fromEntries(ALL.filter(([part]) => !part.endsWith(':')));
 
 /** The types of keys that end with an id, by the part before it. */
-const TYPES_BEFORE_IDS: Readonly<Record<string, KeyType>> = {
-  'job:': 'hash',
-  'replaced:': 'string',
-  'schedule:': 'hash',
-  'history_batch:': 'string',
-  'nudge:': 'zset',
-  'batch:': 'string',
-  'batch_record:': 'hash',
-  'once:': 'zset',
-  'groups:waiting:': 'zset',
-  'groups:running:': 'zset',
-  'groups:state:': 'hash',
-  'groups:later:': 'zset',
-};
+const TYPES_BEFORE_IDS: Readonly<Record<string, KeyType>> = Object.fromEntries(
+  ALL.filter(([part]) => part.endsWith(':')),
+);
 
 /** The types of the keys of a batch beside its record, by the part after its id. */
 const TYPES_AFTER_BATCH: Readonly<Record<string, KeyType>> = {

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import { PARTS_BEFORE_IDS } from './key-table.js';
 
 /** The start of the unique key of a schedule without overlap and of its jobs' ids. No enqueue may use it. */
 export const SCHEDULE_PREFIX = '@schedule:';
@@ -39,22 +40,6 @@ const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control c
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
 /**
- * The parts of a queue's keys before an id or a name, as `job` in `queue:report:job:7`. A queue `report:job` would have
- * such keys too.
- */
-export const PARTS_BEFORE_IDS = [
-  'job',
-  'replaced',
-  'schedule',
-  'history_batch',
-  'nudge',
-  'batch',
-  'batch_record',
-  'groups',
-  'once',
-] as const;
-
-/**
  * Checks a queue name, which becomes part of keys: no white space, braces (hash tags) or glob characters. Refuses a name
  * whose keys could be those of another queue.
  */
@@ -81,11 +66,10 @@ export function isQueueName(name: unknown): name is string {
 
 /** Returns the part of a queue name that comes before ids in the keys of another queue. */
 function partBeforeIds(name: string): string | undefined {
-  const parts: readonly string[] = PARTS_BEFORE_IDS;
   return name
     .split(':')
     .slice(1)
-    .find((part) => parts.includes(part));
+    .find((part) => PARTS_BEFORE_IDS.includes(part));
 }
 
 /** Returns whether a text can be the id of a job. Control characters separate ids in hashes, and end lines. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RunStore } from '#dashboard/actions/run-store.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
+import { KEYS } from '#queue/validation/key-table.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
@@ -87,12 +88,6 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
 }
 
-/** Returns all keys of a queue without their start, by the class that spells them. */
-function allKeys({ keys }: TestQueue): string[] {
-  const texts = Object.values(keys).filter((each): each is string => typeof each === 'string');
-  return texts.filter((each) => each.startsWith(keys.base)).map((each) => each.slice(keys.base.length));
-}
-
 /** Returns the keys of a queue without their start, and how long each lives in ms; -1: without an end. */
 async function livesOf({ redis, keys: { base } }: TestQueue): Promise<[key: string, ms: number][]> {
   const keys = (await redis.keys(`${base}*`)).toSorted();
@@ -111,7 +106,8 @@ describe('the data that a purge leaves', () => {
     const { queue, state } = coreQueue({ auditTrail: { maxEntries: 1_000 }, outcomes: {} });
     await useAll(queue, state);
     const used = await livesOf(state);
-    const unused = allKeys(state).filter((key) => !used.some(([each]) => each.startsWith(key)));
+    const parts = Object.values(KEYS).map(([part]) => part);
+    const unused = parts.filter((part) => !used.some(([each]) => each.startsWith(part)));
     expect(unused).toEqual(['events']); // a channel
     await queue.purge({ confirm: queue.name });
     const left = await livesOf(state);

@@ -5,6 +5,7 @@ import { expect, it } from '@jest/globals';
 import { LAYERS, OTHERS } from '../../../scripts/check/check-imports.mjs';
 import { BATCH_PARTS } from '#queue/model/batch.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
+import { KEYS } from '#queue/validation/key-table.js';
 
 const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const text = read('docs/internals/architecture.md');
@@ -49,7 +50,12 @@ it.each(['queue', 'worker', 'nest', 'dashboard'])('every room of src/%s', (folde
 
 it('every key of a queue', () => {
   const keys = new QueueKeys('jobs');
-  const made = [...Object.values(keys), keys.job('{id}'), keys.schedule('{id}'), keys.batch('{worker}:{stream}')]
+  const made = [
+    ...Object.values(KEYS).map(([part]) => keys.base + part),
+    keys.job('{id}'),
+    keys.schedule('{id}'),
+    keys.batch('{worker}:{stream}'),
+  ]
     .concat(
       keys.batchRecord('{id}'),
       BATCH_PARTS.map((part) => keys.batchRecord('{id}', part)),

@@ -45,16 +45,6 @@ async function spoil(key: string, expected: string, asSet = false): Promise<stri
   return expected === 'string' ? 'list' : 'string';
 }
 
-it('has a type for each key of a queue', () => {
-  const { base, events, queue: _queue, register: _register, ...keys } = new QueueKeys('jobs'); // all queues share the register
-  const spelled = Object.values(keys).filter((key): key is string => typeof key === 'string');
-  const types = typesOfKeys(base, [...spelled.map((key) => (key.endsWith(':') ? `${key}id` : key)), events]);
-  const starts = spelled.filter((key) => key !== `${base}groups:`);
-  expect([...types.keys()].toSorted()).toEqual(
-    starts.map((key) => (key.endsWith(':') ? `${key}id` : key)).toSorted(),
-  );
-});
-
 it.each(fixed)('%s: health and the doctor name it, and change nothing', async (part) => {
   const { queue, base } = newQueue();
   const key = base + part;

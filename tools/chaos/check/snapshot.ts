@@ -1,6 +1,7 @@
 // Reads the state of Redis at the end of a run.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
+import { KEYS } from '#queue/validation/key-table.js';
 import { violations } from '../../../test/support/invariants/invariants.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import type { Ground } from '../run/ground.js';
@@ -107,9 +108,9 @@ function workOf(payload: string | null | undefined): { work?: Work } {
 /** Returns keys that no script will ever delete, and unique keys without an owner. */
 async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   const { keys } = await inside(queue).scripts();
-  const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
+  const known = new Set(Object.values(KEYS).map(([part]) => keys.base + part));
   known.add(`${keys.groupsPrefix}settings`); // the settings that workers announce for all groups
-  const base = keys.jobPrefix.slice(0, -'job:'.length);
+  const { base } = keys;
   const faults: string[] = [];
   // A producer that died before the seal leaves a batch, which is deleted a week later.
   for (const id of await redis.zrange(keys.batches, 0, '-1')) {
