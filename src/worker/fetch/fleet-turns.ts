@@ -6,7 +6,7 @@ import type { Place } from '../../queue/store/verbs/queues-verbs.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { passWake } from './pass-wake.js';
 
-/** The most queues in which a look wakes another worker. The next look wakes those of further queues. */
+/** The most queues in which a look wakes another worker. The next look of the fleet begins at a further queue. */
 const MOST_WOKEN = 20;
 
 const MARKER: readonly Place[] = ['wake'];
@@ -72,9 +72,12 @@ export class FleetTurns {
     }
     const turns = Math.min(this.workers, mostTurns);
     const roundMs = turns * lengthMs;
-    const atMs = this.member.store.clock.monotonic() + this.serverAheadMs!;
-    const ms = roundMs - ((atMs - (this.place % turns) * lengthMs) % roundMs);
+    const ms = roundMs - ((this.serverMs - (this.place % turns) * lengthMs) % roundMs);
     return ms < JUST_USED * lengthMs ? ms + roundMs : ms;
+  }
+
+  private get serverMs(): number {
+    return this.member.store.clock.monotonic() + this.serverAheadMs!;
   }
 
   /** Ends the turns of this worker. The others learn it from its next announcement, which goes on while its jobs run. */
@@ -102,9 +105,12 @@ export class FleetTurns {
 
   /**
    * Wakes another worker for jobs that this one has found and cannot claim. A marker that is still set shows that no worker
-   * waits for its queue. So a busy fleet wakes nobody again and again.
+   * waits for its queue. So a busy fleet wakes nobody again and again. Queues whose wakes lead to no claim, such as paused
+   * ones, stay unmarked. So each look of the fleet begins at another queue.
+   *
+   * @param lengthMs the time between two looks of the fleet
    */
-  async wakeOthers(found: readonly QueueRunner[]): Promise<void> {
+  async wakeOthers(found: readonly QueueRunner[], lengthMs: number): Promise<void> {
     const { store, capacity } = this.member;
     const isFull = capacity() <= 0;
     const full = [...new Set(found)].filter((runner) => isFull || runner.capacity.freeForWait === 0);
@@ -120,6 +126,9 @@ export class FleetTurns {
       const look = looks[i]!;
       return look.ok && !look.reply.found.has('wake');
     });
-    unmarked.slice(0, MOST_WOKEN).forEach((runner) => void passWake(this.member, runner, LIMIT));
+    const from = (Math.round(this.serverMs / lengthMs) * MOST_WOKEN) % Math.max(1, unmarked.length);
+    [...unmarked.slice(from), ...unmarked.slice(0, from)]
+      .slice(0, MOST_WOKEN)
+      .forEach((runner) => void passWake(this.member, runner, LIMIT));
   }
 }

@@ -143,7 +143,7 @@ export class IdleLooks implements BackgroundRole {
       this.waiting.found();
     }
     if (isShared) {
-      await turns.wakeOthers(found);
+      await turns.wakeOthers(found, INTERVAL_MS);
     }
   }
 }

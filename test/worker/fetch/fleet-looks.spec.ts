@@ -48,7 +48,13 @@ const long = ({ signal }: { signal: AbortSignal }) =>
 /** Starts workers with the same queues. A job named `long` runs until it is aborted. */
 async function startFleet(
   count: number,
-  { seed = 1, extraName = (_i: number): string[] => [], refuses = '', queues = QUEUES } = {},
+  {
+    seed = 1,
+    extraName = (_i: number): string[] => [],
+    refuses = '',
+    queues = QUEUES,
+    concurrency = undefined as number | undefined,
+  } = {},
 ): Promise<Fleet> {
   const clock = new VirtualClock(undefined, seed);
   const server = new MemoryServer(() => clock.now());
@@ -79,7 +85,7 @@ async function startFleet(
       handlers: { [`q${q}`]: run, long, ...Object.fromEntries(extraName(i).map((name) => [name, run])) },
     }));
     const log = { log() {}, warn() {}, error() {}, debug: (line: string) => void member.debugged.add(line) };
-    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0, logger: log });
+    const worker = new Worker(served, { id: `w${i}`, sweepIntervalMs: 0, logger: log, concurrency });
     const starting = worker.start();
     await clock.advance(100);
     await starting;
@@ -210,6 +216,24 @@ it('wakes a free worker for a job behind many queues whose jobs nobody can claim
     const addedMs = clock.now();
     await clock.advance(13_300);
     expect(startedAt(fleet, `job-${i}`) - addedMs).toBeLessThanOrEqual(1_000 + MARGIN_MS);
+  }
+});
+
+it('wakes a free worker for a job behind twenty paused queues, whose wakes lead to no claim', async () => {
+  const fleet = await startFleet(10, { queues: 22, concurrency: 1 });
+  const { clock, server, members } = fleet;
+  await keepBusy(fleet, ['q21'], 9);
+  expect(members.reduce((sum, { worker }) => sum + worker.running, 0)).toBe(9);
+  for (let q = 0; q < 21; q++) {
+    const queue = new JobQueue(new MemoryStore(clock, { server }), `q${q}`);
+    await queue.pause();
+    await queue.enqueue({});
+  }
+  for (let i = 0; i < 5; i++) {
+    await addUnheard(fleet, 'q21', `job-${i}`);
+    const addedMs = clock.now();
+    await clock.advance(13_300);
+    expect(startedAt(fleet, `job-${i}`) - addedMs).toBeLessThanOrEqual(3_000 + MARGIN_MS);
   }
 });
 
