@@ -1,5 +1,14 @@
 // The tests of Cluster connections on the oldest supported ioredis, which differs from ioredis 6 there: `npm run test:ioredis5`.
+import { existsSync } from 'node:fs';
 import base from './jest.config.mjs';
+
+const folder = new URL('node_modules/ioredis5', import.meta.url);
+// Without it Jest blames its own configuration.
+if (!existsSync(folder)) {
+  throw new Error(
+    'test:ioredis5: expected node_modules/ioredis5, one of the devDependencies, found none. Run npm ci, then try again.',
+  );
+}
 
 /** @type {import('jest').Config} */
 export default {
