@@ -83,7 +83,18 @@ export class HandlerBinder {
 function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Call {
   const source = isScoped(wrapper) ? (type.prototype as Instance) : instance;
   if (typeof source?.[method] !== 'function') {
-    throw new InvalidOptionError(subject, `a method ${String(method)}(job)`, show(source?.[method]));
+    throw new InvalidOptionError(
+      subject,
+      `a method ${String(method)}(job)`,
+      show(source?.[method]),
+      rename(type, method),
+    );
   }
   return (each, args) => (each[method] as (...args: unknown[]) => unknown).apply(each, args);
+}
+
+/** Returns which method of a handler's class was probably meant: the only one. */
+function rename({ prototype }: FoundMethod['type'], method: PropertyKey): string {
+  const own = Object.getOwnPropertyNames(prototype ?? {}).filter((name) => name !== 'constructor');
+  return own.length === 1 ? `Rename ${own[0]} to ${String(method)}.` : '';
 }

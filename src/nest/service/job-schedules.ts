@@ -2,6 +2,7 @@ import { isJobDefinition, type JobDefinition, type PayloadInput } from '../../qu
 import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
@@ -56,6 +57,15 @@ export class JobSchedules {
     recurrence: Recurrence,
     options: UpsertScheduleOptions = {},
   ): Promise<'created' | 'changed' | 'unchanged'> {
+    if (typeof id !== 'string') {
+      const hint = "Write upsert('report', 'nightly', { cron: '0 3 * * *' }).";
+      throw new InvalidOptionError(
+        'schedules.upsert',
+        'a job, an id and a recurrence',
+        `${show(job)} and ${show(id)}`,
+        hint,
+      );
+    }
     checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
     const { queue, ...rest } = options;
     const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };

@@ -10,9 +10,15 @@ export function validateBulk<Job>(jobs: readonly Job[]): readonly Job[] {
   if (!Array.isArray(jobs)) {
     throw new InvalidOptionError('enqueueMany', 'an array of { payload, … }', show(jobs));
   }
-  const wrong = jobs.findIndex((job) => typeof job !== 'object' || job === null);
+  const wrong = jobs.findIndex((job) => typeof job !== 'object' || job === null || isBare(job));
   if (wrong !== -1) {
-    throw new InvalidOptionError(`enqueueMany[${wrong}]`, 'an object with a payload', show(jobs[wrong]));
+    const hint = 'Wrap each payload: { payload: … }.';
+    throw new InvalidOptionError(`enqueueMany[${wrong}]`, 'an object with a payload', show(jobs[wrong]), hint);
   }
   return jobs as readonly Job[];
+}
+
+/** Returns whether an item is probably the payload itself. */
+function isBare(job: object): boolean {
+  return !('payload' in job) && Object.keys(job).length > 0;
 }

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
+import { isInSeconds } from '../validation/run-at.js';
 import type { RecurrenceBounds } from '../model/schedule.js';
 
-const INSTANT = 'a valid Date or epoch ms before the year 10000';
+const INSTANT = 'a valid Date or epoch ms (not seconds) before the year 10000';
 const LATEST = Date.UTC(10_000, 0);
 
 const instant = z.custom<Date | number>(
@@ -51,7 +52,7 @@ export function checkBounds(
 }
 
 function isInstant(ms: number): boolean {
-  return ms >= 0 && ms < LATEST;
+  return ms >= 0 && ms < LATEST && !isInSeconds(ms);
 }
 
 function epochMs(instantOf: Date | number | undefined): number | undefined {

@@ -20,3 +20,39 @@ export function wholeNumber(min: number, max: number, unit = '') {
     },
   );
 }
+
+/** The ms of each unit that people write behind a number. */
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A number in text, with or without a unit of time. */
+const NUMBER_IN_TEXT = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*$/i;
+
+/**
+ * Returns how to write the number that was given as text, such as `'5s'`, or where a NaN comes from. Empty for other
+ * values.
+ *
+ * @param expected the expected value in words
+ */
+export function numberHint(expected: string, found: unknown): string {
+  if (!expected.startsWith('a whole number') && !expected.startsWith('a number')) {
+    return '';
+  }
+  if (Number.isNaN(found)) {
+    return 'Number() of text, or of a missing variable, is NaN.';
+  }
+  const [, digits, unit] = (typeof found === 'string' && NUMBER_IN_TEXT.exec(found)) || [];
+  if (digits === undefined) {
+    return '';
+  }
+  if (unit === undefined) {
+    return `Write ${digits} without quotes, or convert the text with Number().`;
+  }
+  return / ms\b/.test(expected) ? `Write ${Math.round(Number(digits) * UNITS[unit.toLowerCase()]!)}.` : '';
+}

@@ -10,19 +10,32 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   url: ['redis'],
   uri: ['redis'],
   port: ['redis'],
+  password: ['redis'],
+  db: ['redis'],
+  tls: ['redis'],
+  sentinels: ['redis'],
+  keyPrefix: ['prefix'],
+  name: ['queues'],
+  route: ['path'],
+  basePath: ['path'],
   retries: ['maxAttempts'],
   timeout: ['timeoutMs'],
-  ttl: ['expiresInMs', 'resultTtlMs'],
+  ttl: ['for', 'expiresInMs', 'resultTtlMs'],
   limiter: ['rateLimit'],
   max: ['limit'],
   duration: ['periodMs'],
   lockDuration: ['visibilityMs'],
+  stalledInterval: ['maintenance'],
   maxStalledCount: ['maxCrashes'],
   globalConcurrency: ['maxRunning'],
   removeOnComplete: ['resultTtlMs'],
   removeOnFail: ['deadLetterAgeMs'],
   deduplication: ['unique'],
   dedupe: ['unique'],
+  debounce: ['unique'],
+  sizeLimit: ['maxPayloadBytes'],
+  startDate: ['startAt'],
+  endDate: ['endAt'],
   pattern: ['cron'],
   tz: ['timeZone'],
   jobId: ['id'],
@@ -30,10 +43,21 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Objects in which other queues gather options that stand directly in the call here. */
-const GATHERED = ['options', 'opts'];
+const GATHERED = ['options', 'opts', 'defaultJobOptions'];
+
+/** Options of other queues that are calls here. */
+const CALLS: Readonly<Record<string, string>> = {
+  repeat: 'For a recurring job use @RecurringJob, or jobs.schedules.upsert(name, id, { cron }).',
+  parent: 'For a job after others use the option after, or jobs.batch({ then }).',
+  children: 'For jobs with one after them use jobs.batch({ then }).',
+};
 
 /** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
+  const call = own(CALLS, word);
+  if (call !== undefined) {
+    return call;
+  }
   const meant = own(OTHER_NAMES, word)?.find((each) => known.includes(each)) ?? nearest(word, known);
   if (meant !== undefined) {
     return `Did you mean ${meant}?`;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { hidePassword, show } from '../errors/show.js';
 import { own } from '../runtime/fields.js';
+import { numberHint } from './numbers.js';
 import { suggest } from './suggest.js';
 import { startOf } from '../runtime/cut.js';
 
@@ -36,7 +37,12 @@ export function checkOptions<Schema extends z.ZodType>(
     );
   }
   const found = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)?.[key], options);
-  throw new InvalidOptionError(path, issue.message.replace(/^.*?expected /, ''), show(found));
+  refuse(path, issue.message.replace(/^.*?expected /, ''), found);
+}
+
+/** @throws InvalidOptionError, with the way to write a number that was given as text */
+function refuse(subject: string, expected: string, found: unknown): never {
+  throw new InvalidOptionError(subject, expected, show(found), numberHint(expected, found));
 }
 
 /**
@@ -68,7 +74,7 @@ export function checkObject(subject: string, expected: string, value: unknown): 
 /** Checks a length of time given to a call, in ms. */
 export function checkMs(subject: string, value: number, min: number, max: number): void {
   if (typeof value !== 'number' || !(value >= min && value <= max)) {
-    throw new InvalidOptionError(subject, `a number of ms from ${min} to ${max}`, show(value));
+    refuse(subject, `a number of ms from ${min} to ${max}`, value);
   }
 }
 
@@ -82,7 +88,7 @@ export function checkFlag(subject: string, value: boolean | undefined): void {
 /** Checks a whole number given to a call. */
 export function checkCount(subject: string, value: number, min: number, max: number): void {
   if (!Number.isInteger(value) || value < min || value > max) {
-    throw new InvalidOptionError(subject, `a whole number from ${min} to ${max}`, show(value));
+    refuse(subject, `a whole number from ${min} to ${max}`, value);
   }
 }
 

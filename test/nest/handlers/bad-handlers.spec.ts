@@ -91,7 +91,7 @@ describe('the app does not boot with', () => {
     }
     const error = await bootError([EmailHandler]);
     expect(error.message).toBe(
-      '@JobHandler("email") on EmailHandler.handle: expected a method handle(job), found undefined.',
+      '@JobHandler("email") on EmailHandler.handle: expected a method handle(job), found undefined. Rename run to handle.',
     );
   });
 

@@ -91,4 +91,8 @@ it('names the call of a job without an id', async () => {
     'cancel: expected a job and an id, found "some-id" alone. Write cancel(\'email\', id).',
   );
   await expect(jobs.get!('email', 7)).rejects.toThrow('get: expected a job and an id, found "email" and 7.');
+  const { schedules } = jobs as unknown as JobQueueService;
+  await expect(schedules.upsert('nightly', { cron: '0 3 * * *' } as never, undefined as never)).rejects.toThrow(
+    'schedules.upsert: expected a job, an id and a recurrence, found "nightly" and an object with cron. Write upsert(',
+  );
 });

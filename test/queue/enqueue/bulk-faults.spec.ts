@@ -21,6 +21,12 @@ const faults: [string, unknown, new (...args: never[]) => Error, string][] = [
     '.unique.key: expected text of ',
   ],
   ['a payload', { payload: { to: NaN } }, InvalidPayloadError, '.payload.to: expected a finite number, found NaN.'],
+  [
+    'a payload without its wrapping',
+    { to: 'ada' },
+    InvalidOptionError,
+    ': expected an object with a payload, found an object with to. Wrap each payload: { payload: … }.',
+  ],
   ['no payload', {}, InvalidPayloadError, '.payload: expected a value that JSON can carry, found undefined.'],
 ];
 

@@ -173,6 +173,11 @@ describe('a recurrence is refused', () => {
     [{ cron: '0 0 * * *', timeZone: '' }, 's.timeZone', /found ""/],
     [{ cron: '0 0 * * *', timezone: 'UTC' }, 's.timezone', /Did you mean timeZone\?/],
     [{ every: 5 }, 's.every', /expected a known option/],
+    [
+      { everyMs: 5_000, endAt: Math.floor(Date.now() / 1_000) },
+      's.endAt',
+      /a valid Date or epoch ms \(not seconds\) before/,
+    ],
     ['0 0 * * *', 's', /expected \{ cron, timeZone\? \} or \{ everyMs \}/],
     [null, 's', /found null/],
   ])('%j', (recurrence, subject, message) => {

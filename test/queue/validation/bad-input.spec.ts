@@ -54,6 +54,13 @@ describe('a queue refuses', () => {
     [{ prefx: 1 }, 'Did you mean prefix?'],
     [{ globalConcurrency: 1 }, 'Did you mean maxRunning?'],
     [{ opts: { maxAttempts: 1 } }, 'Write its fields here, without opts.'],
+    [{ defaultJobOptions: { attempts: 3 } }, 'Write its fields here, without defaultJobOptions.'],
+    [{ repeat: { cron: '0 3 * * *' } }, 'For a recurring job use @RecurringJob, or jobs.schedules.upsert'],
+    [{ visibilityMs: '30s' }, 'found "30s". Write 30000.'],
+    [{ visibilityMs: '1.5 min' }, 'Write 90000.'],
+    [{ visibilityMs: '30000' }, 'Write 30000 without quotes, or convert the text with Number().'],
+    [{ visibilityMs: Number.NaN }, 'Number() of text, or of a missing variable, is NaN.'],
+    [{ maxAttempts: '5' }, 'Write 5 without quotes'],
   ])('%j, and suggests only a name that is close', async (options, hint) => {
     const error = await failure(() => new JobQueue(connect(), 'jobs', options as object));
     expect(error.message).toContain(hint);
@@ -75,6 +82,8 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.delayMs', { delayMs: '5s' }],
     ['enqueue.runAt', { runAt: new Date(Number.NaN) }],
     ['enqueue.runAt', { runAt: '2030-01-01' }],
+    ['enqueue.runAt', { runAt: Math.floor(Date.now() / 1_000) + 60 }], // seconds, which would be in 1970
+    ['enqueue.runAt', { runAt: new Date(Math.floor(Date.now() / 1_000)) }],
     ['enqueue.runAt', { runAt: 1e300 }],
     ['enqueue.runAt', { runAt: Date.now() + YEAR_MS + 60_000 }],
     ['enqueue.runAt', { runAt: new Date(Date.now() + YEAR_MS + 60_000) }],
