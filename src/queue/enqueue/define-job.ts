@@ -4,30 +4,18 @@ import { jobFieldsAt } from '../model/job-options.js';
 import { brand, brandCheck } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
-import type { EnqueueOptions } from './enqueue-options.js';
+import type { EnqueueOptions, JobRules } from './enqueue-options.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
-export interface JobDefaults {
+export interface JobDefaults extends Omit<JobRules, 'group' | 'backoff'> {
   /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
   queue?: string | undefined;
-  /** The number of times a job is tried in all. @default the handler's, else the queue's */
-  maxAttempts?: number | undefined;
-  /** The number of attempts that may end in a crash of the worker. @default the handler's, else the queue's */
-  maxCrashes?: number | undefined;
   /**
    * The time a failed job waits before its next attempt. A function works only if the handler is bound by this
    * definition.
    */
   backoff?: Backoff | undefined;
-  /** The time one attempt may run, in ms. @default the handler's, else without a limit */
-  timeoutMs?: number | undefined;
-  /** True if the handler's result is stored. @default the handler's, else true */
-  keepResult?: boolean | undefined;
-  /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
-  resultTtlMs?: number | undefined;
-  /** 0 to 1,000; higher is more urgent. @default 0 */
-  priority?: number | undefined;
   /** Fails the job if it has not started within this many ms. @default without a limit */
   expiresInMs?: number | undefined;
 }
