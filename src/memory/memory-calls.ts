@@ -43,10 +43,32 @@ export interface MemoryCalls extends StoreCalls {
 
 /** Returns the calls of a queue, for a process with these options of it. */
 export function memoryCalls(queue: MemoryQueue, options: ResolvedQueueOptions): MemoryCalls {
+  return { key: queue.name, queue, options, ...byOptions(verbsOf(queue, options), queue, options) };
+}
+
+/** Returns verbs whose calls run by these options, as scripts do by the arguments of their caller. */
+function byOptions<Verbs extends object>(verbs: Verbs, queue: MemoryQueue, options: ResolvedQueueOptions): Verbs {
+  const entries = Object.entries(verbs).map(([name, verb]: [string, object]) => {
+    if (typeof verb !== 'function') {
+      return [name, byOptions(verb, queue, options)];
+    }
+    const callBy = (...args: unknown[]): MemoryCall<unknown> => {
+      const call = (verb as (...given: unknown[]) => MemoryCall<unknown>)(...args);
+      const run = () => {
+        queue.options = options;
+        return call.run();
+      };
+      return { ...call, run };
+    };
+    return [name, callBy];
+  });
+  return Object.fromEntries(entries) as Verbs;
+}
+
+type AllVerbs = Omit<MemoryCalls, 'key' | 'queue' | 'options'>;
+
+function verbsOf(queue: MemoryQueue, options: ResolvedQueueOptions): AllVerbs {
   return {
-    key: queue.name,
-    queue,
-    options,
     sweep: sweepVerbs(queue),
     workers: workerVerbs(queue, options),
     limits: limitVerbs(queue),

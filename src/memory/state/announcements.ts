@@ -1,5 +1,23 @@
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 import { ANY_NAME, FAILURE_PREFIX } from '../../queue/validation/names.js';
+
+/** How long the ended jobs of a queue are kept, and the visibility timeout of their workers. */
+type Retention = Pick<
+  ResolvedQueueOptions,
+  | 'completedHistory'
+  | 'failedHistory'
+  | 'cancelledHistory'
+  | 'deadLetterCap'
+  | 'deadLetterAgeMs'
+  | 'cancelledTtlMs'
+  | 'visibilityMs'
+>;
+
+/** Returns the retention that the last worker announced, else that of the process whose call runs. */
+export function retentionOf(queue: { announced: Announcements; options: Retention }): Retention {
+  return queue.announced.retention ?? queue.options;
+}
 
 /** The announcements of a queue's workers; see lua/worker/register.lua. */
 export class Announcements {
@@ -8,6 +26,8 @@ export class Announcements {
   /** The time of the last announcement of each name that workers handle, in ms. */
   readonly names = new Map<string, number>();
   readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
+  /** The options of the last worker that announced itself. */
+  retention: Retention | undefined;
   /** The time when they are forgotten after a purge, unless a worker announces itself before, in ms. */
   expiresAt = Infinity;
 
@@ -41,6 +61,7 @@ export class Announcements {
   /** Forgets the handlers. The names of failure handlers stay, because a dead letter may still need its failure job. */
   forgetHandlers(): void {
     this.handlerLimits.clear();
+    this.retention = undefined;
     for (const name of this.names.keys()) {
       if (!name.startsWith(FAILURE_PREFIX)) {
         this.names.delete(name);

@@ -13,7 +13,7 @@ import { pauseAt, pauseStats } from './pause.js';
 
 /** The part of a queue that flow control uses. */
 interface FlowQueue extends WaitingJobs {
-  readonly options: QueueLimits & Bounds;
+  readonly options: Bounds;
   readonly claims: ScoredSet;
   readonly dead: ScoredSet;
   readonly sequence: number;
@@ -40,6 +40,8 @@ export interface TakenJobs {
 export class FlowControl {
   /** The limits set at run time. */
   set: RuntimeLimits | undefined;
+  /** The limits that a worker has announced; see lua/worker/register.lua. */
+  configured: { worker: string; limits: QueueLimits } | undefined;
   readonly groups = new Map<string, GroupState>();
   /** True once the queue has had a job with a group. */
   hasGroups = false;
@@ -54,8 +56,7 @@ export class FlowControl {
   }
 
   get limits(): QueueLimits {
-    const { maxRunning, rateLimit, groups } = this.queue.options;
-    return this.set ?? { maxRunning, rateLimit, groups };
+    return this.set ?? this.configured?.limits ?? {};
   }
 
   /** Returns whether a limit or a group bounds what may start. */
@@ -165,14 +166,12 @@ export class FlowControl {
     }
   }
 
-  /** Sets the limits of run time; undefined clears them. */
-  setLimits(limits: RuntimeLimits | undefined): void {
+  /** Changes the limits of run time, or those that a worker has announced; undefined for none. */
+  change(limits: Partial<Pick<FlowControl, 'set' | 'configured'>>): void {
     const before = this.limits;
-    this.set = limits;
+    Object.assign(this, limits);
     this.rates.note(before, this.limits);
-    const { maxRunning, rateLimit, groups } = this.queue.options;
-    const mayReturn = this.limits.rateLimit ?? maxRunning ?? rateLimit ?? groups;
-    this.arrival = mayReturn ? this.arrival : 0;
+    this.arrival = this.limits.rateLimit || this.configured ? this.arrival : 0;
   }
 
   /** Sets the limits of one group; undefined clears them. */

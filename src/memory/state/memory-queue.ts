@@ -116,9 +116,10 @@ export class MemoryQueue {
   drainedAfter = '';
   private lastAnnounced = new Announcements();
 
+  /** @param options those of the process whose call runs */
   constructor(
     readonly name: string,
-    readonly options: ResolvedQueueOptions,
+    public options: ResolvedQueueOptions,
     readonly host: QueueHost,
   ) {}
 

@@ -8,7 +8,7 @@ import { withoutUndefined } from '../../queue/runtime/fields.js';
 
 export function limitVerbs(queue: MemoryQueue): LimitVerbs {
   const limit = (limits: RuntimeLimits | undefined): undefined => {
-    queue.flow.setLimits(limits);
+    queue.flow.change({ set: limits });
     queue.waits.clear();
     queue.restsUntil = limits ? queue.restsUntil : 0;
     queue.host.wake(queue.name);
@@ -16,9 +16,9 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
   return {
     get: () =>
       callOf<LimitsInForce>('limitsGet', () => {
-        const { set, limits } = queue.flow;
+        const { set, configured, limits } = queue.flow;
         const found = withoutUndefined(limits);
-        const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
+        const source = set ? 'set' : configured ? 'configuration' : 'none';
         const nextStartAt = rateOpensAt(limits.rateLimit, queue.flow.arrival);
         return {
           ...found,

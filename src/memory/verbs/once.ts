@@ -10,6 +10,7 @@ import type {
   OnceSender,
   OnceVerbs,
 } from '../../queue/store/verbs/once-verbs.js';
+import { retentionOf } from '../state/announcements.js';
 import { ScoredSet } from '../state/scored-set.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 import { enqueue } from './enqueue.js';
@@ -105,7 +106,7 @@ function addDeadLetters(
     return { newerFence };
   }
   const marks = marksOf(queue, sender.source);
-  const cap = queue.options.deadLetterCap;
+  const cap = retentionOf(queue).deadLetterCap;
   return {
     replies: entries.map((entry): DeadReply => {
       if (marks.has(entry.key)) {

@@ -2,8 +2,9 @@
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import { NAME_FORGOTTEN_MS, WORKER_FORGOTTEN_MS } from '../../queue/runtime/lifetimes.js';
 import type { AskingTurns, HoldReply, TidyReply, Watched } from '../../queue/store/verbs/sweep-verbs.js';
+import { retentionOf } from '../state/announcements.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
-import { trimDeadLetters } from './attempt/ends.js';
+import { remember, trimDeadLetters } from './attempt/ends.js';
 import { dropDeadLetter } from './attempt/has-left.js';
 import { crash } from './attempt/crash.js';
 
@@ -104,7 +105,11 @@ function crashAll(queue: MemoryQueue, taken: readonly string[], what: string): R
 
 /** Deletes unused data: ids of expired jobs, expired unique keys, silent workers. */
 export function tidy(queue: MemoryQueue): TidyReply {
-  const { now, options } = queue;
+  const { now } = queue;
+  const { completedHistory, failedHistory, cancelledHistory, deadLetterAgeMs } = retentionOf(queue);
+  remember(queue, queue.completed, [], completedHistory);
+  remember(queue, queue.failed, [], failedHistory);
+  remember(queue, queue.cancelled, [], cancelledHistory);
   for (const [key, until] of queue.uniqueExpiries) {
     const owner = queue.unique.get(key);
     if (until <= now) {
@@ -117,7 +122,7 @@ export function tidy(queue: MemoryQueue): TidyReply {
   trimHistory(queue, queue.completed, 'completed');
   trimHistory(queue, queue.cancelled, 'cancelled');
   trimHistory(queue, queue.failed, undefined);
-  for (const id of options.deadLetterAgeMs > 0 ? queue.dead.upTo(now - options.deadLetterAgeMs) : []) {
+  for (const id of deadLetterAgeMs > 0 ? queue.dead.upTo(now - deadLetterAgeMs) : []) {
     queue.dead.delete(id);
     dropDeadLetter(queue, id);
   }

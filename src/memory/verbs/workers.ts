@@ -2,6 +2,7 @@ import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
+import { configuresLimits } from '../../queue/scripts/encode-limits.js';
 import type { WorkerVerbs } from '../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -16,6 +17,8 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
           queue.lastSweepAt = Math.min(queue.lastSweepAt ?? Infinity, queue.now);
           queue.content = announcedContent(options);
           notePayload(queue, options);
+          queue.announced.retention = options;
+          configureLimits(queue, worker, options);
           for (const handler of handlers) {
             queue.announced.handlerLimits.set(handler.name, handler);
             queue.names.set(handler.name, queue.now);
@@ -44,6 +47,23 @@ export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): 
         if (queue.hasClaimable || queue.scheduled.size > 0) queue.host.wake(queue.name);
       }),
   };
+}
+
+/** Takes over the limits that a worker configures, unless those of another live worker are in force. */
+function configureLimits(queue: MemoryQueue, worker: string, options: ResolvedQueueOptions): void {
+  const { flow } = queue;
+  const owner = flow.configured?.worker;
+  const isOwned = queue.announced.liveWorkers(queue.now).some(({ id }) => id === owner && id !== worker);
+  const { maxRunning, rateLimit, groups } = options;
+  const limits = configuresLimits(options) ? { maxRunning, rateLimit, groups } : undefined;
+  if (isOwned || (owner === undefined && limits === undefined)) {
+    return;
+  }
+  flow.change({ configured: limits && { worker, limits } });
+  if (!flow.set) {
+    queue.waits.clear();
+    queue.host.wake(queue.name);
+  }
 }
 
 /** Returns the live workers with their details, the latest first. */

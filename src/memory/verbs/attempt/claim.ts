@@ -7,6 +7,7 @@ import {
   type Refusal,
   type UnhandledRefusal,
 } from '../../../queue/store/claim-refusal.js';
+import { configuresLimits } from '../../../queue/scripts/encode-limits.js';
 import type { StartOutcome } from '../../../queue/store/call-outcomes.js';
 import type { ClaimReply, ClaimRequest, LeftJobs, StartedClaim } from '../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';
@@ -41,9 +42,12 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
   const named = only && new NamedJobs(queue, only.limits);
   const isRepeated = last?.token === token && last.keptUntil > queue.now;
   const bound = new SlotBound(queue, request);
+  const isUnannounced = !isRepeated && !knowsLimits(queue, request);
   const { handed, dueInMs } = isRepeated
     ? { handed: repeated(queue, request, last, bytes), dueInMs: undefined }
-    : claimNew(queue, request, { bytes, bound, named });
+    : isUnannounced
+      ? { handed: [], dueInMs: undefined }
+      : claimNew(queue, request, { bytes, bound, named });
   const left = named && !isRepeated && queue.paused === undefined ? named.left : NOTHING_LEFT;
   if (left.elsewhere) {
     queue.host.wake(queue.name); // for the worker that handles it
@@ -53,10 +57,15 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimReply {
     refused: handed.flatMap(({ job, verdict }) => (typeof verdict === 'object' ? [refused(job, verdict)] : [])),
     nextDueInMs: bytes.isFull ? undefined : dueInMs,
     isFull: bytes.isFull,
-    isUnannounced: false,
+    isUnannounced,
     ...bound.met(isRepeated),
     ...(only && { left }),
   };
+}
+
+/** Returns false for a worker that configures limits, while no limits of a worker are known. */
+function knowsLimits({ flow, options }: MemoryQueue, { announces }: ClaimRequest): boolean {
+  return !announces || !configuresLimits(options) || flow.configured !== undefined;
 }
 
 const NOTHING_LEFT: LeftJobs = { cursor: -1, elsewhere: false, unserved: [] };

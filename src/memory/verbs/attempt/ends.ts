@@ -5,6 +5,7 @@ import { jobEnded } from '../batch/job-ended.js';
 import { EVICTED_TTL_MS, FAILURE_HANDLER_SEEN_MS } from '../../../queue/runtime/lifetimes.js';
 import type { DrainedOutcome } from '../../../queue/store/call-outcomes.js';
 import { dropDeadLetter } from './has-left.js';
+import { retentionOf } from '../../state/announcements.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 /** Makes a job a dead letter. @param kind see KindCount */
@@ -24,7 +25,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string, 
   queue.kinds.add(id, job, kind, queue.now);
   queue.dead.set(id, queue.now);
   queue.flow.holds.hold(id, job, true);
-  remember(queue, queue.failed, [id], queue.options.failedHistory);
+  remember(queue, queue.failed, [id], retentionOf(queue).failedHistory);
   freeUnique(queue, id, job);
   queue.count('failed');
   jobEnded(queue, id, job, 'failed', reason);
@@ -67,7 +68,7 @@ function reportFailure(
 
 /** Deletes the oldest dead letters beyond the cap. */
 export function trimDeadLetters(queue: MemoryQueue): void {
-  const excess = queue.dead.size - queue.options.deadLetterCap;
+  const excess = queue.dead.size - retentionOf(queue).deadLetterCap;
   for (const id of excess > 0 ? queue.dead.members().slice(0, excess) : []) {
     queue.dead.delete(id);
     if (dropDeadLetter(queue, id)) {
@@ -80,8 +81,8 @@ export function trimDeadLetters(queue: MemoryQueue): void {
 export function endCancelled(queue: MemoryQueue, id: string, job: Hash): void {
   Object.assign(job, { status: 'cancelled', claim_token: '', cancelled_at_ms: String(queue.now) });
   const { resultTtlMs } = JSON.parse(job.options ?? '{}') as { resultTtlMs?: number };
-  queue.forgottenAt.set(id, queue.now + (resultTtlMs ?? queue.options.cancelledTtlMs));
-  remember(queue, queue.cancelled, [id], queue.options.cancelledHistory);
+  queue.forgottenAt.set(id, queue.now + (resultTtlMs ?? retentionOf(queue).cancelledTtlMs));
+  remember(queue, queue.cancelled, [id], retentionOf(queue).cancelledHistory);
   freeUnique(queue, id, job);
   queue.count('cancelled');
   jobEnded(queue, id, job, 'cancelled');

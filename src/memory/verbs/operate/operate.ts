@@ -6,6 +6,7 @@ import { WORKER_FORGOTTEN_MS } from '../../../queue/runtime/lifetimes.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { isWaiting, replacePayload, restart } from '../change-job.js';
 import { regainKey } from '../enqueue.js';
+import { retentionOf } from '../../state/announcements.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { removeFirst } from '../../state/scored-set.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
@@ -231,7 +232,8 @@ export function purge(queue: MemoryQueue): { deleted: number; more: boolean } {
   queue.outcomes.clear();
   queue.forgetSweeps();
   if (queue.liveWorkers > 0) {
-    queue.announced.expiresAt = queue.now + WORKER_FORGOTTEN_MS + 2 * queue.options.visibilityMs;
+    const visibilityMs = Math.max(retentionOf(queue).visibilityMs, queue.options.visibilityMs);
+    queue.announced.expiresAt = queue.now + WORKER_FORGOTTEN_MS + 2 * visibilityMs;
   } else {
     queue.workers.clear();
     queue.announced.forgetHandlers();
