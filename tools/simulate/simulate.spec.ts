@@ -66,7 +66,7 @@ const SOONEST: Readonly<Record<string, { seed: number; steps?: number }>> = {
   'two processes have the right to maintain': { seed: 4, steps: 200 },
   'nobody takes the right of a dead process over': { seed: 10, steps: 500 },
   'a sweep sees no claim': { seed: 2 },
-  'a follow-up stays in the outbox after its acknowledgement': { seed: 2, steps: 60 },
+  'a follow-up stays in the outbox after its acknowledgement': { seed: 4, steps: 60 },
   'a follow-up leaves the outbox before its queue has it': { seed: 33, steps: 200 },
   'a retry forgets the steps': { seed: 7, steps: 60 },
   'a crash forgets the steps': { seed: 9 },
