@@ -6,12 +6,12 @@
 -- in each. If that one is gone too, the next one follows an interval later.
 -- Transition: none
 -- KEYS[1] maintainers  hash, digest of a set of queues -> end of the right in ms, its length in ms, the holder
---   digest:turns -> the intervals that are the turn of a process, by their number since 1970
+--   digest:turns -> the intervals that are the turn of a process, by their number since 1970, each with its number of processes
 -- ARGV[1] digest of the names of the queues, and of the interval of the maintenance
 -- ARGV[2] the process
 -- ARGV[3] how long it keeps the right, in ms; 0 gives it back
 -- ARGV[4] the interval in ms
--- ARGV[5] the most intervals until a turn. If all are taken, processes share the last one.
+-- ARGV[5] the most intervals until a turn. If all are taken, processes ask in parts of the interval before the last one.
 -- Returns 1 if the process has the right, else 0; then in how many ms it is its turn to ask again, 0 for none.
 -- Repeated: the same, but a refused process gets another turn. Nobody asks in the one of the lost reply.
 --@include lib/core/clock
@@ -36,23 +36,36 @@ local function forget_some()
   end
 end
 
--- Gives the process the first interval that no other has. Forgets turns beyond the last one, such as those of a clock that was
--- ahead. Their processes may share a turn then. An interval that begins at once is the one that has just been used.
+-- Returns the part of an interval at which the process of a rank asks: 0, 1/2, 1/4, 3/4, 1/8 and so on. So any number of
+-- processes asks at an even pace.
+local function part_of(rank)
+  local part, step = 0, 0.5
+  while rank > 0 do
+    part, step, rank = part + step * (rank % 2), step / 2, math.floor(rank / 2)
+  end
+  return part
+end
+
+-- Gives the process the first interval that no other has, else a part of the one before the last. Forgets turns beyond the last
+-- one, such as those of a clock that was ahead. Their processes may share a turn then. An interval that begins at once is
+-- the one that has just been used.
 local function take_turn()
   local first = math.floor(now / interval + 0.1) + 1
-  local last, kept, taken, turn = first + most_turns - 1, {}, {}, first
-  for text in string.gmatch(redis.call('HGET', maintainers, turns) or '', '%d+') do
-    local each = tonumber(text)
-    if each >= first and each <= last then
-      kept[#kept + 1], taken[each] = text, true
-    end
+  local last, takers, kept, turn = first + most_turns - 1, {}, {}, first
+  for text, count in string.gmatch(redis.call('HGET', maintainers, turns) or '', '(%d+)x(%d+)') do
+    takers[tonumber(text)] = tonumber(count)
   end
-  while taken[turn] and turn < last do
+  while takers[turn] and turn < last do
     turn = turn + 1
   end
-  kept[#kept + 1] = not taken[turn] and string.format('%.0f', turn) or nil
+  local rank = takers[turn] or 0
+  takers[turn] = rank + 1
+  for each = first, last do
+    kept[#kept + 1] = takers[each] and string.format('%.0fx%d', each, takers[each])
+  end
   redis.call('HSET', maintainers, turns, table.concat(kept, ' '))
-  return turn * interval - now
+  local before = rank > 0 and turn > first and 1 - part_of(rank) or 0
+  return (turn - before) * interval - now
 end
 
 local holder = holder_of(redis.call('HGET', maintainers, set))

@@ -68,7 +68,7 @@ export function hold(
   return { hasRight: lengthMs > 0, turnInMs: 0 };
 }
 
-/** Gives a process the first interval that no other has. Returns the ms until then. */
+/** Gives a process the first interval that no other has, else a part of the one before the last. Returns the ms until then. */
 function takeTurn(right: { turns: number[] }, now: number, { intervalMs, most }: AskingTurns): number {
   const first = Math.floor(now / intervalMs + 0.1) + 1;
   const last = first + most - 1;
@@ -77,8 +77,15 @@ function takeTurn(right: { turns: number[] }, now: number, { intervalMs, most }:
   while (right.turns.includes(turn) && turn < last) {
     turn++;
   }
+  const rank = right.turns.filter((each) => each === turn).length;
   right.turns.push(turn);
-  return turn * intervalMs - now;
+  const before = rank > 0 && turn > first ? 1 - partOf(rank) : 0;
+  return (turn - before) * intervalMs - now;
+}
+
+/** Returns the part of an interval at which the process of a rank asks: 0, 1/2, 1/4, 3/4, 1/8 and so on. */
+function partOf(rank: number): number {
+  return rank > 0 ? ((rank % 2) + partOf(Math.floor(rank / 2))) / 2 : 0;
 }
 
 /** Reclaims all claims of a worker whose process has ended; see lua/sweep/reclaim-worker.lua. */

@@ -120,6 +120,20 @@ it.each([1, 2, 5, 10, 11])('asks twice in an interval at most: %d processes', as
   expect(processes.filter(({ looks }) => looks.some((at) => at > fromMs))).toHaveLength(1);
 });
 
+it.each([30, 60])('asks at an even pace: %d processes', async (count) => {
+  const { clock, processes } = await startFleet(count);
+  const fromMs = clock.now();
+  await clock.advance(300_000);
+  const holder = holderOf(processes);
+  const asks = askedSince(
+    processes.filter((each) => each !== holder),
+    fromMs,
+  ).toSorted((a, b) => a - b);
+  expect(asks.length / (300_000 / INTERVAL_MS)).toBeLessThan(count / 9 + 1);
+  const atOnce = asks.map((at) => asks.filter((each) => each >= at && each < at + MARGIN_MS).length);
+  expect(Math.max(...atOnce)).toBeLessThanOrEqual(2);
+});
+
 it.each([2, 3, 5, 10, 20])('a dead holder is followed within three intervals: %d processes', async (count) => {
   for (let seed = 1; seed <= 5; seed++) {
     const { clock, processes } = await startFleet(count, seed);
