@@ -56,6 +56,24 @@ onEachStore('the announcement of a worker', () => {
     expect(await queue.claim()).toBeNull();
   });
 
+  it('is kept by a purge beside a live worker', async () => {
+    const queue = newQueue();
+    await register(queue, true);
+    await queue.purge({ confirm: queue.name });
+    expect(await statusOfFailed(queue)).toBe('failed');
+  });
+
+  it('has its names listed, the latest first, and of one moment in the reverse of their order', async () => {
+    const { queue, clock } = newClockedQueue();
+    for (const names of ['mbzad', 'klcefghij', 'y']) {
+      const each = [...names].map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
+      await queue.exec((calls) => calls.workers.register('w', true, each));
+      clock.nowMs += 1_000;
+    }
+    const { names } = await queue.exec((calls) => calls.unserved([{ id: 'x', name: 'x' }]));
+    expect(names.join('')).toBe('ylkjihgfec');
+  });
+
   it('says since when a worker runs, by its own age', async () => {
     const { queue, clock } = newClockedQueue();
     await register(queue, true);

@@ -67,7 +67,7 @@ export class SlotDeal {
     // Waiting jobs own the freed slots. So a runner whose jobs may not wait would never get one.
     const ahead = mayHaveJobs.every(({ capacity }) => capacity.claimsAhead);
     let [slots, jobs] = [room.slots, ahead ? room.jobs : room.slots];
-    if (isLimited && jobs > 0) {
+    if (isLimited) {
       this.moveBack(mayHaveJobs.slice(0, jobs % mayHaveJobs.length)); // the runners that get one more than others
     }
     for (let i = 0; i < mayHaveJobs.length && jobs > 0; i++) {

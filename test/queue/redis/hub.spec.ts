@@ -46,6 +46,26 @@ describe('the hub', () => {
     await eventually(() => heard!.messages.length === 1);
   });
 
+  it('reads the slots in looks after a loss, and in no other', async () => {
+    await listenTo(NAMES);
+    const client = connection.client as Cluster;
+    const hub = Hub.of(connection) as unknown as { look(): void };
+    let reads = 0;
+    const refresh = client.refreshSlotsCache.bind(client);
+    client.refreshSlotsCache = (callback) => {
+      reads++;
+      refresh(callback);
+    };
+    for (let i = 0; i < 10; i++) hub.look();
+    expect(reads).toBe(0);
+    const server = await cluster.ownerOf(NAMES[0]!);
+    await cluster.node(server).call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(() => reads > 0, { what: 'a read after the loss' });
+    reads = 0;
+    hub.look();
+    expect(reads).toBe(1);
+  });
+
   it('continues after a failover, with the channels of all masters', async () => {
     const heard = await listenTo(NAMES);
     const master = await cluster.ownerOf(NAMES[1]!);

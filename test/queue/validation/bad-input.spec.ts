@@ -22,6 +22,7 @@ describe('a queue refuses', () => {
     ['prefix', 'a b', '1 to 64 of A-Z a-z 0-9 _ . : -', '"a b"'],
     ['prefix', '{x}', '1 to 64 of A-Z a-z 0-9 _ . : -', '"{x}"'],
     ['hashTag', 'yes', 'true or false', '"yes"'],
+    ['rateLimit', 100, '{ limit, periodMs, burst? }', '100'],
     ['backoff', 'soon', 'ms or { type, delayMs, maxDelayMs?, jitter? } or a function', '"soon"'],
     ['backoff', -5, '0 ms or more', '-5'],
   ])('the option %s: %j', async (option, value, expected, found) => {
