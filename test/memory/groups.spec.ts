@@ -124,6 +124,15 @@ onEachStore('groups', () => {
     expect(order).toEqual(['a:3', 'a:1', 'a:2']);
   });
 
+  it('are listed by age in the order in which their first jobs came, also after a retry', async () => {
+    const queue = newQueue();
+    await queue.groups.set('a', { maxRunning: 1 });
+    await add(queue, 'a:1', 'a:2', 'b:1', 'c:1');
+    await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 0 });
+    const listed = await queue.groups.list({ by: 'age' });
+    expect(listed.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  });
+
   it('get the charge of a rate back for a job whose handler was never called', async () => {
     const rateLimit = { limit: 1, periodMs: 3_600_000 };
     const queue = newQueue({ groups: { rateLimit } });

@@ -30,8 +30,14 @@ export function headByTurn({ urgent, others, rank }: PlainLine, turn: number, is
 }
 
 /** Returns where the ranks of the same priority begin. They grow from there by order of arrival. */
-export function lineStart(rank: number): number {
+function lineStart(rank: number): number {
   return Math.floor(rank / 2 ** 40) * 2 ** 40;
+}
+
+/** Returns the place of a job with a rank in the order of arrival. */
+export function arrivalOf(job: Readonly<Record<string, string>>): number {
+  const rank = Number(job.rank);
+  return rank - lineStart(rank);
 }
 
 /** The used part of a queue: its line and its turns. */

@@ -2,6 +2,7 @@
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { newPause, pauseAt } from '../state/pause.js';
+import { arrivalOf } from '../state/head-by-turn.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { extendPause } from './operate/extend-pause.js';
@@ -9,6 +10,7 @@ import { remove } from './operate/operate.js';
 
 export function groupVerbs(queue: MemoryQueue): GroupVerbs {
   const { flow } = queue;
+  const arrivalOfHead = (name: string) => arrivalOf(queue.job(flow.waitingOf(name)[0]!)!);
   const wake = () => queue.host.wake(queue.name);
   return {
     list: ({ by, offset, limit }) =>
@@ -19,7 +21,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         const sorted = found.toSorted((a, b) =>
           by === 'depth'
             ? b.pending - a.pending || Buffer.compare(Buffer.from(b.name), Buffer.from(a.name)) // as ZRANGE … REV does
-            : b.oldestPendingAgeMs - a.oldestPendingAgeMs,
+            : arrivalOfHead(a.name) - arrivalOfHead(b.name),
         );
         return sorted.slice(offset, offset + limit);
       }),

@@ -3,7 +3,7 @@ import type { JobOutcome } from '../../../queue/model/job-event.js';
 import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
 import { groupBy } from '../../../queue/runtime/group-by.js';
 import type { FoundJobs, JobQuery } from '../../../queue/store/find-query.js';
-import { lineStart } from '../../state/head-by-turn.js';
+import { arrivalOf } from '../../state/head-by-turn.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
 import { jobRecord } from './job-record.js';
 
@@ -73,10 +73,10 @@ function shownIds(queue: MemoryQueue, status: JobStatus): readonly string[] {
 /** Returns the jobs without a group first. Then group by group, that with the oldest head first, see lua/lib/place/ids_of. */
 function waitingIds(queue: MemoryQueue): string[] {
   const lines = groupBy(queue.line, (id) => queue.job(id)?.group);
-  const arrivalOf = ([head]: readonly string[]) => {
-    const rank = Number(queue.job(head!)!.rank);
-    return rank - lineStart(rank);
-  };
+  const arrivalOfHead = ([head]: readonly string[]) => arrivalOf(queue.job(head!)!);
   const ofGroups = [...lines].flatMap(([group, ids]) => (group === undefined ? [] : [ids]));
-  return [...(lines.get(undefined) ?? []), ...ofGroups.toSorted((a, b) => arrivalOf(a) - arrivalOf(b)).flat()];
+  return [
+    ...(lines.get(undefined) ?? []),
+    ...ofGroups.toSorted((a, b) => arrivalOfHead(a) - arrivalOfHead(b)).flat(),
+  ];
 }
