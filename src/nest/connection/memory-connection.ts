@@ -28,6 +28,7 @@ export class MemoryConnection implements ServerConnection {
   readonly connection: ServerConnection['connection'];
   readonly ready = true;
   readonly trouble = 'none';
+  readonly remedy = '';
   isClosed = false;
 
   /** @param stopping called when the worker is being stopped */

@@ -7,7 +7,7 @@ import { errorText, forwardErrors } from '../../queue/redis/connection-errors.js
 import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
+import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { unansweredError, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
@@ -15,6 +15,7 @@ import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { within } from '../../queue/runtime/within.js';
 import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import { remedyOf } from './connection-remedy.js';
 import type { ServerConnection } from './server-connection.js';
 
 /** The time a QUIT may take, in ms. */
@@ -73,6 +74,12 @@ export class RedisConnection implements ServerConnection {
     return this.connection.trouble ?? 'no answer';
   }
 
+  /** What to do about that error. */
+  get remedy(): string {
+    const { client } = this;
+    return remedyOf(this.trouble, isCluster(client) ? undefined : client.options.tls !== undefined);
+  }
+
   /** The address of Redis, without a password. */
   get address(): string {
     return addressOf(this.client);
@@ -86,8 +93,7 @@ export class RedisConnection implements ServerConnection {
   async require(timeoutMs: number): Promise<void> {
     if (!(await this.reach(timeoutMs, false))) {
       throw new RedisUnsuitableError(
-        `Could not connect to Redis at ${this.address} within ${timeoutMs} ms: ${this.trouble}. ` +
-          remedyOf(this.trouble),
+        `Could not connect to Redis at ${this.address} within ${timeoutMs} ms: ${this.trouble}. ${this.remedy}`,
       );
     }
   }
@@ -228,12 +234,6 @@ function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redi
 /** Returns the pause before an attempt. Half of it is random, so that a fleet does not reconnect at once. */
 function pauseBefore(attempt: number): number {
   return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
-}
-
-function remedyOf(trouble: string): string {
-  return /NOAUTH|WRONGPASS|NOPERM/.test(trouble)
-    ? 'Set the right user and password in `redis` or REDIS_URL.'
-    : 'Start Redis, or set `redis` or REDIS_URL to where it is.';
 }
 
 /** Logs when a lost connection is back, because its loss was logged too. */

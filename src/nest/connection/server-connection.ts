@@ -21,6 +21,8 @@ export interface ServerConnection {
 
   /** The last error of the connection. */
   readonly trouble: string;
+  /** What to do about that error. */
+  readonly remedy: string;
 
   /** @throws RedisUnsuitableError where the server is unsuitable, or not there in time */
   require(timeoutMs: number): Promise<void>;

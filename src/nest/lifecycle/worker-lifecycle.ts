@@ -9,6 +9,7 @@ import type { LifecycleParts } from './lifecycle-parts.js';
 import { makeWorker } from './make-worker.js';
 import { WorkerStarts } from './worker-starts.js';
 import { WorkerControls } from './worker-controls.js';
+import { whyNotStarted } from '../connection/connection-remedy.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, serverInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
 import { emitCancels } from './cancel-events.js';
@@ -111,7 +112,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       await this.parts.redis.require(requireRedis.timeoutMs);
     } else if (!(await this.parts.redis.reach(LOOK_MS))) {
       this.parts.logger.warn(
-        `Could not connect to Redis at ${this.parts.redis.address} (${this.parts.redis.trouble}). The app starts without it, and runs jobs once Redis is reachable.`,
+        `Could not connect to Redis at ${this.parts.redis.address} (${this.parts.redis.trouble}). The app starts without it, and runs jobs once Redis is reachable. ${this.parts.redis.remedy}`,
       );
       return;
     }
@@ -166,9 +167,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const limitMs = requireRedis ? requireRedis.timeoutMs : LOOK_MS;
     const late = () => {
       if (!requireRedis) return undefined;
-      const why = this.startFailure ? `: ${this.startFailure.message}` : '';
+      const why = whyNotStarted(this.startFailure);
       const error = new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
-      this.parts.logger.error(`${error.message}. Stopping the app`); // which throws it after its other workers have drained
+      this.parts.logger.error(`${error.message} Stopping the app`); // which throws it after its other workers have drained
       return error;
     };
     const error = await within(systemClock, limitMs, starting, late);

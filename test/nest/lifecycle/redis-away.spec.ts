@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
 import { RedisConnection } from '#nest/connection/redis-connection.js';
@@ -36,7 +37,8 @@ describe('without Redis at boot', () => {
     const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handlerOf(name)], log });
     expect(log.lines).toContain(
       `warn Could not connect to Redis at 127.0.0.1:${port} (connect ECONNREFUSED 127.0.0.1:${port}). ` +
-        'The app starts without it, and runs jobs once Redis is reachable.',
+        'The app starts without it, and runs jobs once Redis is reachable. ' +
+        'Start Redis, or set `redis` or REDIS_URL to where it is.',
     );
     const jobs = app.get(JobQueueService);
     await expect(jobs.enqueue(name, null)).rejects.toMatchObject({
@@ -82,6 +84,35 @@ describe('without Redis at boot', () => {
         'Start Redis, or set `redis` or REDIS_URL to where it is.',
     );
     expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
+  it('the boot says what to do where TLS meets a port without it, and the other way round', async () => {
+    const server = await startOwnRedis();
+    const requireRedis = { timeoutMs: 1_000 };
+    const tls = await compileApp({ jobs: { redis: server.url.replace('redis:', 'rediss:'), requireRedis } });
+    await expect(tls.init()).rejects.toThrow('Look whether this port speaks TLS');
+    await server.stop();
+    // A server of TLS ends a connection without it.
+    const cuts = createServer((socket) => socket.on('error', () => undefined).resetAndDestroy());
+    await new Promise<void>((resolve) => void cuts.listen(0, '127.0.0.1', resolve));
+    const { port } = cuts.address() as AddressInfo;
+    const plain = await compileApp({ jobs: { redis: `redis://127.0.0.1:${port}`, requireRedis } });
+    await expect(plain.init()).rejects.toThrow('If it speaks TLS only, its address begins with rediss://.');
+    await new Promise((resolve) => cuts.close(resolve));
+  });
+
+  it('the boot names the remedy for a replica', async () => {
+    const master = await startOwnRedis();
+    const replica = await startOwnRedis();
+    const client = connect({}, replica.url);
+    await client.replicaof('127.0.0.1', new URL(master.url).port);
+    client.disconnect();
+    const app = await compileApp({
+      jobs: { redis: replica.url, requireRedis: { timeoutMs: 2_000 } },
+      providers: [handlerOf(uniqueQueueName())],
+    });
+    await expect(app.init()).rejects.toThrow(/READONLY .* replica\. Connect to the master, or by Sentinel\.$/);
+    await Promise.all([replica.stop(), master.stop()]);
   });
 
   it('the boot waits for a Redis that is required and comes in time', async () => {
