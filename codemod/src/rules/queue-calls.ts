@@ -8,6 +8,10 @@ import { jobOptions, spreadOf } from './job-options.js';
 import { STATES, defaultAttempts, type QueueCall } from './queue-call.js';
 import { scheduleCall, scheduleOf } from './schedules.js';
 
+/** The largest page of a list. Without a range BullMQ lists all jobs, and a list here the first 50. */
+const LARGEST_PAGE = 'limit: 1_000';
+const WHOLE = `{ ${LARGEST_PAGE} }`;
+
 type Converter = (of: QueueCall, r: Rewriter) => string | undefined;
 
 const listed =
@@ -28,8 +32,8 @@ const CALLS: Record<string, Converter> = {
   addBulk,
   upsertJobScheduler: scheduleCall,
   removeJobScheduler: (of, r) => `${of.queue}.schedules.remove(${argument(of, 0, r)})`,
-  getJobSchedulers: ({ queue }) => `${queue}.schedules.list()`,
-  getRepeatableJobs: ({ queue }) => `${queue}.schedules.list()`,
+  getJobSchedulers: ({ queue }) => `${queue}.schedules.list(${WHOLE})`,
+  getRepeatableJobs: ({ queue }) => `${queue}.schedules.list(${WHOLE})`,
   removeRepeatableByKey: (of, r) => {
     const [key] = of.arguments;
     const isKey = Node.isPropertyAccessExpression(key) && key.getName() === 'key';
@@ -127,9 +131,11 @@ function argument(of: QueueCall, index: number, r: Rewriter): string {
 
 /** Returns the options of a list from the old first and last index. */
 function page(start: Node | undefined, end: Node | undefined, r: Rewriter): string {
-  if (start === undefined) return '';
+  if (start === undefined) return `, ${WHOLE}`;
   const offset = r.text(start);
-  if (end === undefined) return offset === '0' ? '' : `, { offset: ${offset} }`;
+  if (end === undefined || r.text(end) === '-1') {
+    return offset === '0' ? `, ${WHOLE}` : `, { offset: ${offset}, ${LARGEST_PAGE} }`;
+  }
   const isPlain = Node.isNumericLiteral(start) && Node.isNumericLiteral(end);
   const limit = isPlain
     ? String(end.getLiteralValue() - start.getLiteralValue() + 1)
