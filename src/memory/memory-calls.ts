@@ -242,13 +242,13 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
   };
 }
 
-function historyVerbs({ history }: MemoryQueue): HistoryVerbs {
+function historyVerbs(queue: MemoryQueue): HistoryVerbs {
   return {
     addDurations: (worker, batch, counts) =>
-      callOf('historyAddDurations', () => history.addDurations(worker, batch, counts)),
-    closeMinute: (reading) => callOf('historyCloseMinute', () => history.closeMinute(reading)),
-    reportVersion: (version) => callOf('historyCloseMinute', () => history.reportVersion(version)),
-    read: (backMs, after, most) => callOf('historyRead', () => history.read(backMs, after, most)),
+      callOf('historyAddDurations', () => queue.history.addDurations(worker, batch, counts)),
+    closeMinute: (reading) => callOf('historyCloseMinute', () => queue.history.closeMinute(reading)),
+    reportVersion: (version) => callOf('historyCloseMinute', () => queue.history.reportVersion(version)),
+    read: (backMs, after, most) => callOf('historyRead', () => queue.history.read(backMs, after, most)),
   };
 }
 

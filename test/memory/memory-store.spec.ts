@@ -51,6 +51,21 @@ onEachStore('a store', () => {
     await worker.event('cancelled', 1, { id });
   });
 
+  it('begins anew after a purge of everything, with its groups and alerts', async () => {
+    const queue = newQueue();
+    await queue.enqueue({}, { group: 'a' });
+    await queue.groups.set('a', { maxRunning: 2 });
+    await queue.exec((calls) => calls.alerts.takeTurn('one', 0));
+    expect(await queue.exec((calls) => calls.alerts.told('one', 'record'))).toBe(true);
+    await queue.purge({ confirm: queue.name, everything: true });
+    await queue.groups.set('a', { maxRunning: 1 });
+    await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'a' })));
+    expect(await queue.claimMany(2)).toHaveLength(1);
+    expect(await queue.groups.get('a')).toMatchObject({ pending: 1, running: 1, limits: { maxRunning: 1 } });
+    expect((await queue.groups.list()).map(({ name }) => name)).toEqual(['a']);
+    expect(await queue.exec((calls) => calls.alerts.takeTurn('two', 0))).toMatchObject({ record: '' });
+  });
+
   it('adds the jobs of a sender once, also plain ones', async () => {
     const queue = newQueue();
     const entries = ['a', 'b'].map((id) => ({ key: id, job: { id, name: queue.name, payload: '1' } }));

@@ -9,14 +9,13 @@ import { extendPause } from './operate/extend-pause.js';
 import { remove } from './operate/operate.js';
 
 export function groupVerbs(queue: MemoryQueue): GroupVerbs {
-  const { flow } = queue;
-  const arrivalOfHead = (name: string) => arrivalOf(queue.job(flow.waitingOf(name)[0]!)!);
+  const arrivalOfHead = (name: string) => arrivalOf(queue.job(queue.flow.waitingOf(name)[0]!)!);
   const wake = () => queue.host.wake(queue.name);
   return {
     list: ({ by, offset, limit }) =>
       callOf('groupList', () => {
-        const names = [...flow.groups.keys()].filter((name) => name !== '');
-        const all = names.map((name) => flow.stats(name));
+        const names = [...queue.flow.groups.keys()].filter((name) => name !== '');
+        const all = names.map((name) => queue.flow.stats(name));
         const found = all.filter(({ pending, running }) => pending > 0 || (by === 'depth' && running > 0));
         const sorted = found.toSorted((a, b) =>
           by === 'depth'
@@ -25,23 +24,23 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         );
         return sorted.slice(offset, offset + limit);
       }),
-    named: (names) => callOf('groupList', () => names.map((name) => flow.stats(name))),
+    named: (names) => callOf('groupList', () => names.map((name) => queue.flow.stats(name))),
     set: (name, limits) =>
       callOf('groupSet', () => {
-        flow.setGroup(name, withoutUndefined(limits));
+        queue.flow.setGroup(name, withoutUndefined(limits));
         wake();
       }),
     clear: (name) =>
       callOf('groupClear', () => {
-        const group = flow.group(name);
-        flow.setGroup(name, undefined);
+        const group = queue.flow.group(name);
+        queue.flow.setGroup(name, undefined);
         delete group.hold;
         group.restsUntil = 0;
         wake();
       }),
     pause: (name, options) =>
       callOf('groupPause', () => {
-        const group = flow.group(name);
+        const group = queue.flow.group(name);
         const changes = pauseAt(group.pause, queue.now) === undefined;
         if (changes) {
           group.pause = newPause(options, queue.now);
@@ -49,10 +48,10 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         return changes;
       }),
     extendPause: (name, knownEndMs, forMs) =>
-      callOf('groupExtendPause', () => extendPause(flow.group(name), { knownEndMs, forMs, now: queue.now })),
+      callOf('groupExtendPause', () => extendPause(queue.flow.group(name), { knownEndMs, forMs, now: queue.now })),
     resume: (name) =>
       callOf('groupResume', () => {
-        const group = flow.group(name);
+        const group = queue.flow.group(name);
         const changes = pauseAt(group.pause, queue.now) !== undefined;
         delete group.pause;
         wake();
@@ -61,7 +60,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
     clean: (name, olderThanMs, limit) =>
       callOf('groupClean', () => {
         const latest = queue.now - olderThanMs;
-        const old = flow.waitingOf(name).filter((id) => Number(queue.job(id)?.ready_at_ms ?? 0) <= latest);
+        const old = queue.flow.waitingOf(name).filter((id) => Number(queue.job(id)?.ready_at_ms ?? 0) <= latest);
         const slice = old.slice(0, limit);
         slice.forEach((id) => remove(queue, id));
         return { deleted: slice.length, next: old.length > limit ? 0 : undefined };

@@ -4,10 +4,10 @@ import type { MemoryQueue } from '../../state/memory-queue.js';
 import { callOf } from '../memory-call.js';
 
 export function alertVerbs(queue: MemoryQueue): AlertVerbs {
-  const { alerts } = queue;
   return {
     takeTurn: (token, everyMs) =>
       callOf('alertTakeTurn', () => {
+        const { alerts } = queue;
         const sinceMs = queue.now - alerts.lookedAtMs;
         if (alerts.look !== token && sinceMs >= 0 && sinceMs < everyMs) {
           return undefined;
@@ -17,6 +17,7 @@ export function alertVerbs(queue: MemoryQueue): AlertVerbs {
       }),
     told: (token, record) =>
       callOf('alertTold', () => {
+        const { alerts } = queue;
         const isCurrent = alerts.look === token;
         if (isCurrent) {
           alerts.record = record;
