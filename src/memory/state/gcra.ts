@@ -15,9 +15,13 @@ export function rateOpensAt(rate: RateLimit | undefined, arrival: number, cost =
   return Math.ceil(arrival + ((Math.min(cost, burst) - burst) * periodMs) / limit);
 }
 
-/** Returns the latest arrival time that the clock of now can have made. */
-export function latestArrival(rate: RateLimit | undefined, now: number): number {
-  return rate ? now + costInMs(rate, Infinity) : Infinity;
+/** Returns an arrival that the clock of now can have made: this one, or the latest. Each payment may round it by 1 µs. */
+export function boundArrival(rate: RateLimit | undefined, arrival: number, now: number): number {
+  if (!rate) {
+    return arrival;
+  }
+  const latest = now + costInMs(rate, Infinity);
+  return arrival > latest + (rate.burst ?? 1) / 1_000 ? latest : arrival;
 }
 
 /** Returns the arrival after a job has started. */

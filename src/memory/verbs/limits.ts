@@ -1,6 +1,6 @@
 import type { RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce, LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
-import { latestArrival, rateOpensAt } from '../state/gcra.js';
+import { boundArrival, rateOpensAt } from '../state/gcra.js';
 import { changedLimits } from './changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
@@ -40,10 +40,10 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
 /** Bounds rates and rests by the latest that the clock of now can have made, as lua/lib/group/state. */
 export function boundLimits(queue: MemoryQueue): void {
   const { flow, now } = queue;
-  flow.arrival = Math.min(flow.arrival, latestArrival(flow.limits.rateLimit, now));
+  flow.arrival = boundArrival(flow.limits.rateLimit, flow.arrival, now);
   queue.restsUntil = Math.min(queue.restsUntil, now + queue.restMs);
   for (const [name, group] of flow.groups) {
-    group.arrival = Math.min(group.arrival, latestArrival(flow.limitsOf(name).rateLimit, now));
+    group.arrival = boundArrival(flow.limitsOf(name).rateLimit, group.arrival, now);
     group.restsUntil = Math.min(group.restsUntil, now + (group.restMs ?? Infinity));
   }
 }
