@@ -243,6 +243,17 @@ describe('the statistics of a queue', () => {
     read(2);
     expect([...watched.violations].join()).toMatch(/^I4: one call of queueStats looked at jobs \d+ times$/);
   });
+
+  it('look twice at each claim of a group with slots, whatever the number of its first jobs', () => {
+    queue.flow.group('held').pause = undefined;
+    queue.flow.setGroup('held', { maxRunning: 1 });
+    for (let i = 0; i < 1_000; i++) {
+      queue.jobs.set(`claimed-${i}`, { group: 'held' });
+      queue.claims.set(`claimed-${i}`, now + 1);
+    }
+    read(1);
+    expect([...watched.violations]).toEqual([]);
+  });
 });
 
 describe('the work of a call', () => {

@@ -93,7 +93,8 @@ function looksOfSearches(script: string, queue: MemoryQueue, was: Sizes): number
     const taken = Math.max(0, line - lineOf(queue));
     return places + (taken + SEARCHES_OF_CLAIM) * (line + runningLooks(queue, was.claimed + taken));
   }
-  return script === 'queueStats' ? line + runningLooks(queue, was.claimed) : places;
+  // It asks twice which groups have a free slot: of all waiting jobs, and of the first.
+  return script === 'queueStats' ? line + 2 * runningLooks(queue, was.claimed) : places;
 }
 
 /** Returns how many looks it takes to count the running jobs of each group with a slot limit. */

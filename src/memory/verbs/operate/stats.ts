@@ -14,6 +14,8 @@ export function stats(queue: MemoryQueue): QueueStats {
   const dueAge = due === undefined ? 0 : now - queue.scheduled.score(due)!;
   const oldest = (ids: readonly string[]) => Math.max(0, ...ids.map(ageOf), dueAge);
   const { heldByGroups } = queue.flow;
+  const groupOf = (id: string) => queue.job(id)?.group;
+  const open = new Set([...new Set(first.map(groupOf))].filter((group) => queue.flow.mayStart(group)));
   const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
   return {
     at: new Date(now),
@@ -27,7 +29,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     ...(queue.kinds.size > 0 && { errorKinds: queue.kinds.size }),
     cancelled: queue.cancelled.length,
     oldestPendingAgeMs: oldest(first),
-    oldestUnheldAgeMs: oldest(first.filter((id) => queue.flow.mayStart(queue.job(id)?.group))),
+    oldestUnheldAgeMs: oldest(first.filter((id) => open.has(groupOf(id)))),
     expiredClaims: queue.claims.upTo(now).length,
     workers: queue.liveWorkers,
     unserved: unservedNames(queue, first, ageOf),
