@@ -66,7 +66,7 @@ onEachStore('the announcement of a worker', () => {
   it('has its names listed, the latest first, and of one moment in the reverse of their order', async () => {
     const { queue, clock } = newClockedQueue();
     for (const names of ['mbzad', 'klcefghij', 'y']) {
-      const each = [...names].map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
+      const each = names.split('').map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
       await queue.exec((calls) => calls.workers.register('w', true, each));
       clock.nowMs += 1_000;
     }

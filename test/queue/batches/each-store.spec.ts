@@ -1,11 +1,18 @@
 // Batches and jobs that start after others: the same on Redis and in memory.
 import { getEventListeners } from 'node:events';
 import { expect, it } from '@jest/globals';
+import { defineJob } from '#queue/enqueue/define-job.js';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
-import { InvalidOptionError, QueueClosedError, RateLimitedError } from '#queue/errors/errors.js';
+import {
+  InvalidOptionError,
+  InvalidPayloadError,
+  QueueClosedError,
+  RateLimitedError,
+} from '#queue/errors/errors.js';
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
+import type { StandardSchema } from '#queue/validation/standard-schema.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import {
   loseHash,
@@ -41,6 +48,11 @@ async function batchOf(queue: JobQueue, count: number, options = {}) {
 
 const meetLimit = () => {
   throw new RateLimitedError({ retryAfterMs: 1 });
+};
+
+/** A schema that refuses every payload, later. */
+const refusing: StandardSchema = {
+  '~standard': { version: 1, vendor: 'test', validate: async () => ({ issues: [{ message: 'no' }] }) },
 };
 
 const handle = ({ payload }: { payload: unknown }) => payload;
@@ -183,6 +195,14 @@ onEachStore('a batch', () => {
     const batch = await batchOf(queue, 0);
     await expect(batch.add(queue.name, 0)).rejects.toThrow(BatchSealedError);
     expect(await runAll(queue)).toEqual(['last', 'then']);
+  });
+
+  it('is not opened if an asynchronous schema refuses the payload of a follow-up', async () => {
+    const queue = newQueue();
+    const definition = defineJob('then', { payload: refusing });
+    const batch = queue.batch({ then: { definition, payload: 1 } });
+    await expect(batch.seal()).rejects.toThrow(InvalidPayloadError);
+    expect((await queue.stats()).batches).toBeUndefined();
   });
 
   it('has members in another queue', async () => {

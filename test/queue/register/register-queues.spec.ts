@@ -1,6 +1,7 @@
 // The register names the queues of a Redis. So operators find queues of other apps.
-import { it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
+import { MemoryStore } from '#memory/memory-store.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
@@ -26,4 +27,22 @@ onEachStore('the register has a queue', () => {
     await add(queue);
     await eventually(() => isRegistered(queue));
   });
+});
+
+it('says once that Redis refuses to register a queue', async () => {
+  const store = new MemoryStore();
+  const warnings: string[] = [];
+  store.logger = { log: () => undefined, error: () => undefined, warn: (message) => void warnings.push(message) };
+  let refused = 0;
+  store.queues.register = async (queues) => {
+    refused++;
+    return queues.map(() => ({ ok: false, error: new Error('NOPERM') }));
+  };
+  const queues = [newQueue({}, store), newQueue({}, store)];
+  for (const queue of queues) {
+    await queue.enqueue(1);
+    await eventually(() => refused === queues.indexOf(queue) + 1);
+    await new Promise(setImmediate); // the refusal has reached the queue
+  }
+  expect(warnings).toEqual([expect.stringMatching(`^Could not add queue "${queues[0]!.name}" .*: NOPERM$`)]);
 });

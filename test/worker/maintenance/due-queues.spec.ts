@@ -51,3 +51,14 @@ it.each(REMAINS)('sweeps a queue with %s in each round that looks for remains', 
   expect(sweptAt([0], [], [place])).toEqual([0]);
   expect(sweptAt([0], [], [])).toEqual([]);
 });
+
+it('looks for remains in the first round at a server, and then every ten minutes', () => {
+  const times = { nowMs: 0 };
+  const due = new DueQueues({ ...systemClock, monotonic: () => times.nowMs });
+  const looks = [0, 1_000, 10 * MINUTE - 1, 10 * MINUTE].map((nowMs) => {
+    times.nowMs = nowMs;
+    return due.looksForRemains('a:6379');
+  });
+  expect(looks).toEqual([true, false, false, true]);
+  expect(due.looksForRemains('b:6379')).toBe(true);
+});
