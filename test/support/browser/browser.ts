@@ -9,9 +9,10 @@ import { patiently } from '../faults/wait.js';
 const ARGS =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
-let browser: Browser | undefined;
+/** A promise, so that pages which open at once share the browser. */
+let browser: Promise<Browser> | undefined;
 
-afterAll(() => browser?.close());
+afterAll(async () => (await browser)?.close());
 
 /** A running shop, and its replies to calls. */
 export class RunningShop {
@@ -83,8 +84,8 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
 
 /** Opens a page in a context of its own. */
 export async function openAny(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
-  browser ??= await chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
-  const context = await browser.newContext({ viewport: { width: 1360, height: 1000 }, ...options });
+  browser ??= chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
+  const context = await (await browser).newContext({ viewport: { width: 1360, height: 1000 }, ...options });
   const page = Object.assign(await context.newPage(), { complaints: [] as string[] });
   page.setDefaultTimeout(20_000);
   page.on('pageerror', (error) => page.complaints.push(error.message));
