@@ -9,10 +9,10 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 /** Makes a feed whose readings end when the test says so. */
-function newFeed(isHeard: boolean) {
+function newFeed(isHeard: (silentMs: number) => boolean) {
   const readings = [gate<Omit<OverviewView, 'runs'>>(), gate<Omit<OverviewView, 'runs'>>()];
   let begun = 0;
-  const reader = { listen: () => () => isHeard, read: () => readings[begun++]!.promise };
+  const reader = { listen: () => isHeard, read: () => readings[begun++]!.promise };
   const feed = new SnapshotFeed({ refreshMs: 1_000 }, reader, { list: () => Promise.resolve([]) });
   const current = async (ms: number) => {
     const event = feed.current();
@@ -25,7 +25,7 @@ function newFeed(isHeard: boolean) {
 const VIEW = { at: 1 } as Omit<OverviewView, 'runs'>;
 
 it('is slow while Redis replies, and is waited for instead of begun again', async () => {
-  const { current, readings, begun } = newFeed(true);
+  const { current, readings, begun } = newFeed(() => true);
   expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: true } });
   await jest.advanceTimersByTimeAsync(1_000);
   readings[0]!.open(VIEW);
@@ -34,10 +34,23 @@ it('is slow while Redis replies, and is waited for instead of begun again', asyn
 });
 
 it('is away where Redis is silent, and is begun again', async () => {
-  const { current, readings, begun } = newFeed(false);
+  const { current, readings, begun } = newFeed(() => false);
   expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: false } });
   await jest.advanceTimersByTimeAsync(1_000);
   readings[1]!.open(VIEW);
   expect(await current(0)).toMatchObject({ overview: VIEW, away: null });
   expect(begun()).toBe(2);
+});
+
+it('is away where Redis is silent, also if the timer fires a moment early', async () => {
+  const { current } = newFeed((silentMs) => silentMs > 2_499.2);
+  expect(await current(2_600)).toMatchObject({ away: { isSlow: false } });
+});
+
+it('is slow where replies arrived while the process was busy', async () => {
+  let isHeard = false;
+  const { current } = newFeed(() => isHeard);
+  // A busy process runs its timers before it reads the bytes that have arrived.
+  setTimeout(() => setImmediate(() => (isHeard = true)), 2_500);
+  expect(await current(2_600)).toMatchObject({ away: { isSlow: true } });
 });
