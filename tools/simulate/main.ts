@@ -1,6 +1,7 @@
-// npm run simulate -- --seed N --steps N [--seeds N] [--seconds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
+// npm run simulate -- --seed N --steps N [--seeds N] [--seconds N] [--plant NAME] | --draw: fleets by virtual time; see CONTRIBUTING.md.
 import { parseArgs } from 'node:util';
 import { plants } from './plants/plants.js';
+import { drawSoonest } from './plants/soonest.js';
 import { Simulation } from './simulation.js';
 
 const { values } = parseArgs({
@@ -10,9 +11,14 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: 'Infinity' },
     steps: { type: 'string', default: '100000' },
     plant: { type: 'string' },
+    draw: { type: 'boolean' },
   },
 });
 const { plant } = values;
+if (values.draw) {
+  await drawSoonest();
+  process.exit();
+}
 if (plant !== undefined && !(plant in plants)) {
   console.error(`There is no fault "${plant}" to plant. Known: ${Object.keys(plants).join(', ')}.`);
   process.exit(2);

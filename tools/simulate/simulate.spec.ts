@@ -1,9 +1,10 @@
 // Fleets by virtual time: seeds find nothing, each planted fault is found, and a seed comes again exactly.
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { isUnstarted } from '#memory/verbs/attempt/unstarted.js';
 import { PARTS } from './parts.js';
 import type { Plant } from './plants/plant.js';
 import { plants } from './plants/plants.js';
+import { finds, readSoonest } from './plants/soonest.js';
 import { Simulation } from './simulation.js';
 
 const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
@@ -16,65 +17,11 @@ const SHORT_STEPS = 50;
 /** Seeds that run twice. */
 const REPLAYED = [3, 4, 7];
 
-/** The number of seeds, of this many steps each, that must find a planted fault. */
+/** The number of seeds, of this many steps each, one of which must find a planted fault whose named seed does not. */
 const PLANT_SEEDS = 12;
 const PLANT_STEPS = 1_500;
 
-/** The seed that finds a fault soonest, and its steps where fewer do. Where the fleet has changed since, the other seeds follow. */
-const SOONEST: Readonly<Record<string, { seed: number; steps?: number }>> = {
-  'an acknowledged job is gone': { seed: 7, steps: 60 },
-  'a job is in two places': { seed: 4 },
-  'a sweep leaves the token': { seed: 17, steps: 500 },
-  'a repeated claim takes more': { seed: 17, steps: 200 },
-  'a sweep looks at all jobs': { seed: 23, steps: 500 },
-  'a sweep takes claims early': { seed: 39 },
-  'an error costs no attempt': { seed: 1, steps: 60 },
-  'a job without its hash blocks': { seed: 23, steps: 60 },
-  'the newest job comes first': { seed: 4 },
-  'a limit is not kept': { seed: 14 },
-  'a job that is reclaimed goes to the back of its group': { seed: 51, steps: 300 },
-  'a claim looks at all jobs': { seed: 6, steps: 200 },
-  'a claim takes jobs ahead without a bound': { seed: 2, steps: 500 },
-  'a batch forgets its members': { seed: 4 },
-  'two processes make one tick': { seed: 4 },
-  'a tick is left out': { seed: 9, steps: 500 },
-  'a paused schedule ticks': { seed: 24, steps: 500 },
-  'a unique key is forgotten': { seed: 7 },
-  'the time of a unique key ends early': { seed: 2 },
-  'an ended job keeps its unique key': { seed: 25 },
-  'a replaced job keeps its payload': { seed: 35 },
-  'a job does not wait for those before it': { seed: 22 },
-  'a job waits for itself': { seed: 20, steps: 60 },
-  'two jobs of a call swap their results': { seed: 14, steps: 60 },
-  'a job is not run again': { seed: 13, steps: 60 },
-  'a batch takes a failure for a success': { seed: 25, steps: 60 },
-  'a batch goes on after a failure': { seed: 13 },
-  'an update is lost': { seed: 25 },
-  'a job starts before its new time': { seed: 15, steps: 500 },
-  'an entry gets no mark': { seed: 27 },
-  'a fence is not kept': { seed: 5 },
-  'a mark is made in a second call': { seed: 27 },
-  'a batch does not wait for a member of a member': { seed: 39 },
-  'a checkpoint is lost': { seed: 9 },
-  'a claim takes a job of a paused group': { seed: 30 },
-  'an enqueue loses its metadata': { seed: 7 },
-  'a claim of a clock that was ahead stays': { seed: 25, steps: 200 },
-  'a rate of a clock that was ahead stays': { seed: 8, steps: 60 },
-  'a due time of a clock that was ahead stays': { seed: 12, steps: 60 },
-  'a worker becomes a waiter in a second call': { seed: 14 },
-  'a wake ends at a dead waiter': { seed: 3 },
-  'two processes have the right to maintain': { seed: 4, steps: 200 },
-  'nobody takes the right of a dead process over': { seed: 10, steps: 500 },
-  'a sweep sees no claim': { seed: 2 },
-  'a follow-up stays in the outbox after its acknowledgement': { seed: 4, steps: 60 },
-  'a follow-up leaves the outbox before its queue has it': { seed: 33, steps: 200 },
-  'a retry forgets the steps': { seed: 7, steps: 60 },
-  'a crash forgets the steps': { seed: 9 },
-  'a claim takes a job of a limited group ahead': { seed: 4, steps: 500 },
-};
-
-const unknown = Object.keys(SOONEST).filter((name) => !(name in plants));
-if (unknown.length > 0) throw new Error(`SOONEST: expected names of planted faults, found ${unknown.join(', ')}.`);
+const soonest = readSoonest();
 
 const outcomes = new Map<number, ReturnType<Simulation['run']>>();
 
@@ -132,15 +79,32 @@ describe('a simulated fleet', () => {
     expect(ahead.size).toBeGreaterThan(5);
   });
 
-  it.each(Object.entries(plants))('finds that %s', async (name, plant) => {
-    const seeds = Array.from({ length: PLANT_SEEDS }, (_, i) => ({ seed: i + 1, steps: PLANT_STEPS }));
-    // The same fault may break more than one invariant, and a seed ends at the first.
-    const found: string[] = [];
-    for (const { seed, steps = PLANT_STEPS } of [...(SOONEST[name] ? [SOONEST[name]] : []), ...seeds]) {
-      if (found.includes(plant.breaks)) break;
-      const { violations } = await new Simulation(seed, steps, plant).run();
-      found.push(...violations.map((violation) => violation.split(':')[0]!));
-    }
-    expect(found).toContain(plant.breaks);
+  describe('finds each planted fault', () => {
+    const notBySeed: string[] = [];
+
+    it.each(Object.entries(plants))('%s', async (name, plant) => {
+      const named = soonest[name];
+      if (named && (await finds(plant, named))) {
+        return;
+      }
+      notBySeed.push(name);
+      let isFound = false;
+      for (let seed = 1; seed <= PLANT_SEEDS && !isFound; seed++) {
+        isFound = await finds(plant, { seed, steps: PLANT_STEPS });
+      }
+      expect(isFound).toBe(true);
+    });
+
+    it('names a seed for each', () => {
+      expect(Object.keys(soonest)).toEqual(Object.keys(plants));
+    });
+
+    // No failure: each change of the store or the worker changes what many seeds draw. The others only take longer.
+    afterAll(() => {
+      if (notBySeed.length > 0) {
+        const list = notBySeed.join('\n  ');
+        console.warn(`Not found by the named seed; npm run simulate -- --draw names others:\n  ${list}`);
+      }
+    });
   });
 });
