@@ -70,13 +70,22 @@ export interface DashboardOptions {
    *
    * @example can: (action, request: DashboardRequest & { user: User }) => action === 'view' || request.user.role === 'operator'
    */
-  can?(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject): boolean | Promise<boolean>;
+  can?:
+    | {
+        // A method, as of `user`, so that it may take a request with the properties that the app's guards set.
+        can(
+          action: DashboardAction,
+          request: DashboardRequest,
+          subject: DashboardSubject,
+        ): boolean | Promise<boolean>;
+      }['can']
+    | undefined;
   /** Refuses every action but `view`, whatever `can` says. @default false */
   readOnly?: boolean | undefined;
   /** Names who sends a request, for the action log. @default `email`, `username`, `name` or `id` of `request.user` */
-  user?(request: DashboardRequest): string | undefined;
+  user?: { user(request: DashboardRequest): string | undefined }['user'] | undefined;
   /** Labels a job in a few words, shown in lists beside its name. @default the start of its payload */
-  label?(job: { name: string; queue: string; payload: unknown }): string | undefined;
+  label?: ((job: { name: string; queue: string; payload: unknown }) => string | undefined) | undefined;
   /**
    * Hides parts of payloads, results and progress, beside the `redact` of the queues. It has the names of fields at any
    * depth, or is a function that returns the visible value.
