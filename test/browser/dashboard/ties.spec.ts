@@ -75,6 +75,15 @@ it('the last batches that ended are listed, with the command that lists the earl
   expect(await page.locator('.batches tbody tr').count()).toBe(20);
 });
 
+it('the first batches at work are listed, with the command that lists the next ones', async () => {
+  const queue = world.jobs.queue('video');
+  for (let i = 0; i < 101; i++)
+    await queue.batch({ id: `film-${i}` }).add('page', { page: 1 }, { delayMs: 3_600_000 });
+  await open('/queue/video?view=batches');
+  await says(page, '.list-head', '100 batches at work');
+  await says(page, '.list-head', 'Next ones: npx nest-job-queue batches video --offset 100');
+});
+
 it('a batch is cancelled, with the number of its open jobs typed', async () => {
   await open('/batch/book/next-book');
   await page.getByRole('button', { name: 'Cancel the batch' }).click();

@@ -32,7 +32,7 @@ export function Batches({ queue }: { queue: QueueView }) {
     <>
       <List
         title={`${batches.length === 0 ? 'No batch' : plural(batches.length, 'batch', 'batches')} at work`}
-        note={batches.length === MOST ? 'The next ones are not shown.' : ''}
+        note={batches.length === MOST ? `Next ones: ${nextOnes(queue.name)}` : ''}
         batches={batches}
         end="Jobs ended"
       />
@@ -51,6 +51,11 @@ function endedTitle(shown: number): string {
     return `The last ${shown} batches that ended`;
   }
   return `${shown === 0 ? 'No batch' : plural(shown, 'batch', 'batches')} ended`;
+}
+
+/** Returns the command that lists the batches at work that are not shown. */
+function nextOnes(queue: string): string {
+  return asCommand('batches', queue, '--offset', String(MOST));
 }
 
 /** Returns the command that lists all ended batches that Redis keeps. */
