@@ -35,6 +35,16 @@ it('notes nothing of a job that has ended or is not known', async () => {
   });
 });
 
+it('notes nothing where the hash of one job has another type', async () => {
+  const q = await seeded('x');
+  await q.redis.set(q.keys.job('bad'), 'of another program');
+  q.broken = true;
+  await expectUnchanged(q, async () => {
+    const noted = q.run(q.scripts.batches.depend('home', [...depend('x'), ...depend('bad')]));
+    await expect(noted).rejects.toThrow('WRONGTYPE');
+  });
+});
+
 it('bounds how many jobs wait for one', async () => {
   const q = await seeded('x');
   const many = Array.from({ length: 1_000 }, (_, i) => refTo('home', `${i}`));
@@ -53,6 +63,15 @@ it('lets the completion say that the outbox has the end, once, however often the
   expect(ends).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
   await expectUnchanged(q, complete);
   expect(await q.run(q.scripts.batches.acknowledge([ends!]))).toBe(1);
+});
+
+it('wakes a worker for the job that starts after the last one has completed', async () => {
+  const q = await seeded('x');
+  await q.add('last', { after: ['x'] });
+  const [x] = await q.claim(1);
+  await q.takeWake();
+  await q.complete(x!);
+  expect(await q.takeWake()).toBe(true);
 });
 
 it('stores when a delayed job starts, once its last predecessor has completed', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
+import { followUpRef } from '#queue/store/job-ref.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { seededBatch } from '../../support/queue/seeded-batch.js';
+import { DEFINITION, seededBatch } from '../../support/queue/seeded-batch.js';
 
 it('seals a batch whose members are open, without firing it', async () => {
   const q = await seededBatch('x');
@@ -20,6 +21,24 @@ it('wakes a worker for the follow-ups of a batch that fires', async () => {
   await q.takeWake();
   await q.run(q.scripts.batches.seal('b'));
   expect(await q.takeWake()).toBe(true);
+});
+
+it('enqueues no follow-up where another one cannot go to its queue, and both after a repair', async () => {
+  const q = testQueue();
+  const of = { payload: '1', options: { batch: followUpRef('b') } };
+  const elsewhere = { queue: 'mail', id: '@batch-of:home b:finally' };
+  const followUps = [
+    { ...of, kind: 'then', name: 'here' },
+    { ...of, kind: 'finally', name: 'there', elsewhere },
+  ] as const;
+  await q.run(q.scripts.batches.create({ ...DEFINITION, followUps }));
+  await q.redis.set(q.keys.batchOutbox, 'of another program');
+  await expect(q.run(q.scripts.batches.seal('b'))).rejects.toThrow('WRONGTYPE');
+  expect(await q.claim(2)).toEqual([]);
+  await q.redis.del(q.keys.batchOutbox);
+  await q.run(q.scripts.sweep.maintainBatches(10, true));
+  expect(await q.claim(2)).toMatchObject([{ name: 'here' }]);
+  expect(await q.run(q.scripts.batches.outbox(10))).toMatchObject([elsewhere]);
 });
 
 it('finds no unknown batch', async () => {

@@ -14,6 +14,14 @@ describe('job/remove.lua', () => {
     expect(Object.keys(await q.snapshot()).filter((key) => key !== 'stats' && key !== 'sequence')).toEqual([]);
   });
 
+  it('deletes with a job the time for which it holds its unique key', async () => {
+    const q = testQueue();
+    await q.add('a', { unique: 'k', unique_for: 60_000 });
+    await q.takeWake();
+    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    expect(Object.keys(await q.snapshot()).filter((key) => key !== 'stats' && key !== 'sweep')).toEqual([]);
+  });
+
   it.each(['completed', 'failed', 'cancelled'] as const)('deletes a %s job with all its traces', async (status) => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

@@ -1,5 +1,6 @@
 // How often free slots waited for a rate limit or a rest. Each wait counts once, without a command of its own.
 import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';
 
@@ -63,6 +64,19 @@ describe('the counter limited', () => {
     expect(await q.claim(5, { mostBytes: 8 })).toHaveLength(1);
     expect(await q.claim(5, { only: { limits: [], cursor: -1 } })).toHaveLength(0);
     expect(await waitsOf(q)).toBe(0);
+  });
+
+  it('counts a wait that became longer as another one', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const [a, b] = await q.claim(2);
+    const rest = (job: ClaimedJob, delayMs: number) =>
+      q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs }]));
+    for (const [i, delayMs] of [HOUR, 2 * HOUR].entries()) {
+      await rest([a!, b!][i]!, delayMs);
+      await q.claim(1);
+      expect(await waitsOf(q)).toBe(i + 1);
+    }
   });
 
   it('counts a claim in a rest by a RateLimitedError, and one in which jobs of a group wait for its rate', async () => {

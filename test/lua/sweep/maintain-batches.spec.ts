@@ -58,6 +58,16 @@ it('looks again at a job that waits a second later at the earliest, and later th
   expect(await nextLook()).toBeGreaterThan(14_000);
 });
 
+it('looks no more at a job that it has ended, because the one before it failed', async () => {
+  const q = testQueue();
+  const job = await q.addAndClaim('x');
+  await q.add('last', { after: ['x'] });
+  await q.fail(job, { final: true });
+  await q.run(q.scripts.sweep.maintainBatches(10, false));
+  expect(await q.status('last')).toBe('failed');
+  expect(await q.ranked(q.keys.awaiting)).toEqual([]);
+});
+
 it('finds the end of a job in a batch of another queue that was not noted, and no end of one that waits', async () => {
   const q = await seededRemoteMembers('x');
   expect(await q.run(q.scripts.sweep.maintainBatches(10, true))).not.toMatchObject({ hasEnds: true });

@@ -416,6 +416,9 @@ onEachStore('a job after others', () => {
     const dead = await queue.enqueue(1);
     await queue.fail((await queue.claim())!, error, { final: true });
     await expect(queue.enqueue(2, { after: [dead.id] })).rejects.toThrow('has not failed');
+    const { id } = await queue.enqueue(3);
+    await expect(queue.enqueue(4, { after: [id, dead.id] })).rejects.toThrow('has not failed'); // whichever it is
+    expect(await queue.stats()).toMatchObject({ pending: 1, scheduled: 0 });
   });
 });
 

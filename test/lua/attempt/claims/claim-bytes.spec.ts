@@ -117,6 +117,16 @@ describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () 
     expect(next).toMatchObject({ id: 'b', attempt: 1 });
   });
 
+  it('with fewer bytes gets fewer jobs; the others keep the attempts that they had before', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400 });
+    for (const job of await q.claim(2)) await q.fail(job);
+    expect(await q.claim(2, { token: 't', mostBytes: 2_000 })).toHaveLength(2);
+    const [kept] = await q.claim(2, { token: 't', mostBytes: 500 });
+    expect(await q.field(kept!.id, 'attempts')).toBe('2');
+    expect(await q.field(kept!.id === 'a' ? 'b' : 'a', 'attempts')).toBe('1');
+  });
+
   it('with fewer bytes leaves a job of a priority at its rank', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400 }, { priority: 5 });
