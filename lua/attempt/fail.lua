@@ -70,7 +70,7 @@ local function fail(id, message, error, final, backoff, begun, kind)
   end
   attempts = begun and attempts or uncount_unstarted(key, fence, attempts)
   log_attempt(id, 'error', error)
-  redis.call('HSET', key, 'errors', increment(errors), 'last_error', message, 'last_error_at_ms', now)
+  redis.call('HSET', key, 'errors', increment(errors), 'last_error', message, 'last_error_at_ms', now_text)
   if cancel then
     end_cancelled(id)
     return 'cancelled'

@@ -53,7 +53,7 @@ if expected ~= '' and expected ~= 'processing' then
   return 'changed' -- a client of the pattern is taking it
 end
 -- Claimed, or taken by a client of the pattern that has not written its claim yet.
-redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
+redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now_text)
 if worker and token and token ~= '' then
   redis.call('ZADD', nudge .. worker, 1, 'cancel') -- after the marker by which a worker ends its own wait
   redis.call('PEXPIRE', nudge .. worker, nudge_ms)

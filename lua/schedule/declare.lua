@@ -27,7 +27,7 @@ local function declare(id, version, key)
   if current ~= version then
     return 'conflict'
   end
-  redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', now + declaration_ms)
+  redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', string.format('%d', now + declaration_ms))
   return 'declared'
 end
 

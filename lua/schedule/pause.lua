@@ -10,7 +10,7 @@ local id, key = ARGV[1], schedule .. ARGV[1]
 if redis.call('EXISTS', key) == 0 then
   return 'missing'
 end
-redis.call('HSETNX', key, 'paused_at_ms', now)
+redis.call('HSETNX', key, 'paused_at_ms', now_text)
 redis.call('HDEL', key, 'rested_due_ms')
 redis.call('ZADD', schedule_due, '+inf', id)
 return 'paused'

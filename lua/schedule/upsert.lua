@@ -41,7 +41,7 @@ local function own()
   redis.call('HSET', key, 'source', source)
   if source == 'code' then
     redis.call('ZADD', schedule_owners, now, id)
-    redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', now + declaration_ms)
+    redis.call('HSET', key, 'declared_by', worker, 'declared_until_ms', string.format('%d', now + declaration_ms))
   else
     redis.call('ZREM', schedule_owners, id)
     redis.call('HDEL', key, 'declared_by', 'declared_until_ms')
@@ -72,10 +72,10 @@ if not next_due then
 end
 redis.call('HSET', key, 'version', version, 'recurrence', ARGV[7], 'name', ARGV[8], 'payload', ARGV[9],
   'options', ARGV[10], 'on_missed', ARGV[11], 'missed_after_ms', ARGV[12], 'tick_limit', ARGV[13],
-  'updated_at_ms', now)
+  'updated_at_ms', now_text)
 own()
 if not current then
-  redis.call('HSET', key, 'created_at_ms', now)
+  redis.call('HSET', key, 'created_at_ms', now_text)
   set_due(id, key, next_due)
   return { 'created', now }
 end

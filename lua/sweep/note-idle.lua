@@ -57,7 +57,7 @@ end
 for i = 4, #ARGV do
   local first = (i - 4) * 3
   if redis.call('EXISTS', keys[first + 1]) == 1 then -- a queue that nobody uses has none, and must get none
-    redis.call('HSET', keys[first + 1], 'maintained_at_ms', now, 'every_ms', every)
+    redis.call('HSET', keys[first + 1], 'maintained_at_ms', now_text, 'every_ms', every)
   end
   if ARGV[i] == '1' and is_to_close(keys[first + 2], keys[first + 3]) then
     reply[#reply + 1] = i - 3

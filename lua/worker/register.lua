@@ -43,10 +43,10 @@ local function note_first_run()
   local last_run_at, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'served_since_ms'))
   local are_none_live = redis.call('ZCOUNT', workers, now - 30000, now) == 0
   if are_none_live or (tonumber(served_since or nil) or 0) > now then
-    redis.call('HSET', sweep, 'served_since_ms', now)
+    redis.call('HSET', sweep, 'served_since_ms', now_text)
   end
   if not last_run_at or tonumber(last_run_at) > now then
-    redis.call('HSET', sweep, 'last_run_at_ms', now)
+    redis.call('HSET', sweep, 'last_run_at_ms', now_text)
   end
 end
 

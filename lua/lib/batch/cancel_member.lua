@@ -19,7 +19,7 @@ local function cancel_member(id)
   if status ~= 'processing' and leave_line(id) then
     return end_cancelled(id)
   end
-  redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
+  redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now_text)
   if worker and token and token ~= '' then
     redis.call('ZADD', nudge .. worker, 1, 'cancel')
     redis.call('PEXPIRE', nudge .. worker, 10000)

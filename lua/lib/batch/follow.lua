@@ -47,7 +47,7 @@ local function follow(id, options)
   if options.batch and string.find(options.batch, '\t', 1, true) then
     redis.call('HSET', remote_members, id, options.batch)
   elseif options.batch and join(options.batch, id) then
-    redis.call('HSET', job .. id, 'cancel_requested_at_ms', now)
+    redis.call('HSET', job .. id, 'cancel_requested_at_ms', now_text)
   end
   return not options.after or wait_after(id, options)
 end

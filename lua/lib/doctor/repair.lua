@@ -16,7 +16,7 @@ end
 
 local function place_dead(at, found)
   if at.status == 'failed' or redis.call('ZSCORE', dead, at.id) then
-    redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now)
+    redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now_text)
     redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
     if redis.call('HEXISTS', at.key, 'error_kind') == 0 then
       change_kind(at.id, '@doctor')

@@ -14,7 +14,7 @@ local function write_options(key, options, fields)
     end
   end
   if options.expires_in_ms then
-    fields[n + 1], fields[n + 2], n = 'expires_at_ms', now + options.expires_in_ms, n + 2
+    fields[n + 1], fields[n + 2], n = 'expires_at_ms', string.format('%d', now + options.expires_in_ms), n + 2
   end
   if kind == 'string' then
     fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4], n = 'unique', options.unique, 'unique_for', options.unique_for, n + 4
@@ -31,7 +31,7 @@ local function write_options(key, options, fields)
     fields[n + 1], fields[n + 2], n = 'request', options.request, n + 2
   end
   if kind == 'number' then
-    fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4], n = 'window', options.unique, 'window_ms', options.unique_for, n + 4
+    fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4], n = 'window', options.unique, 'window_ms', string.format('%d', options.unique_for), n + 4
   end
   if n > 0 then
     redis.call('HSET', key, unpack(fields, 1, n))

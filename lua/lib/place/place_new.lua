@@ -27,6 +27,7 @@ end
 local function place_new(id, options, rank)
   local due = not rank and due_of(options)
   if due then
+    due = string.format('%d', due)
     redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
     if options.lifo then
       redis.call('HSET', job .. id, 'lifo', '1')

@@ -17,7 +17,7 @@ local function promote(limit, rejoin)
       redis.call('HSET', settings, 'has_groups', '1') -- a follow-up is the first of its group here: the next claim moves it
     else
       if status then
-        redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)
+        redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', string.format('%d', tonumber(ready_at)))
       elseif rejoin then
         rejoin(nil, id)
       end

@@ -22,7 +22,7 @@ local function put_in_line(id, priority, rank, group, is_first)
       redis.call(is_first and 'RPUSH' or 'LPUSH', pending, id)
     end
   end
-  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
+  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now_text)
 end
 
 local function to_back(id, priority, group)
@@ -44,6 +44,7 @@ local function to_later(id, due)
   if not first_id or first_id == id or tonumber(due) < tonumber(first_due) then
     wake_one() -- a blocked worker sleeps until the due time it knew, so it must learn of the earlier one
   end
+  due = string.format('%d', tonumber(due))
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
 end

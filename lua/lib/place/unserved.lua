@@ -23,7 +23,7 @@ local function found_name(key)
   local name = name_in_payload(key)
   if name and not is_served(name) then
     note_name(key, name)
-    redis.call('HSET', key, 'unhandled_at_ms', now)
+    redis.call('HSET', key, 'unhandled_at_ms', now_text)
   end
   return name
 end

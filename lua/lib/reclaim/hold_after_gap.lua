@@ -22,9 +22,9 @@ local function is_held()
     hold_until, holds = now + wait, holds + 1
   end
   bring_back(claims, latest, now + wait, limit)
-  redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until, 'holds', now < hold_until and holds or 0)
+  redis.call('HSET', sweep, 'last_run_at_ms', now_text, 'hold_until_ms', string.format('%.0f', hold_until), 'holds', now < hold_until and holds or 0)
   if ARGV[first + 3] ~= '' then
-    redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+    redis.call('HSET', sweep, 'maintained_at_ms', now_text, 'every_ms', ARGV[first + 3])
   end
   return now < hold_until
 end

@@ -9,6 +9,6 @@ local function once_per_interval(field, pace)
   if last and last <= now and now - last < pace then
     return false
   end
-  redis.call('HSET', sweep, field, now)
+  redis.call('HSET', sweep, field, now_text)
   return true
 end

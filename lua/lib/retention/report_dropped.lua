@@ -10,6 +10,6 @@ local function report_dropped()
     return 0
   end
   redis.call('HDEL', sweep, 'dropped')
-  redis.call('HSET', sweep, 'dropped_reported_at_ms', now)
+  redis.call('HSET', sweep, 'dropped_reported_at_ms', now_text)
   return tonumber(dropped) or 0
 end

@@ -14,7 +14,7 @@ local function trim_dead_letters(most)
   if dropped > 0 then
     count('dropped_total', dropped)
     redis.call('HINCRBY', sweep, 'dropped', dropped)
-    redis.call('HSET', sweep, 'dropped_at_ms', now)
+    redis.call('HSET', sweep, 'dropped_at_ms', now_text)
   end
   return excess
 end

@@ -31,9 +31,9 @@ local function make_tick(id, due, key)
   local is_repeated = due <= repeats_until
   local run = string.format('%d', is_repeated and time_in_id(id, due) or due)
   local verdict, made_id = add_scheduled('@schedule:' .. id .. ':' .. run, name, payload, options, id)
-  redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', made_id)
+  redis.call('HSET', key, 'last_tick_at_ms', string.format('%d', due), 'last_job', made_id)
   if is_repeated then
-    redis.call('HSET', key, 'repeats_until_ms', repeats_until)
+    redis.call('HSET', key, 'repeats_until_ms', string.format('%d', repeats_until))
   end
   return verdict == 'kept' and 'kept' or 'enqueued', run
 end

@@ -18,7 +18,7 @@ local function is_declaration(declared_until, declaration_ms)
 end
 
 local function rest(id, key, due)
-  redis.call('HSET', key, 'rested_due_ms', due)
+  redis.call('HSET', key, 'rested_due_ms', string.format('%.0f', tonumber(due)))
   redis.call('ZADD', schedule_due, '+inf', id)
 end
 
@@ -34,7 +34,7 @@ local function set_due(id, key, due)
   local ticks, limit, source = unpack(redis.call('HMGET', key, 'ticks', 'tick_limit', 'source'))
   local used_up = (tonumber(ticks) or 0) >= (tonumber(limit) or math.huge)
   if used_up or tonumber(due) == math.huge then
-    redis.call('HSETNX', key, 'ended_at_ms', now)
+    redis.call('HSETNX', key, 'ended_at_ms', now_text)
     redis.call('ZADD', schedule_due, '+inf', id)
     if source ~= 'code' then
       redis.call('ZADD', schedule_owners, now, id)

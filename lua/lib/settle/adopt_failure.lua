@@ -4,7 +4,7 @@
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/foreign/name_in_payload, lib/kind/change_kind,
 --   lib/settle/report_failure.
 local function note_foreign_client()
-  redis.call('HSET', sweep, 'foreign_seen_at_ms', now)
+  redis.call('HSET', sweep, 'foreign_seen_at_ms', now_text)
 end
 
 local function adopt_failure(id)
@@ -12,7 +12,7 @@ local function adopt_failure(id)
     return 0
   end
   redis.call('PERSIST', job .. id)
-  redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
+  redis.call('HSET', job .. id, 'failed_at_ms', now_text, 'claim_token', '')
   change_kind(id, '@foreign')
   note_foreign_client()
   local last_error = read(job .. id, 'last_error')[1]

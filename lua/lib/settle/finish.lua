@@ -22,8 +22,8 @@ local function bury(id, reason, kind)
     count('broken_total', 1)
   end
   redis.call('ZADD', dead, now, id)
-  redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
-    'last_error', reason, 'last_error_at_ms', now)
+  redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now_text,
+    'last_error', reason, 'last_error_at_ms', now_text)
   redis.call('PERSIST', key)
   change_kind(id, kind)
   if group then
@@ -43,7 +43,7 @@ end
 local function end_cancelled(id)
   local key = job .. id
   local unique_key, options, batch, dependents = unpack(read(key, 'unique', 'options', 'batch', 'dependents'))
-  redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
+  redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now_text)
   redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
   free_unique(id, unique_key)
   local is_posted = job_ended(id, batch, dependents, 'cancelled', '')

@@ -11,7 +11,7 @@ local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limi
 local first_outcome = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
 local function note_unhandled(key, found_name, ready_at)
-  redis.call('HSETNX', key, 'unhandled_at_ms', now)
+  redis.call('HSETNX', key, 'unhandled_at_ms', now_text)
   if found_name ~= '' and redis.call('HEXISTS', key, 'name') == 0 then
     note_name(key, found_name)
   end
