@@ -81,10 +81,10 @@ for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, first_gated, first_
   touch(name)
 end
 -- A script that broke off may have left the filler of lib/group/padding.
-if redis.call('ZSCORE', group_keys.depths, the_filler) or redis.call('ZSCORE', group_keys.heads, the_filler) then
-  redis.call('HDEL', group_keys.ends, the_filler)
-  touch(the_filler)
+for _, kind in ipairs({ 'turns', 'gated', 'finishes', 'heads', 'depths' }) do
+  redis.call('ZREM', group_keys[kind], the_filler)
 end
+redis.call('HDEL', group_keys.ends, the_filler)
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)

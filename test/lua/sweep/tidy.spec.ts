@@ -1,6 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-state.js';
+import { cutScript } from '../../support/queue/cut-script.js';
+import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+
+/** The member that lua/lib/group/padding adds for a moment. */
+const FILLER = '-'.repeat(257);
+
+const SETS_OF_GROUPS = ['turns', 'gated', 'finishes', 'heads', 'depths'];
+
+/** Returns which sets of groups have the filler. */
+async function setsWithFiller({ redis, keys }: TestQueue): Promise<string[]> {
+  const found = await Promise.all(
+    SETS_OF_GROUPS.map(async (set) => ((await redis.zscore(`${keys.groupsPrefix}${set}`, FILLER)) ? [set] : [])),
+  );
+  const inEnds = (await redis.hexists(`${keys.groupsPrefix}ends`, FILLER)) ? ['ends'] : [];
+  return [...found.flat(), ...inEnds];
+}
 
 const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
 
@@ -32,6 +47,37 @@ describe('sweep/tidy.lua', () => {
       expect((await q.run(q.scripts.stats())).totals.limited).toBe(1);
     },
   );
+
+  it('drops what a claim of many groups leaves in their sets where it breaks off', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `g${10 + i}`);
+    const left = new Set<string>();
+    let isCut = true;
+    for (let n = 1; isCut; n++) {
+      const q = testQueue();
+      q.broken = true;
+      await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+      const jobs = names.map((group) => ({
+        id: group,
+        payload: '{}',
+        options: { group, worker: `{"group":"${group}"}` },
+      }));
+      await q.run(q.scripts.enqueue(jobs.map((job) => ({ ...job, name: q.name }))));
+      isCut = await cutScript(q.redis, q.claimCall(names.length), n);
+      (await setsWithFiller(q)).forEach((set) => left.add(set));
+      await q.run(q.scripts.sweep.tidy(100));
+      expect(await setsWithFiller(q)).toEqual([]);
+    }
+    expect([...left].toSorted()).toEqual(['depths', 'ends']);
+  });
+
+  it('drops the filler from each set of groups', async () => {
+    const q = testQueue();
+    q.broken = true;
+    for (const set of SETS_OF_GROUPS) await q.redis.zadd(`${q.keys.groupsPrefix}${set}`, 0, FILLER);
+    await q.redis.hset(`${q.keys.groupsPrefix}ends`, FILLER, '');
+    await q.run(q.scripts.sweep.tidy(100));
+    expect(await q.snapshot()).toEqual({});
+  });
 
   it.each(['completed', 'failed', 'cancelled'] as const)(
     'drops the oldest ids of %s whose hash has expired, up to the first that lives',
