@@ -1,4 +1,8 @@
+import { numberHint } from '../queue/validation/numbers.js';
 import { CliError, EXIT } from './exit-codes.js';
+
+/** The options that take ms. */
+const IN_MS = new Set(['delay', 'every', 'newer-than', 'older-than', 'period', 'quiet', 'watch']);
 
 /**
  * Parses an option as a whole number.
@@ -8,13 +12,14 @@ import { CliError, EXIT } from './exit-codes.js';
 export function wholeNumber(
   option: string,
   text: string | boolean | undefined,
-  expected = 'a whole number',
+  expected = IN_MS.has(option) ? 'a whole number of ms' : 'a whole number',
 ): number | undefined {
   if (text === undefined) {
     return undefined;
   }
   if (typeof text !== 'string' || !/^\d{1,15}$/.test(text)) {
-    throw new CliError(`--${option}: expected ${expected}, found ${JSON.stringify(text)}.`, EXIT.usage);
+    const said = `--${option}: expected ${expected}, found ${JSON.stringify(text)}. ${numberHint(expected, text)}`;
+    throw new CliError(said.trimEnd(), EXIT.usage);
   }
   return Number(text);
 }

@@ -261,7 +261,7 @@ describe('on a pipe', () => {
     expect(JSON.parse(stdout)).toMatchObject({ queues: { [queue.name]: { pending: 1 } } });
     expect(await cli(['stats', queue.name, '--watch', 'often'])).toMatchObject({
       code: EXIT.usage,
-      stderr: expect.stringContaining('--watch: expected a whole number, found "often"'),
+      stderr: expect.stringContaining('--watch: expected a whole number of ms, found "often"'),
     });
   });
 

@@ -66,7 +66,7 @@ it.each([
   [['list', 'mail'], 'The argument <status> is missing.'],
   [
     ['list', 'mail', 'done'],
-    '<status>: expected pending, scheduled, processing, completed, failed, cancelled, found "done".',
+    '<status>: expected pending, scheduled, processing, completed, failed, cancelled, found "done". Did you mean completed?',
   ],
   [['list', 'mail', 'failed', '--limit'], '--limit needs its value <n>.'],
   [['queues', 'mail'], 'queues: expected at most 0 arguments, found 1.'],

@@ -1,7 +1,18 @@
 // Our words for the errors of commander: what is wrong, what is expected, and what was found.
+import { own } from '../../queue/runtime/fields.js';
 import { withoutQuotedPasswords } from '../failure.js';
 
 const SUGGESTION = /\n\(Did you mean ([^\n]*)\?\)$/;
+
+/** The words of other queues for the states of a job. */
+const STATES: Readonly<Record<string, string>> = {
+  wait: 'pending',
+  waiting: 'pending',
+  delayed: 'scheduled',
+  active: 'processing',
+  done: 'completed',
+  dead: 'failed',
+};
 
 const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] = [
   [/^unknown option '(.*)'$/s, (option) => `There is no option ${option}.`],
@@ -22,9 +33,14 @@ const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] 
   ],
   [
     /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
-    (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".`,
+    (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".${stateMeant(found)}`,
   ],
 ];
+
+function stateMeant(found = ''): string {
+  const meant = own(STATES, found);
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+}
 
 /** Returns an error of commander in our words, without a possible password in what it quotes. */
 export function usageWords(words: string): string {
@@ -32,6 +48,6 @@ export function usageWords(words: string): string {
   const [whole = '', suggested] = SUGGESTION.exec(said) ?? [];
   const plain = withoutQuotedPasswords(said.slice(0, said.length - whole.length));
   const [pattern, ours] = WORDS.find(([each]) => each.test(plain)) ?? [];
-  const own = pattern && ours ? ours(...pattern.exec(plain)!.slice(1)) : plain;
-  return suggested === undefined ? own : `${own} Did you mean ${suggested}?`;
+  const inOurs = pattern && ours ? ours(...pattern.exec(plain)!.slice(1)) : plain;
+  return suggested === undefined ? inOurs : `${inOurs} Did you mean ${suggested}?`;
 }
