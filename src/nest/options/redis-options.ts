@@ -1,6 +1,7 @@
 import { withoutPassword } from '../../queue/errors/show.js';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
+import { numberHint } from '../../queue/validation/numbers.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
@@ -53,6 +54,16 @@ export function checkRedisOptions(subject: string, options: RedisOptions): void 
       "Give a URL by itself, redis: 'redis://host:6379'.",
     );
   }
+  checkPort(`${subject}.port`, options.port);
+}
+
+/** Refuses a port that ioredis reads as NaN. It takes a number in text, such as one of the environment. */
+function checkPort(subject: string, port: unknown): void {
+  const number = typeof port === 'string' ? Number.parseInt(port, 10) : (port ?? 0);
+  if (!Number.isInteger(number)) {
+    const expected = 'a number from 1 to 65535';
+    throw new InvalidOptionError(subject, expected, show(port), numberHint(expected, port));
+  }
 }
 
 /**
@@ -67,9 +78,16 @@ export function checkRedisUrl(subject: string, url: string): void {
       subject,
       'a URL such as redis://localhost:6379',
       show(withoutPassword(url)),
-      /^rediss?:/.test(url) ? 'Encode what is special in the password (encodeURIComponent).' : '',
+      /^rediss?:/.test(url) ? hintFor(url) : '',
     );
   }
+}
+
+/** Returns what to change in an invalid URL of Redis: its path, or else its password. */
+function hintFor(url: string): string {
+  return /^rediss?:\/\/[^/]*\/[^@]+$/.test(url)
+    ? 'After the host comes the number of a database, as in redis://localhost:6379/0.'
+    : 'Encode what is special in the password (encodeURIComponent).';
 }
 
 function isRedisUrl(url: string): boolean {

@@ -254,6 +254,12 @@ describe('options of ioredis', () => {
       '.redis.url: expected an option of ioredis, found "url", which ioredis ignores.',
     ],
     [{ hots: 'cache' }, '.redis.hots: expected a known option, found "hots". Did you mean host?'],
+    [
+      { host: 'cache', port: Number.NaN },
+      '.redis.port: expected a number from 1 to 65535, found NaN. Number() of text, or of a missing variable, is NaN.',
+    ],
+    [{ host: 'cache', port: 'redis' }, '.redis.port: expected a number from 1 to 65535, found "redis".'],
+    ['redis://cache:6379/jobs', 'found "redis://cache:6379/jobs". After the host comes the number of a database'],
   ])('%j is refused, and does not connect to localhost', async (redis, text) => {
     const app = compileApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } });
     await expect(app).rejects.toThrow(text);
