@@ -6,12 +6,14 @@ import { SimulatedOperator } from './processes/operator.js';
 import type { SimulatedProcess } from './processes/process.js';
 import { ScheduleKeeper } from './processes/schedule-keeper.js';
 import { SimulatedSender, Table } from './processes/sender.js';
+import { TurnedWorker } from './processes/turned-worker.js';
 import { SimulatedWorker } from './processes/worker.js';
 import { AfterProducer } from './producers/after-producer.js';
 import { BatchProducer } from './producers/batch-producer.js';
 import { GroupProducer } from './producers/group-producer.js';
 import { HubProducer } from './producers/hub-producer.js';
 import { SimulatedProducer } from './producers/producer.js';
+import { TurnedProducer } from './producers/turned-producer.js';
 import { UniqueProducer } from './producers/unique-producer.js';
 import { NEWER, OLDER, type Release } from './release.js';
 import type { QueueName, World } from './world.js';
@@ -19,6 +21,7 @@ import type { QueueName, World } from './world.js';
 const HOUR = 3_600_000;
 const WORKERS = 4;
 const HUB_WORKERS = 3;
+const TURNED_WORKERS = 4;
 
 export class Fleet {
   private processes: SimulatedProcess[] = [];
@@ -28,12 +31,15 @@ export class Fleet {
 
   constructor(private readonly world: World) {}
 
-  /** @param isForHub true for a fleet of the workers of many queues only */
-  begin(isForHub: boolean): void {
+  /** @param isForMany true for a fleet of workers of many queues only */
+  begin(isForMany: boolean): void {
     if (this.world.parts.has('hub')) {
       this.beginHub();
     }
-    if (!isForHub) {
+    if (this.world.parts.has('turns')) {
+      this.beginTurned();
+    }
+    if (!isForMany) {
       this.beginOthers();
     }
   }
@@ -61,6 +67,29 @@ export class Fleet {
     const { clock, random } = this.world;
     this.processes = this.processes.filter((each) => each !== victim);
     clock.setTimeout(() => this.addHubWorker(), random.between(1, 10_000));
+  }
+
+  private beginTurned(): void {
+    for (let i = 0; i < TURNED_WORKERS; i++) {
+      this.addTurnedWorker();
+    }
+    this.add(new TurnedProducer('turned-producer', this.world, this.skew()));
+  }
+
+  private addTurnedWorker(): void {
+    this.add(new TurnedWorker(`turned-worker-${this.workers++}`, this.world, this.skew()));
+  }
+
+  /** The workers that look in turn. */
+  get turnedWorkers(): TurnedWorker[] {
+    return this.processes.filter((each) => each instanceof TurnedWorker);
+  }
+
+  /** Starts another worker that looks in turn for one that ended. */
+  replaceTurnedWorker(victim: TurnedWorker): void {
+    const { clock, random } = this.world;
+    this.processes = this.processes.filter((each) => each !== victim);
+    clock.setTimeout(() => this.addTurnedWorker(), random.between(1, 10_000));
   }
 
   private beginOthers(): void {

@@ -19,6 +19,7 @@ export const PARTS = [
   'elsewhere',
   'steps',
   'groups',
+  'turns',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -43,6 +44,7 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     elsewhere: new Random(seed + 6_000_000),
     steps: new Random(seed + 5_000_000),
     groups: new Random(seed + 7_000_000),
+    turns: new Random(seed + 8_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

@@ -79,6 +79,15 @@ describe('a simulated fleet', () => {
     expect(ahead.size).toBeGreaterThan(5);
   });
 
+  it.each([2, 5])('finds each job in turn, whichever workers die, seed %d', async (seed) => {
+    const { violations, kills, freezes } = await new Simulation(seed, 5_000, {
+      breaks: 'nothing',
+      part: 'turns',
+    }).run();
+    expect(violations).toEqual([]);
+    expect(kills + freezes).toBeGreaterThan(2);
+  });
+
   describe('finds each planted fault', () => {
     const notBySeed: string[] = [];
 

@@ -16,6 +16,7 @@ import { NEWER, OLDER } from './release.js';
 import { NO_FAULTS, type NetworkFaults } from './server/network.js';
 import { MeetingCheck } from './server/meeting-check.js';
 import { ServerClock } from './server/server-clock.js';
+import { TurnCheck } from './server/turn-check.js';
 import { WatchedServer } from './server/watched-server.js';
 import type { QueueName, World } from './world.js';
 
@@ -25,6 +26,9 @@ const FEWEST_FAULTS = 4;
 
 /** The share of steps that bring a fault of the workers of many queues. */
 const HUB_FAULT_SHARE = 0.01;
+
+/** The time until the first fault of the workers that look in turn, in ms. They know each other then. */
+const FIRST_TURNED_FAULT_MS = 45_000;
 
 /** Steps between two checks of the invariants. */
 const LOOK_EVERY = 50;
@@ -81,6 +85,7 @@ export class Simulation implements World {
   private readonly faults: NetworkFaults;
   private readonly fleet = new Fleet(this);
   private readonly meetings: MeetingCheck | undefined;
+  private readonly turns: TurnCheck | undefined;
   private kills = 0;
   private freezes = 0;
   private deploys = 0;
@@ -110,6 +115,10 @@ export class Simulation implements World {
       this.waking && !this.parts.has('clock')
         ? new MeetingCheck(this.waking, () => this.fleet.hubWorkers)
         : undefined;
+    this.turns =
+      this.parts.has('turns') && !this.parts.has('clock')
+        ? new TurnCheck(this.server, () => this.fleet.turnedWorkers)
+        : undefined;
     this.history = new History(() => this.clock.now());
     this.server.observer = this.history.observer;
     this.watched = new WatchedServer(
@@ -128,7 +137,7 @@ export class Simulation implements World {
       return NO_FAULTS;
     }
     // A lost call costs more than a lost wake. So calls of workers of many queues are only late or repeated.
-    return name.startsWith('hub-worker') ? { ...this.faults, lost: 0, unanswered: 0 } : this.faults;
+    return /^(hub|turned)-worker/.test(name) ? { ...this.faults, lost: 0, unanswered: 0 } : this.faults;
   }
 
   isOfLimits(group: string): boolean {
@@ -143,7 +152,11 @@ export class Simulation implements World {
   async run(): Promise<Outcome> {
     const { steps } = this;
     const begunAt = this.clock.now();
-    this.fleet.begin(this.parts.size === 1 && this.parts.has('hub'));
+    const isForMany = this.parts.has('hub') || this.parts.has('turns');
+    this.fleet.begin(this.parts.size === 1 && isForMany);
+    if (this.parts.has('turns')) {
+      this.befallTurned(FIRST_TURNED_FAULT_MS);
+    }
     let step = 0;
     const faultShare = Math.max(FAULT_SHARE, FEWEST_FAULTS / steps);
     for (; step < steps && this.violations.length === 0; step++) {
@@ -180,7 +193,9 @@ export class Simulation implements World {
     if (this.waking && this.random.chance(HUB_FAULT_SHARE)) {
       this.befallHub(this.waking);
     }
-    this.meetings?.look().forEach((fault) => this.watched.violations.add(fault));
+    [...(this.meetings?.look() ?? []), ...(this.turns?.look() ?? [])].forEach((fault) =>
+      this.watched.violations.add(fault),
+    );
     if (step % LOOK_EVERY === 0) {
       this.look();
     }
@@ -221,6 +236,32 @@ export class Simulation implements World {
       },
     ];
     random.pick(faults)();
+  }
+
+  /** Kills, freezes or replaces a worker that looks in turn, again and again. In between the others learn of it. */
+  private befallTurned(afterMs: number): void {
+    const { random, fleet, clock } = this;
+    clock.setTimeout(() => {
+      if (this.isEnding) {
+        return;
+      }
+      const victim = random.pick(fleet.turnedWorkers);
+      const fate = random.next();
+      if (fate < 0.5) {
+        this.kills++;
+        victim.kill();
+        fleet.replaceTurnedWorker(victim);
+      } else if (fate < 0.75) {
+        this.deploys++;
+        void victim.stop();
+        fleet.replaceTurnedWorker(victim);
+      } else {
+        this.freezes++;
+        victim.clock.freeze();
+        clock.setTimeout(() => victim.clock.thaw(), random.between(100, 40_000));
+      }
+      this.befallTurned(random.between(20_000, 130_000));
+    }, afterMs);
   }
 
   /** Kills, freezes or replaces a worker, breaks a job, or lets the server's clock jump. */

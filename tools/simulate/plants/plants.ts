@@ -6,6 +6,7 @@ import { clockPlants } from './clock-plants.js';
 import { hubPlants } from './hub-plants.js';
 import { partPlants } from './part-plants.js';
 import { rightPlants } from './right-plants.js';
+import { turnPlants } from './turn-plants.js';
 
 const isPlain = (job: Hash | undefined) => job?.payload !== undefined && !job.group && !job.attempts;
 
@@ -123,4 +124,5 @@ export const plants: Record<string, Plant> = {
   ...clockPlants,
   ...hubPlants,
   ...rightPlants,
+  ...turnPlants,
 };

@@ -2,6 +2,7 @@
 import type { MemoryQueue } from '#memory/state/memory-queue.js';
 import type { WakingServer } from '../../../test/support/worker/waking-memory.js';
 import type { HubWorker } from '../processes/hub-worker.js';
+import { Since } from './since.js';
 
 /** A lost wake costs a look, one each second. Each of its calls and of the claim takes up to 80 ms. */
 const LONGEST_MS = 1_300;
@@ -11,28 +12,6 @@ const LONGEST_AFTER_WAKE_MS = 500;
 
 /** The right to maintain ends within three rounds of a second. Then come a heartbeat of looks, and the round of the sweep. */
 const LONGEST_RECLAIM_MS = 8_000;
-
-/** Notes since when something holds. */
-class Since {
-  private readonly from = new Map<string, number>();
-
-  note(key: string, holds: boolean, now: number): void {
-    if (!holds) {
-      this.from.delete(key);
-    } else if (!this.from.has(key)) {
-      this.from.set(key, now);
-    }
-  }
-
-  /** Keeps the keys of a list only. */
-  keep(keys: ReadonlySet<string>): void {
-    [...this.from.keys()].filter((key) => !keys.has(key)).forEach((key) => this.from.delete(key));
-  }
-
-  of(key: string): number {
-    return this.from.get(key) ?? Infinity;
-  }
-}
 
 export class MeetingCheck {
   private readonly claimable = new Since();
