@@ -83,7 +83,7 @@ function takeTurn(right: { turns: number[] }, now: number, { intervalMs, most }:
   return (turn - before) * intervalMs - now;
 }
 
-/** Returns the part of an interval at which the process of a rank asks: 0, 1/2, 1/4, 3/4, 1/8 and so on. */
+/** Returns the part of an interval at which the process of a rank asks, so 1/2, 1/4, 3/4, 1/8. */
 function partOf(rank: number): number {
   return rank > 0 ? ((rank % 2) + partOf(Math.floor(rank / 2))) / 2 : 0;
 }

@@ -160,7 +160,7 @@ it.each([1, 4, 8])('each process that dies with the holder adds an interval at m
   }
 });
 
-/** The time without maintenance after which health calls it overdue, in ms; see lua/queue/stats. */
+/** Returns the time without maintenance after which health calls it overdue, in ms; see lua/queue/stats. */
 const overdueMs = (intervalMs: number) =>
   60_000 + 3 * intervalMs + Math.max(intervalMs, Math.min(10 * intervalMs, 50_000));
 
