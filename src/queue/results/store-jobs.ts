@@ -85,8 +85,6 @@ function waitingOf(queue: StoringQueue, source: JobSource): JobSource {
 /** Reads results of jobs that may not be in their queue yet. */
 function waitingSource({ store: { clock } }: StoringQueue, source: JobSource): JobSource {
   return {
-    ...(source.name !== undefined && { name: source.name }),
-    ...(source.options && { options: source.options }),
     get: (id) => source.get(id),
     cancel: (id, options) => source.cancel(id, options),
     async awaitResult(id, options = {}, name) {
