@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { inWords, onQueue } from './actions/noted-action.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
 import { wrongKeysReport } from './doctor/doctor-notes.js';
@@ -12,16 +13,21 @@ import { type PauseOptions, pauseOptions } from './model/pause.js';
 import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
 import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
-import { doctorSchema } from './operate/doctor-options.js';
 import { type ListOptions, findJobs } from './operate/find-jobs.js';
 import { Groups } from './operate/groups.js';
 import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
-import { listBatches } from './operate/list-batches.js';
 import { type LostMember, lostMembers } from './operate/lost-members.js';
 import { purge, type PurgeOptions } from './operate/purge.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
-import { checkOptions } from './validation/validate-options.js';
+import { checkCount, checkFlag, checkKnown, checkOptions } from './validation/validate-options.js';
+
+const flag = z.boolean({ error: 'expected true or false' }).default(false);
+
+const doctorSchema = z.strictObject(
+  { repair: flag, exclusive: flag },
+  { error: 'expected an object with repair, exclusive' },
+);
 
 /**
  * The verbs of operators for a queue: read it, and change its jobs from outside. JobQueue adds the verbs of producers and
@@ -84,12 +90,15 @@ export abstract class QueueAdmin extends JobAdmin {
    * @throws InvalidOptionError
    * @example const [last] = await queue.listBatches({ ended: true, limit: 1 });
    */
-  async listBatches(options?: {
-    offset?: number | undefined;
-    limit?: number | undefined;
-    ended?: boolean | undefined;
-  }): Promise<BatchRecord[]> {
-    return listBatches(this, options);
+  async listBatches(
+    options: { offset?: number | undefined; limit?: number | undefined; ended?: boolean | undefined } = {},
+  ): Promise<BatchRecord[]> {
+    checkKnown('listBatches', options, ['offset', 'limit', 'ended']);
+    const { offset = 0, limit = 50, ended = false } = options;
+    checkFlag('ended', ended);
+    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    return this.exec((calls) => calls.batches.list(offset, limit, ended));
   }
 
   /**

@@ -1,7 +1,6 @@
 // `nest g -c nest-job-queue handler email`.
 import { posix } from 'node:path';
 import { withEntry, withImport } from './edit-module.js';
-import { classNameOf, dashed } from './names.js';
 import { changeText, hasEsModules, type Schematic, type Tree } from './tree.js';
 
 /** The options, as the command line of Nest names them. */
@@ -102,4 +101,22 @@ describe('${className}', () => {
   });
 });
 `;
+}
+
+/** Returns the words of a name, as those of `sendEmail`, `send-email` and `send email`. */
+function wordsOf(name: string): string[] {
+  const spaced = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2');
+  return (spaced.match(/[A-Za-z0-9]+/g) ?? []).map((word) => word.toLowerCase());
+}
+
+/** Returns the name of files, folders and the job: `send-email`. */
+function dashed(name: string): string {
+  return wordsOf(name).join('-');
+}
+
+/** Returns the name of a class: `SendEmail`. */
+function classNameOf(name: string): string {
+  return wordsOf(name)
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('');
 }

@@ -4,8 +4,10 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { addList } from './list-command.js';
-import { addShow } from './show-command.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { readJobSigns } from '../../inspect/job-signs.js';
+import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { jobText } from '../job-text.js';
 
 /** The words for outcomes that do not say enough by themselves. */
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -75,4 +77,24 @@ function parsed(payload: string): unknown {
     const hint = 'Expected JSON, such as \'{"to":"ada@example.com"}\'.';
     throw new CliError(`The payload is not JSON: ${(error as Error).message}. ${hint}`, EXIT.usage);
   }
+}
+
+/** Adds the command that shows one job. */
+function addShow(program: Command, run: Run): void {
+  program
+    .command('show <queue> <id>')
+    .description('shows the details of a job, its attempts, and why it does not run; with --verbose the stacks too')
+    .action(
+      run(async ({ session, out, verbose }, [name, id]) => {
+        const queue = await session.known(name!);
+        const stored = await queue.get(id!);
+        if (!stored) {
+          throw noJob(name!, id!, await queue.outcome(id!));
+        }
+        const job = (await session.shownBy(queue)).record(stored);
+        const reason = whyNotRunning(job, await readJobSigns(queue, job));
+        const { remedy: _ofDashboard, ...notRunning } = reason ?? {};
+        out.show({ ...job, notRunning: reason ? notRunning : null }, () => jobText(job, reason, out, verbose));
+      }),
+    );
 }

@@ -1,7 +1,6 @@
-import type { RuntimeLimits } from '../../queue/model/limits.js';
+import type { RuntimeLimits, LimitChanges, QueueLimits, RateLimit } from '../../queue/model/limits.js';
 import type { LimitsInForce, LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { boundArrival, rateOpensAt } from '../state/gcra.js';
-import { changedLimits } from './changed-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { callOf } from './memory-call.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
@@ -46,4 +45,34 @@ export function boundLimits(queue: MemoryQueue): void {
     group.arrival = boundArrival(flow.limitsOf(name).rateLimit, group.arrival, now);
     group.restsUntil = Math.min(group.restsUntil, now + (group.restMs ?? Infinity));
   }
+}
+
+type Given = Record<string, unknown>;
+
+/** Returns the limits in force with some of them changed, or which rate would have a part only. See lua/limits/set.lua. */
+function changedLimits(now: QueueLimits & RuntimeLimits, changes: LimitChanges): RuntimeLimits | string {
+  const { overrides: _overrides, ...groups } = now.groups ?? {};
+  const all: RuntimeLimits = merged(now, changes);
+  const ofGroups: RuntimeLimits['groups'] = changes.groups === null ? {} : merged(groups, changes.groups ?? {});
+  if (isIncomplete(all.rateLimit)) {
+    return 'rateLimit';
+  }
+  if (isIncomplete(ofGroups?.rateLimit)) {
+    return 'groups.rateLimit';
+  }
+  const { groups: _groups, ...others } = all;
+  return Object.keys(ofGroups ?? {}).length > 0 ? { ...others, groups: ofGroups } : others;
+}
+
+function merged(now: object, changes: Given): Given {
+  const { rateLimit } = changes;
+  const rate = rateLimit
+    ? { rateLimit: { burst: 1, ...(now as RuntimeLimits).rateLimit, ...withoutUndefined(rateLimit) } }
+    : {};
+  const kept = Object.entries({ ...now, ...withoutUndefined(changes), ...rate });
+  return Object.fromEntries(kept.filter(([, value]) => value !== null && value !== undefined));
+}
+
+function isIncomplete(rate: Partial<RateLimit> | undefined): boolean {
+  return rate !== undefined && (rate.limit === undefined || rate.periodMs === undefined);
 }

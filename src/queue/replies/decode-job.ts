@@ -2,13 +2,12 @@ import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
 import { withoutUndefined } from '../runtime/fields.js';
-import { redrivenField } from '../store/job-ref.js';
+import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';
 import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeSteps } from './decode-steps.js';
-import { decodeTies } from './decode-ties.js';
 
 /** Returns the `kind` of a payload. Producers of the Redis pattern store no name, and their demo has it there. */
 export function kindOf(payload: unknown): string | undefined {
@@ -129,4 +128,23 @@ function numberOf(text: string | undefined): number | undefined {
 /** Returns a time; the pattern writes 0 for "not now". */
 function dateOf(text: string | undefined): Date | undefined {
   return text === undefined || Number(text) === 0 ? undefined : decodeDate(text);
+}
+
+/** Decodes a job's relations: its batch, the jobs that it waits for, and the jobs that wait for it. */
+function decodeTies(
+  queue: string,
+  hash: Readonly<Record<string, string>>,
+): Pick<JobRecord, 'batch' | 'after' | 'followedBy'> {
+  const batch = hash.batch === undefined ? undefined : batchOf(queue, hash.batch);
+  return {
+    ...(batch && { batch }),
+    ...(hash.after !== undefined && { after: refsOf(queue, hash.after) }),
+    ...(hash.dependents !== undefined && { followedBy: refsOf(queue, hash.dependents) }),
+  };
+}
+
+/** Decodes the field `batch`, see lua/lib/batch/end_member. */
+function batchOf(home: string, field: string): JobRecord['batch'] {
+  const { queue, id } = splitRef(home, field);
+  return queue === '' ? { queue: home, id, role: 'follow-up' } : { queue, id, role: 'member' };
 }

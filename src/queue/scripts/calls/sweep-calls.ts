@@ -1,9 +1,9 @@
-import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
-import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
+import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf, oneOf } from '../../replies/check-reply.js';
 import { splitRef } from '../../store/job-ref.js';
 import type { SweepVerbs } from '../../store/verbs/sweep-verbs.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
+import type { ReclaimedJob } from '../../store/call-outcomes.js';
 
 /** Returns the calls of `lua/sweep`, one for each script; see SweepVerbs and the headers there. */
 export function sweepCalls({ keys, options, retention }: CallContext) {
@@ -78,3 +78,14 @@ export function sweepCalls({ keys, options, retention }: CallContext) {
 function membersIn(queue: string, pairs: unknown, isStopped: boolean) {
   return rowsOf(pairs, 2).map(([batch, member]) => ({ batch: batch!, ...splitRef(queue, member!), isStopped }));
 }
+
+/** Decodes groups of id, status and worker. */
+function decodeReclaimed(fields: unknown): ReclaimedJob[] {
+  return rowsOf(fields, 3).map(([id, status, worker]) => ({
+    id: id!,
+    status: RECLAIMED(status),
+    ...(worker !== '' && { worker: worker! }),
+  }));
+}
+
+const RECLAIMED = oneOf('pending', 'failed', 'cancelled');
