@@ -50,6 +50,21 @@ describe('queue/check-permissions.lua', () => {
     expect(await new ScriptRunner(user).run(permissionsCall([keys]))).toEqual([{ queue: 0, command: 'publish' }]);
   });
 
+  it('asks in a Cluster for the channels of wakes, and for no others beside that of events', async () => {
+    const server = await startOwnRedis();
+    const commands = ['publish', 'spublish', 'ssubscribe', 'pubsub|shardnumsub'];
+    const refusedWith = async (channels: string) => {
+      const permissions = `on nopass ~queue:* resetchannels ${channels} +@all`;
+      const runner = new ScriptRunner(
+        await createUser(connect({}, server.url), server.url, permissions),
+        () => true,
+      );
+      return (await runner.run(permissionsCall([keys], commands))).map(({ command }) => command);
+    };
+    expect(await refusedWith('&queue:jobs:events &queue:jobs:wake:*')).toEqual([]);
+    expect(await refusedWith('&queue:jobs:events')).toEqual(['spublish', 'ssubscribe']);
+  });
+
   it('finds nothing where the user may do everything', async () => {
     expect(await new ScriptRunner(connect()).run(permissionsCall([keys]))).toEqual([]);
   });

@@ -166,6 +166,21 @@ describe('schedule/tick.lua', () => {
     expect((await schedules.field('s', 'runs'))!.split(' ')).toHaveLength(20);
   });
 
+  it('makes none of its ticks where one of them needs a key that has another type', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('plain'));
+    await schedules.put(schedules.define('urgent', HOURLY, { priority: 1 }));
+    await schedules.makeDue('plain', 2_000);
+    await schedules.makeDue('urgent');
+    const { due } = await schedules.due();
+    await q.redis.set(q.keys.prioritized, 'of another program');
+    q.broken = true;
+    await expectUnchanged(q, async () => {
+      const ticks = schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })));
+      await expect(q.run(ticks)).rejects.toThrow('WRONGTYPE');
+    });
+  });
+
   it('continues after a schedule whose hash is broken', async () => {
     const { q, schedules } = setUp();
     const [broken, sound] = [schedules.define('broken'), schedules.define('sound')];

@@ -48,6 +48,15 @@ describe('groups of one slot', () => {
     expect(await drain(one, 1)).toEqual(turns);
   });
 
+  it('are claimed also where another client has deleted the line of one', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    for (const group of ['a', 'b']) await q.add(group, { group, worker: JSON.stringify({ group }) });
+    await q.redis.del(`${q.keys.groupsPrefix}waiting:a`);
+    q.broken = true;
+    expect(await q.claim(2)).toMatchObject([{ id: 'b' }]);
+  });
+
   it.each([65, 256])('lose no group whose name is %i dashes', async (length) => {
     const groups = [...GROUPS.slice(0, 20), '-'.repeat(length)];
     const q = testQueue();

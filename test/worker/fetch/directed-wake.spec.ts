@@ -103,6 +103,10 @@ it('a claim reports that the channel of its worker has no subscriber', async () 
   await subscriber.ssubscribe(`${keyOf(queue.name, 'wake')}:heard`);
   expect((await claim('3', 'heard')).isUnheard).toBeUndefined();
   expect(await waiters(queue.name)).toEqual(['heard']);
+  await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+  await client().zadd(keyOf(queue.name, 'waiters'), 1, 'heard'); // as if it had claimed before the wake reached it
+  expect((await claim('4', 'heard')).jobs).toHaveLength(2);
+  expect(await waiters(queue.name)).toEqual([]); // it may have no free slot now
   subscriber.disconnect();
 }, 60_000);
 
