@@ -195,6 +195,22 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       () => queue.enqueue(1, { timeoutMs: (days + 1) * DAY }),
     );
   },
+  instants: async () => {
+    const { queue, state } = coreQueue();
+    const seconds = Math.floor(Date.now() / 1_000);
+    for (const wrong of [seconds, new Date(seconds)]) {
+      await bounded(
+        state,
+        () => queue.enqueue(1, { runAt: Date.now() }),
+        () => queue.enqueue(1, { runAt: wrong }),
+      );
+      await bounded(
+        state,
+        () => queue.schedules.upsert('s', { everyMs: 1_000, endAt: Date.now() + DAY }),
+        () => queue.schedules.upsert('s', { everyMs: 1_000, endAt: wrong }),
+      );
+    }
+  },
   'attempts kept': async (most) => {
     const { queue } = coreQueue({ maxAttempts: 1_000 });
     const { id } = await queue.enqueue(1);
