@@ -9,7 +9,9 @@ export function checkHandler({ subject, name, names, options, recurring }: Found
     return checkHandledName(name, `job name of ${subject}`);
   }
   if (options.queue === undefined) {
-    throw new InvalidOptionError(`${subject}.queue`, "a queue's name", 'none');
+    const hint =
+      "For one name write @JobHandler('email', { … }), for all names of a queue @JobHandler({ queue: 'jobs' }).";
+    throw new InvalidOptionError(`${subject}.queue`, "a queue's name", 'none', hint);
   }
   if (names !== 'all' && names !== 'others') {
     throw new InvalidOptionError(`${subject}.names`, "'all' or 'others'", show(names));

@@ -95,6 +95,13 @@ describe('the app does not boot with', () => {
     );
   });
 
+  it('the name of a job as an option', async () => {
+    const error = await bootError([handler({ name: 'email' } as never)]);
+    expect(error.message).toContain(
+      "expected a queue's name, found none. For one name write @JobHandler('email', { … })",
+    );
+  });
+
   it('a factory that makes something without handle in the place of a handler', async () => {
     const error = await bootError([{ provide: handler('email'), useFactory: () => ({}) }]);
     expect(error.message).toContain('expected a method handle(job), found undefined');
