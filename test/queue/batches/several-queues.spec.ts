@@ -153,6 +153,29 @@ describe('a batch with members in several queues', () => {
     expect(await fired(home, batch.id)).toBe(true);
   });
 
+  it('is delivered among many follow-ups whose group is full', async () => {
+    const { home, pages, images, batch } = world();
+    await images.groups.set('g', { maxPending: 1 });
+    await images.enqueue(0, { group: 'g' });
+    const addFull = async (i: number) => {
+      const full = pages.batch({ finally: { name: images.name, queue: images.name, group: 'g' } });
+      await full.add('page', i);
+      await full.seal();
+    };
+    await Promise.all(Array.from({ length: 700 }, (_, i) => addFull(i)));
+    await batch.add('page', 1, { queue: pages });
+    await batch.seal();
+    const { store } = pages;
+    const exec = store.exec.bind(store);
+    store.exec = (call, ...rest) =>
+      call.script === 'batchOutbox' ? Promise.reject(new Error('no memory left')) : exec(call, ...rest);
+    await Promise.all((await pages.claimMany(1_000)).map((claim) => pages.complete(claim)));
+    store.exec = exec;
+    await maintainBatches(pages);
+    expect(await fired(home, batch.id)).toBe(true);
+    expect((await images.stats()).totals.enqueued).toBe(1);
+  });
+
   it('takes ends that come twice, or after newer ones, once', async () => {
     const { home, pages, batch } = world();
     await batch.addMany('page', [{ payload: 1 }, { payload: 2 }], { queue: pages });

@@ -7,7 +7,7 @@ interface Blame {
   raiserOf(error: unknown): string | undefined;
 }
 
-/** The queues whose calls failed in one run. The run calls each of them no more, so it goes on with the others. */
+/** The queues that failed or took nothing in one run. The run calls each of them no more, so it goes on with the others. */
 export class UnreachedQueues {
   private readonly errors = new Map<string, unknown>();
   private readonly left = new Set<string>();
@@ -40,6 +40,11 @@ export class UnreachedQueues {
       }
     }
     return sum;
+  }
+
+  /** Leaves out a queue that takes nothing now, which is no error. */
+  leave(name: string): void {
+    this.left.add(name);
   }
 
   /** The names of the first thousand queues that the run calls no more. They are enough for one call. */
