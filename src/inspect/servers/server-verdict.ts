@@ -121,33 +121,27 @@ export function signsIn(info: string): ServerSigns {
   };
 }
 
+const critical = (summary: string, next: string): ServerVerdict => ({ severity: 'critical', summary, next });
+const warning = (summary: string, next: string): ServerVerdict => ({ severity: 'warning', summary, next });
+
 function replica({ isReplica }: ServerSigns): ServerVerdict | undefined {
   return isReplica
-    ? {
-        severity: 'critical',
-        summary: 'Redis is a replica and takes no writes: nothing is enqueued or claimed',
-        next: USE_THE_MASTER,
-      }
+    ? critical('Redis is a replica and takes no writes: nothing is enqueued or claimed', USE_THE_MASTER)
     : undefined;
 }
 
 function brokenAof({ aofWorks }: ServerSigns): ServerVerdict | undefined {
   return aofWorks
     ? undefined
-    : {
-        severity: 'critical',
-        summary: 'Redis cannot write its append-only file, and refuses writes for it',
-        next: LOOK_AT_REDIS,
-      };
+    : critical('Redis cannot write its append-only file, and refuses writes for it', LOOK_AT_REDIS);
 }
 
 function full(signs: ServerSigns): ServerVerdict | undefined {
   return shareOf(signs) >= FULL
-    ? {
-        severity: 'critical',
-        summary: `Redis is full: ${memoryOf(signs)}, and it ${signs.evicts ? `deletes ${deletedBy(signs.evicts)}` : 'refuses enqueues'}`,
-        next: signs.evicts ? NO_EVICTION : RAISE_MEMORY,
-      }
+    ? critical(
+        `Redis is full: ${memoryOf(signs)}, and it ${signs.evicts ? `deletes ${deletedBy(signs.evicts)}` : 'refuses enqueues'}`,
+        signs.evicts ? NO_EVICTION : RAISE_MEMORY,
+      )
     : undefined;
 }
 
@@ -156,11 +150,10 @@ function full(signs: ServerSigns): ServerVerdict | undefined {
  */
 function evicting({ evicts, maxBytes }: ServerSigns): ServerVerdict | undefined {
   return evicts !== undefined && maxBytes > 0
-    ? {
-        severity: 'warning',
-        summary: `Redis may delete ${deletedBy(evicts)}: its maxmemory-policy is ${evicts}, and maxmemory ${size(maxBytes)}`,
-        next: NO_EVICTION,
-      }
+    ? warning(
+        `Redis may delete ${deletedBy(evicts)}: its maxmemory-policy is ${evicts}, and maxmemory ${size(maxBytes)}`,
+        NO_EVICTION,
+      )
     : undefined;
 }
 
@@ -170,11 +163,7 @@ function deletedBy(policy: string): string {
 
 function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
   return shareOf(signs) >= NEARLY_FULL
-    ? {
-        severity: 'warning',
-        summary: `Redis is nearly full: ${memoryOf(signs)}; once it is full it refuses enqueues`,
-        next: RAISE_MEMORY,
-      }
+    ? warning(`Redis is nearly full: ${memoryOf(signs)}; once it is full it refuses enqueues`, RAISE_MEMORY)
     : undefined;
 }
 
@@ -182,21 +171,19 @@ function nearlyFull(signs: ServerSigns): ServerVerdict | undefined {
 function refusesForSnapshots({ snapshotsWork, needsSnapshots }: ServerSigns): ServerVerdict | undefined {
   return snapshotsWork || needsSnapshots === false
     ? undefined
-    : {
-        severity: 'critical',
-        summary: `Redis could not write its last snapshot, and refuses writes for it${needsSnapshots ? '' : ' or soon will'}`,
-        next: LOOK_AT_REDIS,
-      };
+    : critical(
+        `Redis could not write its last snapshot, and refuses writes for it${needsSnapshots ? '' : ' or soon will'}`,
+        LOOK_AT_REDIS,
+      );
 }
 
 function brokenSnapshots({ snapshotsWork }: ServerSigns): ServerVerdict | undefined {
   return snapshotsWork
     ? undefined
-    : {
-        severity: 'warning',
-        summary: 'Redis could not write its last snapshot; it takes jobs, and would lose them where it stops',
-        next: LOOK_AT_REDIS,
-      };
+    : warning(
+        'Redis could not write its last snapshot; it takes jobs, and would lose them where it stops',
+        LOOK_AT_REDIS,
+      );
 }
 
 function shareOf({ usedBytes, maxBytes }: ServerSigns): number {
