@@ -113,6 +113,21 @@ onEachStore('limits and groups', () => {
     expect(new Set(await payloads(queue))).toEqual(new Set([1, 3]));
   });
 
+  it('show a rate without a burst with one job, of a queue, of all groups and of one', async () => {
+    const queue = newQueue({
+      rateLimit: { limit: 1, periodMs: HOUR },
+      groups: { overrides: { g: { weight: 2 } } },
+    });
+    const rateLimit = { limit: 2, periodMs: HOUR };
+    const shown = { ...rateLimit, burst: 1 };
+    await queue.exec((calls) => calls.workers.register('w', true, []));
+    expect(await queue.limits.get()).toEqual({ source: 'configuration', rateLimit: { ...shown, limit: 1 } });
+    await queue.limits.set({ rateLimit, groups: { rateLimit } });
+    await queue.groups.set('g', { rateLimit });
+    expect(await queue.limits.get()).toEqual({ source: 'set', rateLimit: shown, groups: { rateLimit: shown } });
+    expect((await queue.groups.get('g')).limits).toEqual({ rateLimit: shown });
+  });
+
   it('keep the later of two rests of a group', async () => {
     const queue = newQueue();
     await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'g' })));

@@ -1,5 +1,5 @@
 import type { AskedOptions } from '../../queue/store/asked-options.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { storedGroupLimits } from './stored-limits.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 
 /**
@@ -15,8 +15,6 @@ export function configureGroup(queue: MemoryQueue, options: AskedOptions | undef
   if (isStored && group.configured && !group.isStored) {
     return;
   }
-  const { rateLimit, ...others } = withoutUndefined(options.groupLimits ?? {});
-  const limits = { ...others, ...(rateLimit && { rateLimit: { burst: 1, ...rateLimit } }) };
-  group.configured = options.groupLimits ? limits : undefined;
+  group.configured = options.groupLimits ? storedGroupLimits(options.groupLimits) : undefined;
   group.isStored = isStored;
 }

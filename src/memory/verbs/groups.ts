@@ -1,6 +1,6 @@
 // The groups of a queue; see lua/group.
 import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { storedGroupLimits } from './stored-limits.js';
 import { newPause, pauseAt } from '../state/pause.js';
 import { arrivalOf } from '../state/head-by-turn.js';
 import { callOf } from './memory-call.js';
@@ -27,7 +27,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
     named: (names) => callOf('groupList', () => names.map((name) => queue.flow.stats(name))),
     set: (name, limits) =>
       callOf('groupSet', () => {
-        queue.flow.setGroup(name, withoutUndefined(limits));
+        queue.flow.setGroup(name, storedGroupLimits(limits));
         wake();
       }),
     clear: (name) =>

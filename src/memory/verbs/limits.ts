@@ -2,6 +2,7 @@ import type { RuntimeLimits, LimitChanges, QueueLimits, RateLimit } from '../../
 import type { LimitsInForce, LimitVerbs } from '../../queue/store/verbs/limit-verbs.js';
 import { boundArrival, rateOpensAt } from '../state/gcra.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
+import { storedLimits } from './stored-limits.js';
 import { callOf } from './memory-call.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 
@@ -26,7 +27,7 @@ export function limitVerbs(queue: MemoryQueue): LimitVerbs {
           ...(queue.restsUntil > queue.now && { restsUntil: new Date(queue.restsUntil) }),
         };
       }),
-    set: (limits) => callOf('limitsSet', () => limit(limits)),
+    set: (limits) => callOf('limitsSet', () => limit(storedLimits(limits))),
     change: (changes) =>
       callOf('limitsSet', () => {
         const changed = changedLimits(queue.flow.limits, changes);

@@ -5,6 +5,7 @@ import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
 import { configuresLimits } from '../../queue/scripts/encode-limits.js';
 import type { WorkerVerbs } from '../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
+import { storedLimits } from './stored-limits.js';
 import { callOf } from './memory-call.js';
 
 export function workerVerbs(queue: MemoryQueue, options: ResolvedQueueOptions): WorkerVerbs {
@@ -55,7 +56,7 @@ function configureLimits(queue: MemoryQueue, worker: string, options: ResolvedQu
   const owner = flow.configured?.worker;
   const isOwned = queue.announced.liveWorkers(queue.now).some(({ id }) => id === owner && id !== worker);
   const { maxRunning, rateLimit, groups } = options;
-  const limits = configuresLimits(options) ? { maxRunning, rateLimit, groups } : undefined;
+  const limits = configuresLimits(options) ? storedLimits({ maxRunning, rateLimit, groups }) : undefined;
   if (isOwned || (owner === undefined && limits === undefined)) {
     return;
   }
