@@ -20,6 +20,17 @@ import { newSide, type FlowStep, type Side } from './flow/side.js';
 import { flowSteps } from './flow/steps.js';
 
 const OPTIONS = { unhandledAgeMs: 30 * 60_000 };
+/** Options that workers announce. */
+const ANNOUNCED = {
+  maxRunning: 2,
+  groups: { weight: 2, overrides: { a: { maxPending: 4 } } },
+  maxPendingBytes: 40,
+  deadLetterCap: 3,
+  deadLetterAgeMs: 40 * 60_000,
+  completedHistory: 3,
+  cancelledHistory: 3,
+  failedHistory: 3,
+};
 const sequences = fc
   .tuple(fc.constantFrom(undefined, 'a'), fc.boolean())
   .chain(([group, rates]) => fc.array(flowSteps(group, rates), { minLength: 20, maxLength: 60, size: 'max' }));
@@ -58,10 +69,11 @@ export async function compareStores({ runs, seed, path, isPlanted = false }: Dra
     const server = new MemoryServer(now);
     const memory = new MemoryStore({ ...systemClock, now }, { server });
     const isAudited = steps.length % 3 === 0;
+    const announced = steps.length % 4 === 1 ? ANNOUNCED : {};
     const outcomes = steps.length % 2 === 0 ? { outcomes: { ageMs: 5_000_001 } } : {};
     const [onRedis, inMemory] = [redis, memory].map((store) =>
       newSide(
-        new JobQueue(store, name, { ...OPTIONS, ...outcomes, ...(isAudited && { auditTrail: {} }) }),
+        new JobQueue(store, name, { ...OPTIONS, ...announced, ...outcomes, ...(isAudited && { auditTrail: {} }) }),
         new JobQueue(store, `${name}-other`),
         now,
       ),

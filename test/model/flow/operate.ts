@@ -6,9 +6,9 @@ import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 
 /** Redrives with an id that both sides have, instead of a random one. */
-async function redriveAsNew(side: Side, id: string) {
+async function redriveAsNew(side: Side, id: string, payload?: string) {
   const newId = `${id}+`;
-  const reply = await ask(side, (calls) => calls.deadLetters.redriveAsNew(id, newId));
+  const reply = await ask(side, (calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
   if (reply.outcome === 'redriven' && !side.ids.includes(newId)) {
     side.ids.push(newId);
   }
@@ -40,7 +40,8 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
   ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
-  ['deadLetters.redriveAsNew', redriveAsNew],
+  ['deadLetters.redriveAsNew', (side, id) => redriveAsNew(side, id)],
+  ['deadLetters.redriveAsNew, repaired', (side, id) => redriveAsNew(side, id, '"repaired"')],
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],
   ['result', ({ queue }, id) => queue.result(id, { timeoutMs: 0 }).catch((error: Error) => error.name)],
   ['deadLetters.get', ({ queue }, id) => queue.deadLetters.get(id).then((letter) => letter?.lastError)],
@@ -63,6 +64,8 @@ const groupLimits = (rates: boolean) =>
       weight: rarely(fc.constantFrom(1, 3)),
       rateLimit: rates ? rarely(rate) : fc.constant(undefined),
       onDeadHead: rarely(fc.constantFrom('skip', 'hold')),
+      maxPending: rarely(fc.constant(4)),
+      maxPendingBytes: rarely(fc.constant(8)),
     })
     .map(given);
 export const onGroup = (group: string, rates: boolean) =>
@@ -87,6 +90,7 @@ const queueLimits = (rates: boolean) =>
       maxRunning: rarely(fc.constantFrom(1, 3)),
       rateLimit: rates ? rarely(rate) : fc.constant(undefined),
       maxPending: rarely(fc.constant(6)),
+      maxPendingBytes: rarely(fc.constant(20)),
     })
     .map(given);
 export const onLimits = (rates: boolean) =>
