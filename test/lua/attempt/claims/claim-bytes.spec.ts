@@ -67,6 +67,20 @@ describe('attempt/claim.lua: bounded by bytes', () => {
     }
   });
 
+  it.each(['another one', 'one whose hash is gone'])(
+    'leaves jobs of a group in their line behind %s',
+    async (first) => {
+      const q = testQueue();
+      await addSized(q, { first: 400, large: 800, last: 100 }, { group: 'g' });
+      q.broken = first !== 'another one';
+      if (q.broken) await q.redis.del(q.keys.job('first'));
+      const answer = await q.run(q.claimCall(3, { mostBytes: 500 }));
+      expect([idsOf(answer), answer.isFull]).toEqual([q.broken ? [] : ['first'], true]);
+      expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['large', 'last']);
+      expect((await q.claim(3)).map(({ id }) => id)).toEqual(['large', 'last']);
+    },
+  );
+
   it('does not charge the rate of the queue for the jobs that it leaves', async () => {
     const q = testQueue();
     await q.redis.hset(q.keys.settings, { rate_interval_us: 60_000_000, rate_burst: 3 });
