@@ -9,7 +9,7 @@ import {
 import { Command, type Redis } from 'ioredis';
 import { JobHandler, type JobQueue } from 'nest-job-queue';
 import { map, type Observable } from 'rxjs';
-import { patiently } from '../support/faults/wait.js';
+import { patiently, sleep } from '../support/faults/wait.js';
 import type { OverviewView } from '#dashboard/views/views.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { ask, startDashboard, type Platform } from './dashboard-app.js';
@@ -577,7 +577,7 @@ it('costs Redis the same with one viewer as with five, and nothing without', asy
   // The last reading may still be in flight.
   await patiently(async () => {
     const before = sent.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     return sent.length === before;
   });
 });

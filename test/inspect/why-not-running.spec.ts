@@ -8,7 +8,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
-import { eventually, gate } from '../support/faults/wait.js';
+import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 import { inside } from '../support/queue/inside.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
@@ -375,9 +375,7 @@ describe('the verdict of a real queue', () => {
 
   it('is quiet on an idle queue, on one that works, and on a burst', async () => {
     const queue = newQueue();
-    await startWorker([
-      { queue, concurrency: 2, handlers: { [queue.name]: () => new Promise((done) => setTimeout(done, 1)) } },
-    ]);
+    await startWorker([{ queue, concurrency: 2, handlers: { [queue.name]: () => sleep(1) } }]);
     expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'ok', state: 'idle' });
     await queue.enqueueMany(Array.from({ length: 500 }, (_, payload) => ({ payload })));
     for (let left = 1; left > 0; left = (await queue.stats()).pending) {

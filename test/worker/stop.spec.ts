@@ -10,7 +10,7 @@ import { ShutdownError } from '#worker/attempt/worker-errors.js';
 import { BACK_MS } from '../support/queue/bounds.js';
 import { connect } from '../support/redis/redis.js';
 import { FaultProxy } from '../support/faults/fault-proxy.js';
-import { eventually, gate } from '../support/faults/wait.js';
+import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { NotedWaits } from '../support/worker/noted-waits.js';
 import {
   connectionsOf,
@@ -144,7 +144,7 @@ describe('stop', () => {
     worker.worker.resume();
     await queue.enqueue({});
     await worker.worker.start();
-    await new Promise((resolve) => setTimeout(resolve, 50)); // shows that no claim follows, so there is no signal
+    await sleep(50); // shows that no claim follows, so there is no signal
     expect(await queue.stats()).toMatchObject({ pending: 1, workers: 0 });
   });
 

@@ -6,6 +6,7 @@ import { EXIT } from '#cli/exit-codes.js';
 import { cliProcess, type Ran } from '../../cli/run-cli.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const JOBS = 1_000_000;
 const DEAD = 20_000;
@@ -87,7 +88,7 @@ it('ends with words where Redis goes away in the middle', async () => {
     await Promise.all(jobs.map((job) => other.fail(job, new Error('down'), { final: true })));
   }
   const running = cliProcess(['redrive', 'many', '--all'], { REDIS_URL: server.url });
-  while ((await other.stats()).failed === 20_000) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await other.stats()).failed === 20_000) await sleep(5);
   await server.kill('SIGKILL');
   other.close();
   const { code, stderr } = await running;

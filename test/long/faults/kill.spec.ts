@@ -51,7 +51,7 @@ describe('a worker that is killed in the middle of a job', () => {
     // What was reclaimed is first in line again, and may so be with each that dies.
     const queue = newQueue({ visibilityMs: VISIBILITY_MS, maxAttempts: 10, maxCrashes: 10 });
     const handles = await queue.enqueueMany(Array.from({ length: 400 }, (_, payload) => ({ payload })));
-    const heir = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 40)), {
+    const heir = await startWorker(queue, () => sleep(40), {
       sweepIntervalMs: SWEEP_MS,
       perQueue: 2,
     });

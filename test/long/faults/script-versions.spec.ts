@@ -10,6 +10,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { inside } from '../../support/queue/inside.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
+import { sleep } from '../../support/faults/wait.js';
 
 it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neither a job', async () => {
   const server = await startOwnRedis();
@@ -54,7 +55,7 @@ it('workers of two versions share a queue, and each reclaims jobs of the other',
   const traffic = new Traffic(newQueue(options, connect({}, server.url), queue.name), {
     enqueueOptions: (i) => kinds[i % kinds.length]!,
   });
-  const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 5)), {
+  const worker = await startWorker(queue, () => sleep(5), {
     perQueue: 2,
     sweepIntervalMs: 200,
   });
@@ -91,7 +92,7 @@ it('heeds the expiry, the unique key, the cost and the batch of grouped jobs tha
   const unique = { key: 'k', for: 'unfinished' } as const;
   const first = await producer.enqueue({}, { group: 'unique', unique });
   await producer.enqueue({}, { group: 'costly', cost: 5 });
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await sleep(10);
   const jobs = await queue.claimMany(10);
   const groupsPrefix = (await inside(queue).scripts()).keys.groupsPrefix;
   expect(await observer.hget(`${groupsPrefix}ends`, 'costly')).toBe('5');

@@ -13,6 +13,7 @@ import { runInNewContext } from 'node:vm';
 import { Inject, Injectable, Module, Scope, UseGuards } from '@nestjs/common';
 import { NestFactory, REQUEST } from '@nestjs/core';
 import { JobHandler, JobPayload, JobQueueModule, JobQueueService, type Job } from 'nest-job-queue';
+import { sleep } from '../../support/faults/wait.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -60,7 +61,7 @@ for (let from = 0; ran < ATTEMPTS; from += STEP) {
     await jobs.enqueueMany('scoped', Array.from({ length: 500 }, (_, k) => ({ payload: from + i + k })));
   }
   await step;
-  while ((await jobs.queue('scoped').stats()).processing > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await jobs.queue('scoped').stats()).processing > 0) await sleep(5);
   collect();
   heaps.push(process.memoryUsage().heapUsed);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const waitsOf = async (q: TestQueue) => (await q.run(q.scripts.stats())).totals.limited ?? 0;
 
@@ -24,7 +25,7 @@ describe('the counter limited', () => {
     for (const [i, id] of ['a', 'b', 'c'].entries()) {
       expect((await q.claim(2)).map((job) => job.id)).toEqual([id]);
       expect(await waitsOf(q)).toBe(i + 1);
-      await new Promise((resolve) => void setTimeout(resolve, 25));
+      await sleep(25);
     }
   });
 

@@ -4,6 +4,7 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import type { QueueLimits } from '#queue/model/limits.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, ids, limited } from './limited-queue.js';
+import { sleep } from '../../support/faults/wait.js';
 
 /** Returns whether the rates of the queue, and of group g, have spent an hour. */
 const spent = async (q: TestQueue) => {
@@ -17,7 +18,7 @@ describe('a job that never started is refunded to the rates', () => {
   it('where it is refused: expired, or cancelled meanwhile', async () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g', expires_in_ms: 1 });
-    await new Promise((resolve) => void setTimeout(resolve, 3));
+    await sleep(3);
     const { refused } = await q.run(q.claimCall(1));
     expect(await spent(q)).toEqual([true, true]);
     await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));

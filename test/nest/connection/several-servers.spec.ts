@@ -17,6 +17,7 @@ import {
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
+import { sleep } from '../../support/faults/wait.js';
 
 /** Makes a handler of a name on a connection; it returns the connection. */
 function handlerOn(name: string, connection?: string) {
@@ -87,7 +88,7 @@ describe('two servers', () => {
     const isDone = async (i: number) =>
       (await services[i % 2]!.get(names[i]!, jobs[i]!.id))?.status === 'completed';
     for (const i of names.keys()) {
-      while (!(await isDone(i))) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (!(await isDone(i))) await sleep(10);
     }
     for (const { url } of servers) {
       const clients = String(await connect({}, url).client('LIST'));

@@ -29,13 +29,14 @@ import { z } from 'zod';
 import { APP_GUARD } from '@nestjs/core';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, onEachStore, passTime, startApp, type TestApp } from '../app.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const BULK = { bulk: { size: 10, waitMs: 30 }, maxAttempts: 2, backoff: 0 } as const;
 
 /** Denies jobs whose payload is 2. */
 const guard: CanActivate = {
   canActivate: async (context: ExecutionContext) => {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
     return getJob<number>(context).payload !== 2;
   },
 };

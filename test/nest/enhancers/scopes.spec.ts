@@ -7,6 +7,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { getJob, JobHandler, JobPayload, JobQueueService, NonRetryableError, type Job } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { onEachStore, startApp } from '../app.js';
+import { sleep } from '../../support/faults/wait.js';
 
 let made = 0;
 
@@ -129,7 +130,7 @@ onEachStore('a REQUEST-scoped dependency', () => {
       Array.from({ length: 100 }, (_, i) => ({ payload: i })),
     );
     await Promise.all(jobs.map((job) => job.result()));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     collect();
     expect(contexts).toHaveLength(100);
     // The last attempts may still be held by what has just settled them.

@@ -7,7 +7,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { retryUntilAnswered, withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue, openedQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
-import { eventually } from '../../support/faults/wait.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
@@ -185,7 +185,7 @@ describe('an answer that does not come in time', () => {
       const asked = ask(client);
       for (const end = performance.now() + 200; performance.now() < end;); // as after SIGSTOP
       expect(await asked).toBe('PONG');
-      await new Promise((resolve) => setTimeout(resolve, 150)); // a silence that nobody waits for any more
+      await sleep(150); // a silence that nobody waits for any more
       expect(closed).not.toHaveBeenCalled();
     },
   );

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { connect, testRedisUrl } from '../../support/redis/redis.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -90,6 +91,6 @@ async function gone(isThere: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (isThere()) {
     if (Date.now() > deadline) throw new Error('still there after 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
 }

@@ -21,6 +21,7 @@ import {
 import { TestingError } from 'nest-job-queue/testing';
 import { tap } from 'rxjs';
 import { startTested } from './app.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
@@ -106,7 +107,7 @@ describe('drain', () => {
   it('waits for handlers that take real time', async () => {
     let ended = 0;
     const handler = emailHandler(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await sleep(30);
       ended++;
     });
     const { testing, jobs } = await startTested({ providers: [handler], jobs: { concurrency: 2 } });
@@ -269,7 +270,7 @@ describe('limits and groups', () => {
       async ({ group, claimedAt }) => {
         expect(++running).toBe(1);
         starts.push([group!, claimedAt.getTime()]);
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        await sleep(2);
         running--;
       },
       { maxRunning: 1, rateLimit: { limit: 1, periodMs: 60_000 } },

@@ -6,7 +6,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
-import { eventually, gate } from '../../support/faults/wait.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { newQueue, onEachStore, startWorker, untilAborted } from '../../support/worker/workers.js';
 import { claimEnd, expireClaim } from '../../support/queue/claim-times.js';
@@ -220,7 +220,7 @@ onEachStore('timeoutMs', () => {
     );
     await queue.enqueue({}, { timeoutMs: 2 ** 31 - 1 });
     // Timers fire in the order of their time: one of 1 ms comes before this one.
-    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 2)));
+    const worker = await startWorker(queue, () => sleep(2));
     await worker.event('completed');
     expect(worker.count('retry')).toBe(0);
   });

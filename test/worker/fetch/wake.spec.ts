@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
-import { eventually, gate } from '../../support/faults/wait.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { NotedWaits } from '../../support/worker/noted-waits.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
@@ -147,7 +147,7 @@ describe('an idle worker is woken by', () => {
     await expectWake(setup, async () => {
       setup.worker.worker.pause();
       await setup.queue.enqueue({});
-      await new Promise((resolve) => setTimeout(resolve, 30)); // shows that nothing starts
+      await sleep(30); // shows that nothing starts
       expect(setup.worker.worker.running).toBe(0);
       setup.worker.worker.resume();
     });

@@ -9,6 +9,7 @@ import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const INTERVAL_MS = 5_000;
 const VISIBILITY_MS = 3_000;
@@ -190,7 +191,7 @@ it('in a Cluster a frozen master delays no reclaim at another', async () => {
   try {
     while ((await Promise.all(alive.map((queue) => queue.list('pending')))).some((jobs) => jobs.length === 0)) {
       void sweeper.runRound();
-      await new Promise((done) => setTimeout(done, 50));
+      await sleep(50);
     }
   } finally {
     await frozen.kill('SIGCONT');

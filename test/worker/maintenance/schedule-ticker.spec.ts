@@ -8,6 +8,7 @@ import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { ScheduleTicker } from '#worker/maintenance/schedule-ticker.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
+import { sleep } from '../../support/faults/wait.js';
 
 const EVERY_MS = 1_000;
 
@@ -99,7 +100,7 @@ it('in a Cluster a frozen master delays no tick at another', async () => {
     const [before, sinceMs] = [await ticksOf(), performance.now()];
     const late = () => performance.now() - sinceMs >= 5_000;
     while (!late() && (await ticksOf()).some((ticks, i) => ticks - before[i]! < 10)) {
-      await new Promise((done) => setTimeout(done, 50));
+      await sleep(50);
     }
     expect(late()).toBe(false); // a look at the frozen master would cost 5 s before each tick
   } finally {
