@@ -1,6 +1,6 @@
 // The rows of the overview: which are listed, and in which order.
 import { expect, it } from '@jest/globals';
-import { chipsOf, inOrder, selected, sorted } from '../../../src/dashboard/ui/overview/queue-order.js';
+import { chipsOf, chipWords, inOrder, selected, sorted } from '../../../src/dashboard/ui/overview/queue-order.js';
 import type { QueueView } from '#dashboard/views/views.js';
 
 const queue = (name: string, state: string, severity: QueueView['verdict']['severity'], pending = 0, dead = 0) =>
@@ -28,6 +28,16 @@ it('counts the queues of each state that is not well', () => {
     ['failing', 1],
     ['paused', 1],
   ]);
+});
+
+it('has no chip for queues that work, also if dead letters of theirs deserve a notice', () => {
+  expect(chipsOf([queue('payment', 'idle', 'notice', 0, 9), queue('invoice', 'flowing', 'notice', 1, 2)])).toEqual(
+    [],
+  );
+});
+
+it('writes a state as words', () => {
+  expect(chipWords('falling-behind')).toBe('falling behind');
 });
 
 it('lists the queues of a chip, and those with a text in their names', () => {

@@ -1,6 +1,6 @@
 import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { route, setParams } from '../state/route.js';
-import { chipsOf } from './queue-order.js';
+import { chipsOf, chipWords } from './queue-order.js';
 
 /** The number of queues from which a field filters them. */
 const MANY = 6;
@@ -24,7 +24,7 @@ export function QueueChips({ queues }: { queues: readonly QueueVerdictView[] }) 
           aria-pressed={chip === only}
           onClick={() => setParams({ only: chip === only ? null : chip })}
         >
-          {chip} {count}
+          {chipWords(chip)} {count}
         </button>
       ))}
       {(queues.length >= MANY || text !== '') && (

@@ -24,6 +24,14 @@ function isTroubled({ verdict }: QueueVerdictView): boolean {
   return verdict.severity === 'critical' || verdict.severity === 'warning';
 }
 
+/** The states of queues that work. Their chip would leave out most of them, which need no notice. */
+const WORKING: readonly string[] = ['idle', 'flowing'];
+
+/** Returns the text of a chip. */
+export function chipWords(chip: string): string {
+  return chip.replaceAll('-', ' ');
+}
+
 /** Returns the chips with the number of their queues: a chip for each state that is not well. */
 export function chipsOf(queues: readonly QueueVerdictView[]): [chip: string, count: number][] {
   const counts = new Map<string, number>();
@@ -32,9 +40,10 @@ export function chipsOf(queues: readonly QueueVerdictView[]): [chip: string, cou
     counts.set(NEEDS_A_LOOK, troubled);
   }
   const add = (chip: string) => counts.set(chip, (counts.get(chip) ?? 0) + 1);
-  for (const queue of queues) {
-    if (queue.verdict.severity !== 'ok' && queue.verdict.state !== undefined) {
-      add(queue.verdict.state);
+  for (const { verdict } of queues) {
+    const { severity, state } = verdict;
+    if (severity !== 'ok' && state !== undefined && !WORKING.includes(state)) {
+      add(state);
     }
   }
   return [...counts];
