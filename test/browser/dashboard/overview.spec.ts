@@ -47,6 +47,7 @@ it('a queue that the app does not know is listed apart, and opens', async () => 
   await says(page, '.section', 'Other queues of this Redis');
   await page.locator('tr[data-queue=emial] a.row-link').click();
   await says(page, 'h1', 'emial');
+  await says(page, '.page-head', 'This app does not know the queue, so it only shows it.');
 });
 
 it.each([1440, 1024, 901, 900, 768, 390])(
