@@ -104,8 +104,15 @@ function errorTexts({ lastError, attemptLog }: JobRecord): string[] {
   return lastError === undefined ? stored : [lastError, ...stored];
 }
 
+/** The lines of a stack within Node: nearly each stack has `listOnTimeout`, so "timeout" would find every error. */
+const WITHIN_NODE = /^ +at .*\bnode:internal\/.*$/gm;
+
 function textsOfError({ name, message, stack = '', cause, errors = [] }: StoredError): string[] {
-  return [`${name}: ${message}`, stack, ...[...(cause ? [cause] : []), ...errors].flatMap(textsOfError)];
+  return [
+    `${name}: ${message}`,
+    stack.replace(WITHIN_NODE, ''),
+    ...[...(cause ? [cause] : []), ...errors].flatMap(textsOfError),
+  ];
 }
 
 /** Returns a check for texts that have this part, in either case. */

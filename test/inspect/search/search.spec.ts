@@ -55,7 +55,7 @@ it.each([
 const ERROR = {
   name: 'TypeError',
   message: 'No account',
-  stack: 'TypeError: No account\n    at charge (billing.ts:7)',
+  stack: 'TypeError: No account\n    at charge (billing.ts:7)\n    at listOnTimeout (node:internal/timers:545:9)',
   cause: { name: 'Error', message: 'connect ECONNREFUSED', errors: [{ name: 'Error', message: 'inner one' }] },
 };
 const JOB = {
