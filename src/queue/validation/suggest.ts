@@ -55,8 +55,8 @@ const CALLS: Readonly<Record<string, string>> = {
 /** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
   const call = own(CALLS, word);
-  if (call !== undefined) {
-    return call;
+  if (call !== undefined && known.includes('maxAttempts')) {
+    return call; // the word is an option of a job, and not the name of a queue
   }
   const meant = own(OTHER_NAMES, word)?.find((each) => known.includes(each)) ?? nearest(word, known);
   if (meant !== undefined) {

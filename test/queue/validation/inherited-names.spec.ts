@@ -41,3 +41,7 @@ describe.each(INHERITED)('%s', (name) => {
 
   it('is like no option', () => expect(suggest(name, ['maxAttempts'])).toBe('Known: maxAttempts.'));
 });
+
+it('a queue that is named as an option of other queues gets no advice about that option', () => {
+  expect(suggest('repeat', ['email', 'video'])).toBe('Known: email, video.');
+});
