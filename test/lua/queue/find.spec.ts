@@ -1,20 +1,58 @@
 import { expect, it } from '@jest/globals';
 import type { JobQuery } from '#queue/store/find-query.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-const ALL = { place: 0, looks: 10, skip: 0, most: 10 };
+const QUERY = { place: 0, looks: 3, skip: 0, most: 10 };
+
+/** Returns metadata as an enqueue stores it. */
+function withMetadata(metadata: Record<string, string>) {
+  return { worker: JSON.stringify({ metadata }) };
+}
 
 async function find(q: TestQueue, query: Partial<JobQuery> = {}) {
-  const { jobs, passed, next } = await q.run(q.scripts.find('pending', { ...ALL, ...query }));
+  const { jobs, passed, next } = await q.run(q.scripts.find('pending', { ...QUERY, ...query }));
   return { ids: jobs.map(({ id }) => id), passed, next };
 }
 
-it('reads a slice, and says where the next begins', async () => {
+it('looks at one slice, and says where the next begins', async () => {
   const q = testQueue();
-  await q.addAll('a', 'b', 'c');
-  expect(await find(q, { looks: 2 })).toEqual({ ids: ['a', 'b'], passed: 0, next: 2 });
-  expect(await find(q, { looks: 2, place: 2 })).toEqual({ ids: ['c'], passed: 0, next: undefined });
-  expect(await find(q, { skip: 1, most: 1 })).toEqual({ ids: ['b'], passed: 1, next: 2 });
+  for (let i = 0; i < 7; i++) await q.add(`j${i}`, i % 2 ? withMetadata({ odd: 'yes' }) : {});
+  const look = (place: number, more: object = {}) =>
+    expectUnchanged(q, () =>
+      q.run(q.scripts.find('pending', { ...QUERY, place, metadata: { odd: 'yes' }, ...more })),
+    );
+  const shown = ({ jobs, ...rest }: Awaited<ReturnType<typeof look>>) => ({
+    ids: jobs.map(({ id }) => id),
+    ...rest,
+  });
+  expect(shown(await look(0))).toEqual({ ids: ['j1'], passed: 0, next: 3 });
+  expect(shown(await look(3))).toEqual({ ids: ['j3', 'j5'], passed: 0, next: 6 });
+  expect(shown(await look(3, { most: 1 }))).toEqual({ ids: ['j3'], passed: 0, next: 4 });
+  expect(shown(await look(3, { skip: 1 }))).toEqual({ ids: ['j5'], passed: 1, next: 6 });
+  expect(shown(await look(6))).toEqual({ ids: [], passed: 0, next: undefined });
+});
+
+it('finds jobs of groups and with a priority among the waiting', async () => {
+  const q = testQueue();
+  await q.add('plain');
+  await q.add('urgent', { priority: 5, ...withMetadata({ of: 'a' }) });
+  await q.add('grouped', { group: 'g', ...withMetadata({ of: 'a' }) });
+  const { jobs } = await q.run(q.scripts.find('pending', { ...QUERY, metadata: { of: 'a' } }));
+  expect(jobs.map(({ id }) => id)).toEqual(['urgent', 'grouped']);
+});
+
+it('skips a hash that is gone, broken or of another state', async () => {
+  const q = testQueue();
+  await q.addAll('gone', 'text', 'sound');
+  await q.redis.del(q.keys.job('gone'), q.keys.job('text'));
+  await q.redis.set(q.keys.job('text'), 'text');
+  await q.redis.hset(q.keys.job('sound'), 'options', 'no JSON');
+  const found = (more: object) => q.run(q.scripts.find('pending', { ...QUERY, ...more }));
+  expect((await found({ name: q.name })).jobs.map(({ id }) => id)).toEqual(['sound']);
+  expect((await found({ metadata: { a: 'b' } })).jobs).toEqual([]);
+  await q.redis.lpush(q.keys.completed, 'sound');
+  expect((await q.run(q.scripts.find('completed', { ...QUERY, name: q.name }))).jobs).toEqual([]);
+  q.broken = true;
 });
 
 it('matches by name, age and metadata', async () => {
@@ -27,13 +65,4 @@ it('matches by name, age and metadata', async () => {
   expect((await find(q, { name: 'email' })).ids).toEqual(['c']);
   expect((await find(q, { olderThanMs: 30_000 })).ids).toEqual(['c']);
   expect((await find(q, { newerThanMs: 30_000 })).ids).toEqual(['a', 'b']);
-});
-
-it('skips a job whose hash is gone or broken', async () => {
-  const q = testQueue();
-  await q.addAll('a', 'b', 'c');
-  await q.redis.del(q.keys.job('a'), q.keys.job('b'));
-  await q.redis.set(q.keys.job('b'), 'no hash');
-  q.broken = true;
-  expect((await find(q, { name: q.name })).ids).toEqual(['c']);
 });
