@@ -93,6 +93,16 @@ onEachStore('a process that opens a queue later with other options', () => {
     expect((await first.stats()).cancelled).toBe(1);
   });
 
+  it('lets every sweep wait after a gap for a heartbeat of the visibility timeout that its worker announced', async () => {
+    const { first, later } = await bothOf({ visibilityMs: 600_000 });
+    await announce(later);
+    await enqueue(first, 1);
+    const claimed = (await first.claim())!;
+    await first.exec((calls) => calls.extend([claimed], 1));
+    while ((await first.stats()).expiredClaims === 0) await new Promise(setImmediate);
+    expect(await first.exec((calls) => calls.sweep.reclaim(9, 0, 0))).toEqual({ reclaimed: [], more: false });
+  });
+
   it('limits every process once its worker has announced its limits, until that worker is gone', async () => {
     const { first, later } = await bothOf({ maxRunning: 1 });
     await enqueue(first, 6);

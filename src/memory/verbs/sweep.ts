@@ -19,10 +19,11 @@ export function reclaim(
   queue: MemoryQueue,
   limit: number,
   gapMs: number,
-  waitMs: number,
+  ownWaitMs: number,
   watched?: Watched,
 ): { reclaimed: ReclaimedJob[]; more: boolean } {
-  const { now } = queue;
+  const { now, announced } = queue;
+  const waitMs = announced.retention ? announced.retention.visibilityMs / 3 : ownWaitMs; // a heartbeat
   const latest = now + Math.max(queue.longestVisibilityMs, SHORTEST_BOUND_MS) + waitMs;
   const isWatched =
     watched !== undefined && watched.fromMs <= now - waitMs && watched.toMs <= now && now - watched.toMs <= gapMs;
