@@ -1,5 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
+import { keptIn } from '../../queue/runtime/kept.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';
@@ -19,7 +20,8 @@ interface QueueSchedules {
  */
 export class ScheduleDeclarer implements BackgroundRole {
   private timer: Timer | undefined;
-  private running: Promise<void> | undefined;
+  /** The declarations in progress, one at a time for each queue. So a master without a reply delays no other. */
+  private readonly running = new Map<JobQueue, Promise<void>>();
   private stopped = false;
   private readonly faults: FaultLog;
 
@@ -43,45 +45,48 @@ export class ScheduleDeclarer implements BackgroundRole {
     }
   }
 
-  /** Declares all once. A call during a run returns that run. */
-  runOnce(): Promise<void> {
-    this.running ??= this.declareAll(true).finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
+  /** Declares all once. Joins the declarations that are in progress. */
+  async runOnce(): Promise<void> {
+    await Promise.all(
+      this.declared.map((each) =>
+        keptIn(this.running, each.queue, () =>
+          this.declare(each, true).finally(() => void this.running.delete(each.queue)),
+        ),
+      ),
+    );
   }
 
   /** Releases the schedules, so that another version of the code need not wait for this one. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.clock.clear(this.timer);
-    await this.running;
-    await this.declareAll(false);
-  }
-
-  private async declareAll(declares: boolean): Promise<void> {
     await Promise.all(
-      this.declared.map(async ({ queue, schedules }) => {
-        // While the server is away a call would only wait in the client.
-        if (!queue.store.isReady) {
-          return;
-        }
-        try {
-          const replies = await queue.schedules.declare(this.worker, declares, schedules);
-          const missing = schedules.filter((_, i) => replies[i] === 'upsert');
-          const conflicts = schedules.filter((_, i) => replies[i] === 'conflict');
-          await Promise.all(missing.map((schedule) => this.put(queue, schedule, conflicts)));
-          conflicts.forEach((schedule) => this.logConflict(queue, schedule));
-          this.faults.succeeded(queue.name);
-        } catch (error) {
-          this.faults.failed(
-            queue.name,
-            `Could not declare the schedules of queue "${queue.name}"; trying again`,
-            error,
-          );
-        }
+      this.declared.map(async (each) => {
+        await this.running.get(each.queue);
+        await this.declare(each, false);
       }),
     );
+  }
+
+  private async declare({ queue, schedules }: QueueSchedules, declares: boolean): Promise<void> {
+    // While the server is away a call would only wait in the client.
+    if (!queue.store.isReady) {
+      return;
+    }
+    try {
+      const replies = await queue.schedules.declare(this.worker, declares, schedules);
+      const missing = schedules.filter((_, i) => replies[i] === 'upsert');
+      const conflicts = schedules.filter((_, i) => replies[i] === 'conflict');
+      await Promise.all(missing.map((schedule) => this.put(queue, schedule, conflicts)));
+      conflicts.forEach((schedule) => this.logConflict(queue, schedule));
+      this.faults.succeeded(queue.name);
+    } catch (error) {
+      this.faults.failed(
+        queue.name,
+        `Could not declare the schedules of queue "${queue.name}"; trying again`,
+        error,
+      );
+    }
   }
 
   private async put(queue: JobQueue, schedule: StoredSchedule, conflicts: StoredSchedule[]): Promise<void> {

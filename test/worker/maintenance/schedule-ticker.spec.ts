@@ -5,6 +5,8 @@ import { silentLogger } from '#queue/runtime/logger.js';
 import type { MemoryCalls } from '#memory/memory-calls.js';
 import { MemoryStore } from '#memory/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { encodeSchedule } from '#queue/schedules/schedule.js';
+import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
 import { ScheduleTicker } from '#worker/maintenance/schedule-ticker.js';
 import { startCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -82,6 +84,21 @@ it('a queue whose slot moves to a new master ticks there, and a master without q
   const stopped = await ticksOf('b0');
   await clock.advance(10 * EVERY_MS);
   expect(await ticksOf('b0')).toBe(stopped);
+});
+
+it('a frozen master keeps no declaration of another from its repetition', async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(clock);
+  const [frozen, alive] = ['a', 'b'].map((name) => new JobQueue(store, name));
+  const declared = [frozen!, alive!].map((queue) => ({
+    queue,
+    schedules: [encodeSchedule(queue, 's', { everyMs: EVERY_MS }, {})],
+  }));
+  const role = new ScheduleDeclarer('w', declared, silentLogger);
+  await role.start();
+  Object.assign(frozen!.schedules, { declare: hang });
+  await clock.advance(60_000);
+  expect(await alive!.schedules.get('s')).toMatchObject({ isDeclared: true });
 });
 
 it('in a Cluster a frozen master delays no tick at another', async () => {
