@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '83b828082c93',
-  attemptClaim: '46607777a50c',
+  jobEnqueue: '7b94d211284b',
+  attemptClaim: 'ecea832cab3e',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: 'ca5ca781672b',
-  attemptFail: 'd524f3e75fa4',
+  attemptComplete: '10ecc7f2158e',
+  attemptFail: '1f85dd98a449',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {
