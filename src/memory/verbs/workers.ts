@@ -2,7 +2,7 @@ import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import { WORKER_DETAILS_MS } from '../../queue/runtime/lifetimes.js';
-import { configuresLimits } from '../../queue/scripts/encode-limits.js';
+import { configuresLimits } from '../../queue/model/limits.js';
 import type { WorkerVerbs } from '../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { storedLimits } from './stored-limits.js';

@@ -186,3 +186,8 @@ export const limitChangesSchema = z.strictObject(
     ', with null for none',
   ),
 );
+
+/** Returns whether a worker with these options configures limits for the fleet. */
+export function configuresLimits({ maxRunning, rateLimit, groups }: QueueLimits): boolean {
+  return maxRunning !== undefined || rateLimit !== undefined || groups !== undefined;
+}

@@ -4,6 +4,7 @@ import type { AttemptLimits } from '../store/store-calls.js';
 import {
   ALL_GROUPS_ORDER,
   BOUNDS,
+  configuresLimits,
   GROUP_ORDER,
   type GroupChanges,
   type GroupsOptions,
@@ -90,11 +91,6 @@ function changed(value: string | number | null | undefined): string {
 function limitArguments({ groups = {}, ...limits }: QueueLimits): string[] {
   const ofGroups = ALL_GROUPS_ORDER.map((name) => String(groups[name] ?? ''));
   return [...runningAndRate(limits), ...runningAndRate(groups), ...ofGroups];
-}
-
-/** Returns whether a worker with these options configures limits for the fleet. */
-export function configuresLimits({ maxRunning, rateLimit, groups }: QueueLimits): boolean {
-  return maxRunning !== undefined || rateLimit !== undefined || groups !== undefined;
 }
 
 /** Returns the limits as lua/worker/register.lua reads them; '' if the worker configures none. */

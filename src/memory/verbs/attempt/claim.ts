@@ -7,7 +7,7 @@ import {
   type Refusal,
   type UnhandledRefusal,
 } from '../../../queue/store/claim-refusal.js';
-import { configuresLimits } from '../../../queue/scripts/encode-limits.js';
+import { configuresLimits } from '../../../queue/model/limits.js';
 import type { StartOutcome } from '../../../queue/store/call-outcomes.js';
 import type { ClaimReply, ClaimRequest, LeftJobs, StartedClaim } from '../../../queue/store/store-calls.js';
 import { headByTurn } from '../../state/head-by-turn.js';

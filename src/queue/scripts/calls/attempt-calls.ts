@@ -20,7 +20,7 @@ import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js
 import type { Completion, Release, StoreCalls } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
-import { configuresLimits } from '../encode-limits.js';
+import { configuresLimits } from '../../model/limits.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
