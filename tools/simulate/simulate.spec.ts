@@ -17,7 +17,7 @@ const SHORT_STEPS = 50;
 /** Seeds that run twice. */
 const REPLAYED = [3, 4, 7];
 
-/** The number of seeds, of this many steps each, one of which must find a planted fault whose named seed does not. */
+/** The number of seeds, of this many steps each. One of them must find a planted fault whose named seed does not. */
 const PLANT_SEEDS = 12;
 const PLANT_STEPS = 1_500;
 
