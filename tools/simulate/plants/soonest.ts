@@ -37,16 +37,24 @@ async function soonestOf(name: string, plant: Plant): Promise<Start> {
   throw new Error(`No seed finds that ${name}. Mend its plant, or the check of ${plant.breaks}.`);
 }
 
-/** Draws a seed for each planted fault that its named seed no longer finds, and writes them. Takes minutes for all. */
+/** Draws a seed for each planted fault that its named seed no longer finds. Takes minutes; writes each one at once. */
 export async function drawSoonest(): Promise<void> {
-  const before = existsSync(FILE) ? readSoonest() : {};
-  const lines: string[] = [];
+  const named = existsSync(FILE) ? readSoonest() : {};
   for (const [name, plant] of Object.entries(plants)) {
-    const named = before[name];
-    const isFound = named !== undefined && (await finds(plant, named));
-    const { seed, steps } = isFound ? named : await soonestOf(name, plant);
-    lines.push(`  ${JSON.stringify(name)}: { "seed": ${seed}, "steps": ${steps} }`);
-    console.log(`${name}: ${isFound ? 'as before' : `seed ${seed}, ${steps} steps`}`);
+    const before = named[name];
+    if (before && (await finds(plant, before))) {
+      continue;
+    }
+    const { seed, steps } = (named[name] = await soonestOf(name, plant));
+    write(named);
+    console.log(`${name}: seed ${seed}, ${steps} steps`);
   }
+}
+
+/** Writes the seeds in the order of the faults, and leaves out faults that are gone. */
+function write(named: Readonly<Record<string, Start>>): void {
+  const lines = Object.keys(plants)
+    .filter((name) => named[name])
+    .map((name) => `  ${JSON.stringify(name)}: { "seed": ${named[name]!.seed}, "steps": ${named[name]!.steps} }`);
   writeFileSync(FILE, `{\n${lines.join(',\n')}\n}\n`);
 }
