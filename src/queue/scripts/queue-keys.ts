@@ -98,6 +98,8 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
     this.settings,
     this.sequence,
   ];
+  private readonly batchStart = this.batchPrefix; // kept, because each claim needs it
+  private readonly afterClaimer: readonly string[] = [this.groupsPrefix, this.sweep];
   readonly forExtend: readonly string[] = [this.jobPrefix, this.claims, this.sweep];
   readonly forStart: readonly string[] = [this.jobPrefix];
 
@@ -164,6 +166,6 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
   }
 
   forClaim(claimer: string): string[] {
-    return [...this.beforeClaimer, this.batch(claimer), this.groupsPrefix, this.sweep];
+    return this.beforeClaimer.concat(this.batchStart + claimer, this.afterClaimer);
   }
 }
