@@ -6,6 +6,7 @@ export function readLuaScripts(
 export function readLuaTexts(
   dir: string,
   onStaleNeeds?: (file: string, right: string) => void,
+  made?: Map<string, object>,
 ): Record<'scripts' | 'clusterScripts', Record<string, string>>;
 export function renderModule(
   scripts: Readonly<Record<string, string>>,

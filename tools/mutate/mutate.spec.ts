@@ -1,13 +1,18 @@
-// The mutants of `npm run mutate`: their changes, and their draw by a seed. Also the order of the tests that run.
+// The mutants of `npm run mutate`: their changes, and their draw by a seed. Also the order of the tests that run, and which
+// of them notice a mutant.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { clusterScripts, luaScripts } from '#queue/lua.generated.js';
 import { draw, mutantsIn } from './draw.js';
+import { firstNoticing, type Repeated } from './first-noticing.js';
+import { scriptDigest } from './jest/script-digest.mjs';
 import { luaEdits } from './lua-edits.js';
 import { mutantsBy, say } from './mutant.js';
 import { suitesOf } from './records.js';
 import { Results } from './results.js';
+import { changedNames, exchangedScripts } from './texts.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -100,6 +105,58 @@ describe('the tests of a mutant', () => {
       'test/queue/fast.spec.ts',
       'test/queue/slow.spec.ts',
     ]);
+  });
+});
+
+/** Returns a run of test files in which the first of these fails. */
+const failuresOf = (failing: readonly string[]) => async (files: readonly string[]) => {
+  const by = files.find((file) => failing.includes(file));
+  return by === undefined ? undefined : { by };
+};
+
+describe('a mutant is noticed', () => {
+  const FILES = ['first.spec.ts', 'busy.spec.ts', 'sharp.spec.ts'];
+  it.each<[which: string, repeated: Record<string, Repeated>, by: string | undefined]>([
+    ['by a test that passes without it', { 'busy.spec.ts': 'passes' }, 'busy.spec.ts'],
+    [
+      'by a test behind one that fails without it too',
+      { 'busy.spec.ts': 'fails', 'sharp.spec.ts': 'passes' },
+      'sharp.spec.ts',
+    ],
+    ['by no test that fails without it too', { 'busy.spec.ts': 'fails', 'sharp.spec.ts': 'fails' }, undefined],
+  ])('%s', async (_, repeated, by) => {
+    const run = failuresOf(Object.keys(repeated));
+    expect((await firstNoticing(FILES, run, async (file) => repeated[file]!))?.by).toBe(by);
+  });
+
+  it('by a test that failed also in a process of earlier mutants, and fails again in a new one', async () => {
+    const repeats: Repeated[] = ['passes in a new process', 'passes'];
+    const failure = await firstNoticing(FILES, failuresOf(['busy.spec.ts']), async () => repeats.shift()!);
+    expect([failure?.by, repeats]).toEqual(['busy.spec.ts', []]);
+  });
+
+  it('by a limit, without a repeat', async () => {
+    let repeats = 0;
+    const repeat = async (): Promise<Repeated> => (repeats++, 'fails');
+    const failure = await firstNoticing(FILES, async () => ({ by: '120 s' }), repeat);
+    expect([failure?.by, repeats]).toEqual(['120 s', 0]);
+  });
+});
+
+describe('a mutant of the text for a Cluster only', () => {
+  const right = { scripts: luaScripts, clusterScripts };
+  const text = `${clusterScripts.attemptClaim}return 1\n`;
+  const mutated = { ...right, clusterScripts: { ...clusterScripts, attemptClaim: text } };
+
+  it('is put in the place of that text, also within the audit trail', () => {
+    const exchanged = exchangedScripts(right, mutated);
+    expect(exchanged).toContainEqual([scriptDigest(clusterScripts.attemptClaim), text]);
+    expect(exchanged.filter(([, each]) => each.endsWith('return 1\n'))).toHaveLength(2);
+    expect(exchanged).toHaveLength(3);
+  });
+
+  it('needs a test that sent that text', () => {
+    expect([...changedNames(right, mutated)]).toEqual(['attemptClaim in a Cluster']);
   });
 });
 

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { executedSources, resumeCounting, startCounting } from '../../test/support/sources/executed-sources.mjs';
-import { scriptDigest } from './jest/script-digest.mjs';
+import { inCluster, scriptDigest } from './jest/script-digest.mjs';
 import SharedEnvironment from '../../test/support/shared-environment.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -24,12 +24,16 @@ Redis.prototype.sendCommand = function recorded(command, ...rest) {
 /** Returns the names of the scripts of some digests, with and without the audit trail. The next commit may change digests. */
 async function namesOf(called) {
   await import('../../test/support/typescript.mjs');
-  const { luaScripts } = await import('../../src/queue/lua.generated.ts');
+  const { clusterScripts, luaScripts } = await import('../../src/queue/lua.generated.ts');
   const { auditedScript, changesJobs } = await import('../../src/queue/transport/audited-script.ts');
-  return Object.entries(luaScripts).flatMap(([name, text]) => {
-    const isFramed = changesJobs(name) && called.has(auditedScript(name).sha);
-    const isBare = [text, text.replace(/^#!.*\n/, '')].some((form) => called.has(scriptDigest(form)));
-    return [...(isBare || isFramed ? [name] : []), ...(isFramed ? ['auditFrame'] : [])];
+  return [false, true].flatMap((sharded) => {
+    const texts = sharded ? clusterScripts : luaScripts;
+    const own = (name) => (texts[name] === luaScripts[name] ? name : inCluster(name));
+    return Object.entries(texts).flatMap(([name, text]) => {
+      const isFramed = changesJobs(name) && called.has(auditedScript(name, sharded).sha);
+      const isBare = [text, text.replace(/^#!.*\n/, '')].some((form) => called.has(scriptDigest(form)));
+      return [...(isBare || isFramed ? [own(name)] : []), ...(isFramed ? [own('auditFrame')] : [])];
+    });
   });
 }
 

@@ -2,9 +2,7 @@
 // of its own, because the library is loaded once.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-
-/** The text of a changed script, by the digest of the right one. */
-export type ExchangedScript = readonly [digest: string, text: string];
+import type { ExchangedScript } from './texts.js';
 
 /** A test file that takes longer has an endless loop, in ms. */
 const MOST_MS = 120_000;

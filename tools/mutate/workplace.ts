@@ -3,24 +3,26 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { LuaScriptName } from '#queue/lua.generated.js';
-import { changesJobs, framed } from '#queue/transport/audited-script.js';
-import { readLuaScripts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
+import { readLuaTexts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
+import { firstNoticing } from './first-noticing.js';
 import type { Mutant } from './mutant.js';
-import { scriptDigest } from './jest/script-digest.mjs';
-import { TestProcess, type ExchangedScript, type Failure } from './test-process.js';
+import { TestProcess, type Failure } from './test-process.js';
+import { changedNames, exchangedScripts, type Texts } from './texts.js';
 
 /** The name of the module that carries the scripts. */
 const GENERATED = 'src/queue/lua.generated.ts';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
-type Scripts = Record<LuaScriptName, string>;
+/** The texts of the scripts, and the module that carries them. */
+interface Embedded extends Texts {
+  readonly module: string;
+}
 
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), 'mutate-'));
   private readonly made = new Map<string, object>();
-  private readonly scripts: Scripts;
+  private readonly right: Embedded;
   private readonly tests = new TestProcess(this.folder);
 
   constructor(private readonly root: string) {
@@ -31,8 +33,8 @@ export class Workplace {
     });
     // Jest shares the modules of the project's own node_modules only, so a link does not do.
     execFileSync('cp', ['-Rl', join(root, 'node_modules'), join(this.folder, 'node_modules')]);
-    this.scripts = this.readScripts(this.made);
-    this.embed(this.scripts);
+    this.right = this.embedded(this.made);
+    writeFileSync(join(this.folder, GENERATED), this.right.module);
   }
 
   /** Returns what notices a mutant: the build, a test file, or a limit. Returns nothing if it survives. */
@@ -40,18 +42,19 @@ export class Workplace {
     mutant: Mutant,
     suitesOf: (scripts: ReadonlySet<string>) => string[],
   ): Promise<Failure | undefined> {
-    let changed: Scripts;
+    let changed: Embedded;
     try {
-      changed = this.scriptsWith(mutant);
+      changed = this.embeddedWith(mutant);
     } catch (error) {
-      this.put(mutant.file, this.rightText(mutant.file), this.scripts);
       return { by: `the build: ${(error as Error).message.split('\n')[0]}` };
     }
-    const names = namesOf(changed).filter((name) => changed[name] !== this.scripts[name]);
-    const suites = suitesOf(new Set(names));
-    if (suites.length === 0) return undefined;
+    const suites = suitesOf(changedNames(this.right, changed));
+    if (suites.length === 0) {
+      console.error(`No recorded test file executes ${mutant.file}.`);
+      return undefined;
+    }
     return mutant.file.endsWith('.lua')
-      ? await this.runScripts(mutant, changed, suites, this.exchanged(changed, new Set(names)))
+      ? await this.runScripts(mutant, changed, suites)
       : await this.runSource(mutant, suites);
   }
 
@@ -61,80 +64,64 @@ export class Workplace {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  /**
-   * Runs the tests of a mutant of the scripts. A failed test must pass without it, because earlier mutants may have left
-   * something behind in the process. If it does not pass, a new process tells.
-   */
-  private async runScripts(
-    { file, text }: Mutant,
-    changed: Scripts,
-    suites: string[],
-    exchanged: ExchangedScript[],
-  ): Promise<Failure | undefined> {
-    for (let left = suites; left.length > 0;) {
+  private runScripts({ file, text }: Mutant, changed: Embedded, suites: readonly string[]) {
+    const exchanged = exchangedScripts(this.right, changed);
+    const run = async (left: readonly string[]) => {
       await this.tests.start();
       this.put(file, text, changed);
       const failure = await this.tests.run(left, exchanged);
-      this.put(file, this.rightText(file), this.scripts);
-      if (failure === undefined || !suites.includes(failure.by)) return failure;
-      if ((await this.tests.run([failure.by], [])) === undefined) return failure;
+      this.put(file, this.rightText(file), this.right);
+      return failure;
+    };
+    return firstNoticing(suites, run, async (failed) => {
+      if (await this.passes(failed)) return 'passes';
       await this.tests.stop();
-      if ((await this.tests.run([failure.by], [])) !== undefined)
-        left = left.filter((suite) => suite !== failure.by);
-    }
-    return undefined;
+      return (await this.passes(failed)) ? 'passes in a new process' : 'fails';
+    });
   }
 
-  private async runSource({ file, text }: Mutant, suites: readonly string[]): Promise<Failure | undefined> {
-    await this.tests.stop();
-    writeFileSync(join(this.folder, file), text);
-    try {
-      return await this.tests.run(suites, []);
-    } finally {
-      writeFileSync(join(this.folder, file), this.rightText(file));
+  private runSource({ file, text }: Mutant, suites: readonly string[]) {
+    const run = async (left: readonly string[]) => {
       await this.tests.stop();
-    }
+      writeFileSync(join(this.folder, file), text);
+      try {
+        return await this.tests.run(left, []);
+      } finally {
+        writeFileSync(join(this.folder, file), this.rightText(file));
+        await this.tests.stop();
+      }
+    };
+    return firstNoticing(suites, run, async (failed) => ((await this.passes(failed)) ? 'passes' : 'fails'));
   }
 
-  private put(file: string, text: string, scripts: Scripts): void {
+  /** Returns whether a test file passes without a mutant. */
+  private async passes(file: string): Promise<boolean> {
+    return (await this.tests.run([file], [])) === undefined;
+  }
+
+  private put(file: string, text: string, { module }: Embedded): void {
     writeFileSync(join(this.folder, file), text);
-    this.embed(scripts);
-  }
-
-  private embed(scripts: Scripts): void {
-    writeFileSync(join(this.folder, GENERATED), renderModule(scripts, readTransitions(join(this.folder, 'lua'))));
+    writeFileSync(join(this.folder, GENERATED), module);
   }
 
   private rightText(file: string): string {
     return readFileSync(join(this.root, file), 'utf8');
   }
 
-  private scriptsWith({ file, text }: Mutant): Scripts {
-    if (!file.endsWith('.lua')) return this.scripts;
+  private embeddedWith({ file, text }: Mutant): Embedded {
+    if (!file.endsWith('.lua')) return this.right;
     writeFileSync(join(this.folder, file), text);
-    return this.readScripts(new Map(this.made));
+    try {
+      return this.embedded(new Map(this.made));
+    } finally {
+      writeFileSync(join(this.folder, file), this.rightText(file));
+    }
   }
 
-  /** Returns the changed scripts in each form in which they are sent: bare, without flags, and with the audit trail. */
-  private exchanged(changed: Scripts, names: ReadonlySet<string>): ExchangedScript[] {
-    const isFrameChanged = names.has('auditFrame');
-    return namesOf(changed).flatMap((name) => {
-      const forms: ((scripts: Scripts) => string)[] = [];
-      if (names.has(name))
-        forms.push(
-          (scripts) => scripts[name],
-          (scripts) => scripts[name].replace(/^#!.*\n/, ''),
-        );
-      if ((names.has(name) || isFrameChanged) && changesJobs(name)) forms.push((scripts) => framed(name, scripts));
-      return forms.map((form): ExchangedScript => [scriptDigest(form(this.scripts)), form(changed)]);
-    });
+  private embedded(made: Map<string, object>): Embedded {
+    const lua = join(this.folder, 'lua');
+    const texts = readLuaTexts(lua, () => undefined, made); // a mutant may need fewer names
+    const module = renderModule(texts.scripts, readTransitions(lua), texts.clusterScripts);
+    return { ...(texts as Texts), module };
   }
-
-  private readScripts(made: Map<string, object>): Scripts {
-    return readLuaScripts(join(this.folder, 'lua'), () => undefined, made) as Scripts; // a mutant may need fewer names
-  }
-}
-
-function namesOf(scripts: Scripts): LuaScriptName[] {
-  return Object.keys(scripts) as LuaScriptName[];
 }

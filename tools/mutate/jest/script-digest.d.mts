@@ -1,1 +1,2 @@
 export function scriptDigest(text: string): string;
+export function inCluster(name: string): string;

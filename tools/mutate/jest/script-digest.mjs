@@ -4,3 +4,8 @@ import { createHash } from 'node:crypto';
 export function scriptDigest(text) {
   return createHash('sha1').update(text).digest('hex');
 }
+
+/** Returns the name that a record has for the text of a script in a Cluster, where that is another one. */
+export function inCluster(name) {
+  return `${name} in a Cluster`;
+}
