@@ -6,7 +6,7 @@ import { Worker } from '#worker/worker.js';
 import { WakingStore, type HubLink } from '../../../test/support/worker/waking-memory.js';
 import { OPTIONS } from '../release.js';
 import type { World } from '../world.js';
-import { SimulatedProcess } from './process.js';
+import { WorkerProcess } from './worker-process.js';
 
 export const HUB_QUEUES = Array.from({ length: 6 }, (_, i) => `hub-${i}`);
 
@@ -18,9 +18,7 @@ const LONGEST_MESSAGE_MS = 40;
 
 const CONCURRENCY = 1;
 
-export class HubWorker extends SimulatedProcess {
-  private worker: Worker | undefined;
-  private isReady = false;
+export class HubWorker extends WorkerProcess {
   private isMuted = false;
 
   /** @param concurrency the jobs at once of all its queues; undefined for no limit */
@@ -40,30 +38,14 @@ export class HubWorker extends SimulatedProcess {
       concurrency: CONCURRENCY,
       handlers: { [name]: (job: Job) => this.handle(job) },
     }));
-    this.worker = new Worker(served, {
-      id: this.name,
-      sweepIntervalMs: 1_000,
-      logFailures: false,
-      ...(concurrency !== undefined && { concurrency }),
-    });
-    void this.worker.start().then(() => (this.isReady = true));
-  }
-
-  /** Ends it as a deploy does. */
-  async stop(): Promise<void> {
-    this.isReady = false;
-    await this.worker?.stop({ timeoutMs: 1_000 });
-    this.kill();
-  }
-
-  override kill(): void {
-    super.kill();
-    this.worker?.['loops']?.['endDeathWatch']?.();
-  }
-
-  /** True if it runs, so that its looks and its maintenance are due. */
-  get isUp(): boolean {
-    return this.isReady && !this.clock.isDead && !this.clock.isFrozen;
+    this.begin(
+      new Worker(served, {
+        id: this.name,
+        sweepIntervalMs: 1_000,
+        logFailures: false,
+        ...(concurrency !== undefined && { concurrency }),
+      }),
+    );
   }
 
   /** Returns whether it has a free slot for a job of a queue. */

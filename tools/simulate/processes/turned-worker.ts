@@ -3,41 +3,20 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { OPTIONS } from '../release.js';
-import { SimulatedProcess } from './process.js';
+import { WorkerProcess } from './worker-process.js';
 
 export const TURNED_QUEUES = Array.from({ length: 5 }, (_, i) => `turned-${i}`);
 
 /** Few calls in a second, because it takes a minute until a fleet knows of a death. */
 export const TURNED_OPTIONS = { ...OPTIONS, visibilityMs: 30_000, maxCrashes: 1_000 };
 
-export class TurnedWorker extends SimulatedProcess {
-  private worker: Worker | undefined;
-  private isReady = false;
-
+export class TurnedWorker extends WorkerProcess {
   start(): void {
     const served = TURNED_QUEUES.map((name) => ({
       queue: new JobQueue(this.store, name, TURNED_OPTIONS),
       handlers: { [name]: (job: Job) => this.handle(job) },
     }));
-    this.worker = new Worker(served, { id: this.name, sweepIntervalMs: 1_000, logFailures: false });
-    void this.worker.start().then(() => (this.isReady = true));
-  }
-
-  /** Ends it as a deploy does. */
-  async stop(): Promise<void> {
-    this.isReady = false;
-    await this.worker?.stop({ timeoutMs: 1_000 });
-    this.kill();
-  }
-
-  override kill(): void {
-    super.kill();
-    this.worker?.['loops']?.['endDeathWatch']?.();
-  }
-
-  /** True if it runs, so that it looks when its turn comes. */
-  get isUp(): boolean {
-    return this.isReady && !this.clock.isDead && !this.clock.isFrozen;
+    this.begin(new Worker(served, { id: this.name, sweepIntervalMs: 1_000, logFailures: false }));
   }
 
   private async handle(job: Job): Promise<unknown> {

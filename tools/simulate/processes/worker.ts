@@ -6,16 +6,14 @@ import { Worker } from '#worker/worker.js';
 import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
 import { attemptMiddleware } from './middleware.js';
-import { SimulatedProcess } from './process.js';
+import { WorkerProcess } from './worker-process.js';
 
 const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 
 /** The jobs that a worker claims ahead in a run with groups, whose queue is too shallow for the default. */
 const AHEAD = 3;
 
-export class SimulatedWorker extends SimulatedProcess {
-  private worker: Worker | undefined;
-
+export class SimulatedWorker extends WorkerProcess {
   constructor(
     name: string,
     world: World,
@@ -33,25 +31,14 @@ export class SimulatedWorker extends SimulatedProcess {
     const schedules = parts.has('schedules') && this.queue === 'mixed' ? declaredSchedules(this.release) : {};
     const hasMiddleware = parts.has('middleware') && this.queue === 'mixed';
     const prefetch = parts.has('groups') && this.queue === 'mixed' ? { prefetch: AHEAD } : {};
-    this.worker = new Worker([{ queue, concurrency, ...prefetch, handlers: this.handlers(), schedules }], {
-      id: this.name,
-      sweepIntervalMs: 1_000,
-      logFailures: false,
-      ...(hasMiddleware && { middleware: attemptMiddleware(history, random) }),
-    });
-    void this.worker.start();
-  }
-
-  /** Ends it as a deploy does: its jobs have some time to end, and go back after it. */
-  async stop(): Promise<void> {
-    await this.worker?.stop({ timeoutMs: 1_000 });
-    this.kill();
-  }
-
-  /** Ends it, and the watch by which the real process would note its death: the real process lives on. */
-  override kill(): void {
-    super.kill();
-    this.worker?.['loops']?.['endDeathWatch']?.();
+    this.begin(
+      new Worker([{ queue, concurrency, ...prefetch, handlers: this.handlers(), schedules }], {
+        id: this.name,
+        sweepIntervalMs: 1_000,
+        logFailures: false,
+        ...(hasMiddleware && { middleware: attemptMiddleware(history, random) }),
+      }),
+    );
   }
 
   private handlers() {
