@@ -7,6 +7,7 @@ import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually } from '../../support/faults/wait.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
+import { intercept, notedScripts, restore } from '../../support/queue/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const error = new Error('no ink');
@@ -165,18 +166,12 @@ describe('after a job of another queue, on Redis', () => {
     const [home, images] = [coreQueue(), coreQueue()];
     const own = await home.queue.enqueue(1);
     const image = await images.queue.enqueue(1);
-    const sent: string[] = [];
-    const { store } = home.queue;
-    const exec = store.exec.bind(store);
-    store.exec = (call, limit) => {
-      const { script } = call as unknown as { script: string };
-      if (script !== 'registerAdd') sent.push(script); // once for each process and name
-      return exec(call, limit);
-    };
+    const noted = notedScripts(home.queue);
+    const sent = () => noted.splice(0).filter((script) => script !== 'registerAdd'); // once for each process and name
     await home.queue.enqueue(2, { after: [own.id] });
-    expect(sent.splice(0)).toEqual(['jobEnqueue']);
+    expect(sent()).toEqual(['jobEnqueue']);
     await home.queue.enqueue(2, { after: [own, image] });
-    expect(sent).toEqual(['batchDepend', 'jobEnqueue']);
+    expect(sent()).toEqual(['batchDepend', 'jobEnqueue']);
   });
 
   it('finds an end whose report was lost with its queue, at the next look', async () => {
@@ -209,17 +204,15 @@ describe('after a job of another queue, on Redis', () => {
   it('starts a job whose last one ends right before its enqueue, and forgets that end', async () => {
     const [home, images] = [coreQueue(), coreQueue()];
     const image = await images.queue.enqueue(1);
-    const { store } = home.queue;
-    const exec = store.exec.bind(store);
-    store.exec = async (call, limit) => {
-      if (call.script === 'jobEnqueue') {
-        store.exec = exec;
+    intercept(home.queue, {
+      jobEnqueue: async (run) => {
+        restore(home.queue);
         await images.queue.complete((await images.queue.claim())!);
         await maintainBatches(images.queue);
         expect(await home.state.redis.exists(home.state.keys.batchRecord('last', 'early'))).toBe(1);
-      }
-      return exec(call, limit);
-    };
+        return run();
+      },
+    });
     await home.queue.enqueue(2, { id: 'last', after: [image] });
     expect(await home.state.redis.exists(home.state.keys.batchRecord('last', 'early'))).toBe(0);
     expect(await home.queue.claim()).toMatchObject({ id: 'last' });

@@ -1,36 +1,18 @@
 // Follow-ups in other queues than the batch's: each exactly once, wherever their sender dies or stalls.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { sendFollowUps } from '#queue/operate/elsewhere/send-follow-ups.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { OpenedQueues } from '#queue/operate/opened-queues.js';
-import type { QueueStore } from '#queue/store/queue-store.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
+import { intercept, notedScripts, restore } from '../../support/queue/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
-const intercepted = new Set<QueueStore>();
-
-afterEach(() => {
-  intercepted.forEach((store) => Reflect.deleteProperty(store, 'exec'));
-  intercepted.clear();
-});
-
-/** Acts before or after each call of a script. */
-function intercept({ store }: JobQueue, acts: Record<string, (run: () => Promise<unknown>) => Promise<unknown>>) {
-  intercepted.add(store);
-  const exec = store.exec.bind(store);
-  store.exec = ((call, limit) => {
-    const act = acts[call.script];
-    return act ? act(() => exec(call, limit)) : exec(call, limit);
-  }) as QueueStore['exec'];
-}
-
 const sentTwice = (run: () => Promise<unknown>) => run().then(run);
-const restore = ({ store }: JobQueue) => void Reflect.deleteProperty(store, 'exec');
 const dead = () => Promise.reject(new Error('the process has died'));
 const idOf = (home: JobQueue, batch: string, kind = 'finally') => `@batch-of:${home.name} ${batch}:${kind}`;
 
@@ -416,10 +398,7 @@ onEachStore('a follow-up in another queue', () => {
 
   it('sends no call more where all follow-ups are in the queue of the batch', async () => {
     const home = newQueue();
-    const scripts: string[] = [];
-    const exec = home.store.exec.bind(home.store);
-    intercepted.add(home.store);
-    home.store.exec = (call, limit) => (scripts.push(call.script), exec(call, limit));
+    const scripts = notedScripts(home);
     const batch = home.batch({ then: { name: 'then', queue: home.name } });
     await batch.add(home.name, 1);
     await batch.seal();

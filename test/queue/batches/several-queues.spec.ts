@@ -10,6 +10,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
+import { intercept, restore } from '../../support/queue/intercept.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
@@ -27,6 +28,8 @@ const callsOf = async (queue: JobQueue) => (await inside(queue).scripts()).batch
 const done = async (queue: JobQueue) => queue.complete((await queue.claim())!, { from: queue.name });
 const fired = async (queue: JobQueue, id: string, kind = 'then') =>
   (await queue.get(`@batch:${id}:${kind}`)) !== null;
+
+const noMemory = () => Promise.reject(new Error('no memory left'));
 
 /** Seals a batch with so many members in one queue. */
 async function addPages(batch: Batch<JobQueue>, queue: JobQueue, count: number): Promise<void> {
@@ -126,12 +129,9 @@ describe('a batch with members in several queues', () => {
     const { home, pages, batch } = world();
     await addPages(batch, pages, 1);
     await done(pages);
-    const { store } = pages;
-    const exec = store.exec.bind(store);
-    store.exec = (call, ...rest) =>
-      call.script === 'batchAcknowledge' ? Promise.reject(new Error('no memory left')) : exec(call, ...rest);
+    intercept(pages, { batchAcknowledge: noMemory });
     const warned = await warningsOf(pages);
-    store.exec = exec;
+    restore(pages);
     expect(await fired(home, batch.id)).toBe(true);
     expect(warned).toEqual([expect.stringMatching(`: queue "${pages.name}": no memory left$`)]);
   });
@@ -165,12 +165,9 @@ describe('a batch with members in several queues', () => {
     await Promise.all(Array.from({ length: 700 }, (_, i) => addFull(i)));
     await batch.add('page', 1, { queue: pages });
     await batch.seal();
-    const { store } = pages;
-    const exec = store.exec.bind(store);
-    store.exec = (call, ...rest) =>
-      call.script === 'batchOutbox' ? Promise.reject(new Error('no memory left')) : exec(call, ...rest);
+    intercept(pages, { batchOutbox: noMemory });
     await Promise.all((await pages.claimMany(1_000)).map((claim) => pages.complete(claim)));
-    store.exec = exec;
+    restore(pages);
     await maintainBatches(pages);
     expect(await fired(home, batch.id)).toBe(true);
     expect((await images.stats()).totals.enqueued).toBe(1);

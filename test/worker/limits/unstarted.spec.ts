@@ -1,9 +1,9 @@
 // A job whose handler was never called uses no attempt, and gets back what the rates were charged for it.
-import { afterEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { QueueStore } from '#queue/store/queue-store.js';
 import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
 import { gate } from '../../support/faults/wait.js';
+import { intercept } from '../../support/queue/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 /** One start an hour, of the queue and of each group. */
@@ -16,33 +16,10 @@ async function startAsking(queue: JobQueue, ran: () => unknown, waitMs = 20) {
   return startWorker([{ queue, handlers: { [queue.name]: handler } }]);
 }
 
-let touched: QueueStore | undefined;
-
-afterEach(() => {
-  if (touched) {
-    Reflect.deleteProperty(touched, 'exec');
-  }
-});
-
-/** Runs `before` in front of the calls of one script that travel alone. */
-function intercept({ store }: JobQueue, script: string, before: () => Promise<unknown>): void {
-  const exec = store.exec.bind(store);
-  touched = store;
-  store.exec = async (call, limit) => {
-    if (call.script === script) {
-      await before();
-    }
-    return exec(call, limit);
-  };
-}
-
 /** Holds back the calls of one script. */
 function holding(queue: JobQueue, script: string) {
   const [asked, answer] = [gate(), gate()];
-  intercept(queue, script, () => {
-    asked.open();
-    return answer.promise;
-  });
+  intercept(queue, { [script]: (run) => (asked.open(), answer.promise.then(run)) });
   return { asked, answer };
 }
 
@@ -80,7 +57,7 @@ onEachStore('a job whose handler was never called gets its cost back', () => {
   it('where its claim could not be verified before the start', async () => {
     const queue = newQueue({ ...LIMITS, visibilityMs: 200 });
     const { id } = await addExpiring(queue);
-    intercept(queue, 'attemptExtend', () => Promise.reject(new Error('no answer')));
+    intercept(queue, { attemptExtend: () => Promise.reject(new Error('no answer')) });
     let ran = false;
     const worker = await startAsking(queue, () => (ran = true), 150);
     await worker.event('released', 1, { id });
