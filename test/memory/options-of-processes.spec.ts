@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { eventually } from '../support/faults/wait.js';
 import { newQueue, onEachStore } from '../support/worker/workers.js';
 
 /** Returns a queue as a process with default options opens it first, and as one with others opens it later. */
@@ -64,7 +65,7 @@ onEachStore('a process that opens a queue later with other options', () => {
       await first.enqueue(1, { id });
       await queue.complete((await queue.claim())!);
     }
-    while (!seen.includes('b')) await new Promise(setImmediate);
+    await eventually(() => seen.includes('b'));
     end();
     expect(seen).toEqual(['b']);
   });
@@ -99,7 +100,7 @@ onEachStore('a process that opens a queue later with other options', () => {
     await enqueue(first, 1);
     const claimed = (await first.claim())!;
     await first.exec((calls) => calls.extend([claimed], 1));
-    while ((await first.stats()).expiredClaims === 0) await new Promise(setImmediate);
+    await eventually(async () => (await first.stats()).expiredClaims > 0);
     expect(await first.exec((calls) => calls.sweep.reclaim(9, 0, 0))).toEqual({ reclaimed: [], more: false });
   });
 

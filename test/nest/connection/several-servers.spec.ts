@@ -17,7 +17,7 @@ import {
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
-import { sleep } from '../../support/faults/wait.js';
+import { eventually } from '../../support/faults/wait.js';
 
 /** Makes a handler of a name on a connection; it returns the connection. */
 function handlerOn(name: string, connection?: string) {
@@ -87,9 +87,7 @@ describe('two servers', () => {
     // Asked of the stored jobs: a wait for results would open a connection for events.
     const isDone = async (i: number) =>
       (await services[i % 2]!.get(names[i]!, jobs[i]!.id))?.status === 'completed';
-    for (const i of names.keys()) {
-      while (!(await isDone(i))) await sleep(10);
-    }
+    for (const i of names.keys()) await eventually(() => isDone(i));
     for (const { url } of servers) {
       const clients = String(await connect({}, url).client('LIST'));
       const ours = clients.split('\n').filter((line) => /name=nest-job-queue/.test(line));

@@ -12,7 +12,7 @@ import {
 } from 'nest-job-queue/core';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { sleep } from '../../support/faults/wait.js';
+import { eventually } from '../../support/faults/wait.js';
 
 const [june, july] = ['2030-06', '2030-07'].map((id) => ({ id, key: randomBytes(32) })) as [
   { id: string; key: Buffer },
@@ -119,7 +119,7 @@ describe('a queue with encrypted()', () => {
     await (await queue.enqueue('good')).result();
     await (await queue.enqueue(null)).result();
     await expect((await queue.producer.one(undefined, 'bad', { maxAttempts: 1 })).result()).rejects.toThrow();
-    while (failures.length === 0) await sleep(10);
+    await eventually(() => failures.length > 0);
     await queue.schedules.remove('often');
     expect(lines.filter((line) => line.includes('in the clear'))).toEqual([]);
     const plain = new JobQueue(connect({}, redis.url), 'letters');

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { connect, testRedisUrl } from '../../support/redis/redis.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { sleep } from '../../support/faults/wait.js';
+import { patiently } from '../../support/faults/wait.js';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -42,7 +42,7 @@ describe('redis-server', () => {
       );
     });
     parent.kill('SIGKILL');
-    await gone(() => isRunning(pid) || existsSync(dir));
+    await patiently(() => !isRunning(pid) && !existsSync(dir));
   });
 });
 
@@ -84,13 +84,5 @@ function isRunning(pid: number): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function gone(isThere: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (isThere()) {
-    if (Date.now() > deadline) throw new Error('still there after 5 s');
-    await sleep(20);
   }
 }
