@@ -93,8 +93,14 @@ function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Ca
   return (each, args) => (each[method] as (...args: unknown[]) => unknown).apply(each, args);
 }
 
+/** Members of a class that are no handlers: Nest calls them. */
+const OF_NEST =
+  /^(constructor|onModule(Init|Destroy)|onApplication(Bootstrap|Shutdown)|beforeApplicationShutdown)$/;
+
 /** Returns which method of a handler's class was probably meant: the only one. */
 function rename({ prototype }: FoundMethod['type'], method: PropertyKey): string {
-  const own = Object.getOwnPropertyNames(prototype ?? {}).filter((name) => name !== 'constructor');
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype ?? {}))
+    .filter(([name, { value }]) => typeof value === 'function' && !OF_NEST.test(name))
+    .map(([name]) => name);
   return own.length === 1 ? `Rename ${own[0]} to ${String(method)}.` : '';
 }

@@ -12,7 +12,7 @@ export function validateBulk<Job>(jobs: readonly Job[]): readonly Job[] {
   }
   const wrong = jobs.findIndex((job) => typeof job !== 'object' || job === null || isBare(job));
   if (wrong !== -1) {
-    const hint = 'Wrap each payload: { payload: … }.';
+    const hint = 'Write each job as { payload: … }.';
     throw new InvalidOptionError(`enqueueMany[${wrong}]`, 'an object with a payload', show(jobs[wrong]), hint);
   }
   return jobs as readonly Job[];

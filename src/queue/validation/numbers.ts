@@ -36,23 +36,31 @@ const NUMBER_IN_TEXT = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*$/i;
 
 /**
  * Returns how to write the number that was given as text, such as `'5s'`, or where a NaN comes from. Empty for other
- * values.
+ * values, and for a number that would be refused too.
  *
  * @param expected the expected value in words
  */
 export function numberHint(expected: string, found: unknown): string {
-  if (!expected.startsWith('a whole number') && !expected.startsWith('a number')) {
+  if (!/^a (whole )?number/.test(expected)) {
     return '';
   }
   if (Number.isNaN(found)) {
     return 'Number() of text, or of a missing variable, is NaN.';
   }
   const [, digits, unit] = (typeof found === 'string' && NUMBER_IN_TEXT.exec(found)) || [];
-  if (digits === undefined) {
+  const isMs = / ms\b/.test(expected);
+  const number = unit === undefined ? Number(digits) : Math.round(Number(digits) * UNITS[unit.toLowerCase()]!);
+  if (digits === undefined || (unit !== undefined && !isMs) || !isAsExpected(expected, number)) {
     return '';
   }
-  if (unit === undefined) {
-    return `Write ${digits} without quotes, or convert the text with Number().`;
-  }
-  return / ms\b/.test(expected) ? `Write ${Math.round(Number(digits) * UNITS[unit.toLowerCase()]!)}.` : '';
+  return unit === undefined
+    ? `Write ${number} without quotes, or convert the text with Number().`
+    : `Write ${number}.`;
+}
+
+/** Returns whether a number is what an error expects, by its words. */
+function isAsExpected(expected: string, number: number): boolean {
+  const [, min, max] = / from (\d+) to (\d+)/.exec(expected) ?? [];
+  const isInside = min === undefined || (number >= Number(min) && number <= Number(max));
+  return isInside && (Number.isInteger(number) || !expected.startsWith('a whole number'));
 }

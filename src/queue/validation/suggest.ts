@@ -48,7 +48,7 @@ const GATHERED = ['options', 'opts', 'defaultJobOptions'];
 /** Options of other queues that are calls here. */
 const CALLS: Readonly<Record<string, string>> = {
   repeat: 'For a recurring job use @RecurringJob, or jobs.schedules.upsert(name, id, { cron }).',
-  parent: 'For a job after others use the option after, or jobs.batch({ then }).',
+  parent: 'For a job after others use the option `after`, or jobs.batch({ then }).',
   children: 'For jobs with one after them use jobs.batch({ then }).',
 };
 

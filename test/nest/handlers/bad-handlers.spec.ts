@@ -95,6 +95,22 @@ describe('the app does not boot with', () => {
     );
   });
 
+  it('a class with no method but those that Nest calls, and a getter', async () => {
+    @JobHandler('email')
+    class EmailHandler {
+      onModuleInit() {}
+    }
+    @JobHandler('text')
+    class TextHandler {
+      get service() {
+        return 5;
+      }
+    }
+    for (const handlerClass of [EmailHandler, TextHandler]) {
+      expect((await bootError([handlerClass])).message).toMatch(/a method handle\(job\), found undefined\.$/);
+    }
+  });
+
   it('the name of a job as an option', async () => {
     const error = await bootError([handler({ name: 'email' } as never)]);
     expect(error.message).toContain(

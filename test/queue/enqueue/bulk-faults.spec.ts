@@ -25,7 +25,7 @@ const faults: [string, unknown, new (...args: never[]) => Error, string][] = [
     'a payload without its wrapping',
     { to: 'ada' },
     InvalidOptionError,
-    ': expected an object with a payload, found an object with to. Wrap each payload: { payload: … }.',
+    ': expected an object with a payload, found an object with to. Write each job as { payload: … }.',
   ],
   ['no payload', {}, InvalidPayloadError, '.payload: expected a value that JSON can carry, found undefined.'],
 ];

@@ -62,9 +62,13 @@ describe('a queue refuses', () => {
     [{ visibilityMs: '30000' }, 'Write 30000 without quotes, or convert the text with Number().'],
     [{ visibilityMs: Number.NaN }, 'Number() of text, or of a missing variable, is NaN.'],
     [{ maxAttempts: '5' }, 'Write 5 without quotes'],
+    [{ visibilityMs: '4000 d' }, / ms, found "4000 d"\.$/], // that many ms would be refused too
+    [{ maxAttempts: '1.5' }, /found "1\.5"\.$/],
+    [{ maxAttempts: '5000' }, /found "5000"\.$/],
+    [{ maxAttempts: '5s' }, /found "5s"\.$/],
   ])('%j, and suggests only a name that is close', async (options, hint) => {
     const error = await failure(() => new JobQueue(connect(), 'jobs', options as object));
-    expect(error.message).toContain(hint);
+    expect(error.message).toMatch(hint);
   });
 
   it.each(['', 'my jobs', 'a{b}', '{jobs}', 'a*', 'jobs\n', 'é', 'x'.repeat(129), 5, undefined, null])(
