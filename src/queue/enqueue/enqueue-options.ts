@@ -40,7 +40,7 @@ export interface EnqueueOptions extends JobRules {
   id?: string | undefined;
   /** The delay before the start, in ms, at most a year. Not with `runAt`. */
   delayMs?: number | undefined;
-  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
+  /** Start at this time: a Date or epoch ms, at most a year ahead by the clock of this process. Not with `delayMs`. */
   runAt?: Date | number | undefined;
   /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
   expiresInMs?: number | undefined;

@@ -26,7 +26,10 @@ function isRunAt(value: unknown): boolean {
 /** The epoch seconds of 2001 to 2286. As ms they are in January to April of 1970, when no job was to start. */
 const SECONDS = [1e9, 1e10] as const;
 
-/** Returns whether an instant is probably in epoch seconds. A job of such a start would run at once. */
+/**
+ * Returns whether an instant is probably in epoch seconds. A job of such a start would run at once. While a test lets the
+ * clock begin in 1970, these instants are times of then.
+ */
 export function isInSeconds(at: number): boolean {
-  return at >= SECONDS[0] && at < SECONDS[1];
+  return at >= SECONDS[0] && at < SECONDS[1] && Date.now() >= SECONDS[1];
 }
