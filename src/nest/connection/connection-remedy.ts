@@ -1,13 +1,17 @@
+import { remedyOfRefusal } from '../../queue/errors/redis-errors.js';
+
 /** What to do about the last error of a connection; the first that fits. */
 const REMEDIES: readonly [RegExp, remedy: string][] = [
   [/NOAUTH|WRONGPASS|NOPERM/, 'Set the right user and password in `redis` or REDIS_URL.'],
+  // An alert comes from the server, so it is about the certificate of this client.
   [
-    /CERT|SIGNATURE|ALTNAME|certificate/i,
-    'NODE_EXTRA_CA_CERTS=<file> adds an authority. The address must have a name of the certificate.',
+    /alert.*(certificate|unknown ca)/,
+    'Redis asks for a certificate of this client: set `tls: { cert, key }` in `redis`.',
   ],
-  [/READONLY/, 'Connect to the master, or by Sentinel.'],
-  [/CLUSTERDOWN/, 'Look at CLUSTER INFO: slots of this Redis Cluster have no master.'],
-  [/RESP type/, 'Look whether the port is that of Redis, not of another server.'],
+  [/certificate (has expired|is not yet valid)/, 'Give Redis a certificate that is valid now.'],
+  [/altnames/, 'Connect by a name that the certificate of Redis has.'],
+  [/certificate/, 'NODE_EXTRA_CA_CERTS=<file> adds the authority of the certificate.'],
+  [/RESP type|reply type byte/, 'Look whether the port is that of Redis, not of another server.'],
 ];
 
 /** The errors of a connection whose other end speaks TLS, and this one does not, or the other way round. */
@@ -20,23 +24,26 @@ const OF_TLS = /ECONNRESET|EPIPE|EPROTO|SSL|closed/;
  * @param isTls whether this process speaks TLS; undefined if that is not known
  */
 export function remedyOf(trouble: string, isTls: boolean | undefined): string {
-  const [, remedy] = REMEDIES.find(([pattern]) => pattern.test(trouble)) ?? [];
+  const remedy = knownRemedy(trouble);
   if (remedy !== undefined) {
     return remedy;
   }
   if (isTls && (OF_TLS.test(trouble) || trouble === 'no answer')) {
-    return 'Look whether this port speaks TLS; the address of one that does not begins with redis://.';
+    return 'If this port does not speak TLS, its address begins with redis://.';
   }
   return isTls === false && OF_TLS.test(trouble)
-    ? 'If it speaks TLS only, its address begins with rediss://.'
+    ? 'If this port speaks only TLS, its address begins with rediss://.'
     : 'Start Redis, or set `redis` or REDIS_URL to where it is.';
 }
 
-/** Returns the end of the sentence that a worker did not start: why, and what to do. */
-export function whyNotStarted(failure: Error | undefined): string {
+/** Returns the end of a sentence about a failure: its cause, and what to do. */
+export function causeInWords(failure: Error | undefined): string {
   if (!failure) {
     return '.';
   }
-  const [, remedy = ''] = REMEDIES.find(([pattern]) => pattern.test(failure.message)) ?? [];
-  return `: ${failure.message.replace(/\.$/, '')}. ${remedy}`.trimEnd();
+  return `: ${failure.message.replace(/\.$/, '')}. ${knownRemedy(failure.message) ?? ''}`.trimEnd();
+}
+
+function knownRemedy(trouble: string): string | undefined {
+  return REMEDIES.find(([pattern]) => pattern.test(trouble))?.[1] ?? remedyOfRefusal(trouble);
 }

@@ -9,7 +9,7 @@ import type { LifecycleParts } from './lifecycle-parts.js';
 import { makeWorker } from './make-worker.js';
 import { WorkerStarts } from './worker-starts.js';
 import { WorkerControls } from './worker-controls.js';
-import { whyNotStarted } from '../connection/connection-remedy.js';
+import { causeInWords } from '../connection/connection-remedy.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, serverInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
 import { emitCancels } from './cancel-events.js';
@@ -123,7 +123,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
         throw error;
       }
       this.parts.logger.warn(
-        `Could not check Redis at ${this.parts.redis.address} yet: ${(error as Error).message}`,
+        `Could not check Redis at ${this.parts.redis.address} yet${causeInWords(error as Error)}`,
       );
     }
   }
@@ -167,7 +167,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const limitMs = requireRedis ? requireRedis.timeoutMs : LOOK_MS;
     const late = () => {
       if (!requireRedis) return undefined;
-      const why = whyNotStarted(this.startFailure);
+      const why = causeInWords(this.startFailure);
       const error = new RedisUnsuitableError(`The worker did not start within ${limitMs} ms${why}`);
       this.parts.logger.error(`${error.message} Stopping the app`); // which throws it after its other workers have drained
       return error;

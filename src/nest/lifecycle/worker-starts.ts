@@ -1,3 +1,4 @@
+import { withRemedy } from '../../queue/errors/redis-errors.js';
 import { Repetition } from '../../worker/maintenance/repeated-start.js';
 
 /** The pause after an error that passes, in ms. */
@@ -44,7 +45,8 @@ export class WorkerStarts extends Repetition {
       return;
     }
     const again = `trying again every ${(passes ? SOON_MS : LATER_MS) / 1_000} s`;
-    const text = what ? `${what} could not start; ${again}: ${error.message}` : `${error.message} (${again})`;
+    const why = withRemedy(error.message);
+    const text = what ? `${what} could not start; ${again}: ${why}` : `${why} (${again})`;
     if (passes) {
       this.logger.warn(text);
     } else {

@@ -6,7 +6,7 @@ import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { CallLimit, QueueStore } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import { RedisKeyTypeError, RedisPermissionError } from '../errors/redis-errors.js';
+import { RedisKeyTypeError, RedisPermissionError, withRemedy } from '../errors/redis-errors.js';
 
 /** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
 const SLICE_JOBS = 500;
@@ -170,7 +170,8 @@ export class EnqueueBatcher {
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
     const why = sent || !store.trouble ? '' : ` (${store.trouble})`;
-    return new EnqueueError(outcome, queue, [id], `${store.place}: ${error.message}${why}`, { cause: error });
+    const reason = withRemedy(`${store.place}: ${error.message}${why}`);
+    return new EnqueueError(outcome, queue, [id], reason, { cause: error });
   }
 }
 

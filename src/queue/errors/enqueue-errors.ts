@@ -38,7 +38,7 @@ export class EnqueueError extends JobQueueError {
     readonly queue: string,
     /** The ids to repeat the call with, in the order of its jobs. */
     readonly jobIds: readonly string[],
-    /** The place of Redis, and the error. */
+    /** The place of Redis, and the error. For a refusal by Redis also what to do. */
     readonly reason: string,
     options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
   ) {

@@ -18,6 +18,25 @@ export class RedisPermissionError extends RedisUnsuitableError {
   }
 }
 
+/** What to do about a refusal by Redis. */
+const REMEDIES: readonly [RegExp, remedy: string][] = [
+  [/\bREADONLY\b/, 'Connect to the master, or by Sentinel.'],
+  [/\bCLUSTERDOWN\b/, 'CLUSTER INFO shows whether slots have no master, or most masters are away.'],
+  [/\bMISCONF\b/, 'Look at the log and the disk of Redis.'],
+  [/\bNOREPLICAS\b/, 'Look at the replicas: min-replicas-to-write asks for more of them.'],
+];
+
+/** Returns what to do about a refusal by Redis; undefined for another error. */
+export function remedyOfRefusal(message: string): string | undefined {
+  return REMEDIES.find(([pattern]) => pattern.test(message))?.[1];
+}
+
+/** Returns the text of an error. For a refusal by Redis a sentence follows that says what to do. */
+export function withRemedy(message: string): string {
+  const remedy = remedyOfRefusal(message);
+  return remedy === undefined ? message : `${message.replace(/\.$/, '')}. ${remedy}`;
+}
+
 /** A key of a wrong type. */
 export interface WrongKey {
   /** The key in Redis. */

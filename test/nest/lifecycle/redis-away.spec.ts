@@ -90,14 +90,14 @@ describe('without Redis at boot', () => {
     const server = await startOwnRedis();
     const requireRedis = { timeoutMs: 1_000 };
     const tls = await compileApp({ jobs: { redis: server.url.replace('redis:', 'rediss:'), requireRedis } });
-    await expect(tls.init()).rejects.toThrow('Look whether this port speaks TLS');
+    await expect(tls.init()).rejects.toThrow('If this port does not speak TLS, its address begins with redis://.');
     await server.stop();
     // A server of TLS ends a connection without it.
     const cuts = createServer((socket) => socket.on('error', () => undefined).resetAndDestroy());
     await new Promise<void>((resolve) => void cuts.listen(0, '127.0.0.1', resolve));
     const { port } = cuts.address() as AddressInfo;
     const plain = await compileApp({ jobs: { redis: `redis://127.0.0.1:${port}`, requireRedis } });
-    await expect(plain.init()).rejects.toThrow('If it speaks TLS only, its address begins with rediss://.');
+    await expect(plain.init()).rejects.toThrow('If this port speaks only TLS, its address begins with rediss://.');
     await new Promise((resolve) => cuts.close(resolve));
   });
 

@@ -184,6 +184,22 @@ describe('an enqueue that fails', () => {
   });
 });
 
+describe('a Redis that is a replica', () => {
+  it('refuses enqueues, and the error of one and of many says what to do', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const { queue } = coreQueue({}, redis);
+    await queue.enqueue(0);
+    await redis.replicaof('127.0.0.1', 1);
+    const words =
+      /: READONLY You can't write .*\. Connect to the master, or by Sentinel\. Nothing was written\. Job/;
+    for (const call of [() => queue.enqueue(1), () => queue.enqueueMany([{ payload: 2 }, { payload: 3 }])]) {
+      const error = await failure(call());
+      expect(error).toMatchObject({ outcome: 'not-sent', message: expect.stringMatching(words) });
+    }
+  });
+});
+
 describe('a Redis that is out of memory', () => {
   it('refuses enqueues whole, and still settles, extends and reclaims', async () => {
     const server = await startOwnRedis();
