@@ -54,15 +54,24 @@ export function checkRedisOptions(subject: string, options: RedisOptions): void 
       "Give a URL by itself, redis: 'redis://host:6379'.",
     );
   }
-  checkPort(`${subject}.port`, options.port);
+  checkNumber(`${subject}.port`, options.port, PORT);
+  checkNumber(`${subject}.db`, options.db, DATABASE);
+  options.sentinels?.forEach(({ port }, i) => checkNumber(`${subject}.sentinels[${i}].port`, port, PORT));
 }
 
-/** Refuses a port that ioredis reads as NaN. It takes a number in text, such as one of the environment. */
-function checkPort(subject: string, port: unknown): void {
-  const number = typeof port === 'string' ? Number.parseInt(port, 10) : (port ?? 0);
-  if (!Number.isInteger(number)) {
-    const expected = 'a number from 1 to 65535';
-    throw new InvalidOptionError(subject, expected, show(port), numberHint(expected, port));
+const HIGHEST_PORT = 65_535;
+const PORT = [1, HIGHEST_PORT] as const;
+const DATABASE = [0, 2 ** 31 - 1] as const;
+
+/** Refuses a number that no server has, and one that ioredis reads as NaN. It takes text, such as of the environment. */
+function checkNumber(subject: string, value: unknown, [min, max]: readonly [min: number, max: number]): void {
+  if (value === undefined || value === null) {
+    return;
+  }
+  const number = typeof value === 'string' ? Number.parseInt(value, 10) : (value as number);
+  if (!Number.isInteger(number) || number < min || number > max) {
+    const expected = `a number from ${min} to ${max}`;
+    throw new InvalidOptionError(subject, expected, show(value), numberHint(expected, value));
   }
 }
 
@@ -83,8 +92,13 @@ export function checkRedisUrl(subject: string, url: string): void {
   }
 }
 
-/** Returns what to change in an invalid URL of Redis: its path, or else its password. */
+/** Returns what to change in an invalid URL of Redis: its port or path, or else its password. */
 function hintFor(url: string): string {
+  const place = url.slice(url.lastIndexOf('@') + 1).replace(/^rediss?:\/\//, '');
+  const [, port] = /^[^:/]+:([^:/?]*)/.exec(place) ?? [];
+  if (port !== undefined && !(Number(port) <= HIGHEST_PORT)) {
+    return 'After the host comes the number of a port, as in redis://localhost:6379.';
+  }
   return /^rediss?:\/\/[^/]*\/[^@]+$/.test(url)
     ? 'After the host comes the number of a database, as in redis://localhost:6379/0.'
     : 'Encode what is special in the password (encodeURIComponent).';

@@ -259,6 +259,23 @@ describe('options of ioredis', () => {
       '.redis.port: expected a number from 1 to 65535, found NaN. Number() of text, or of a missing variable, is NaN.',
     ],
     [{ host: 'cache', port: 'redis' }, '.redis.port: expected a number from 1 to 65535, found "redis".'],
+    [{ host: 'cache', port: 70_000 }, '.redis.port: expected a number from 1 to 65535, found 70000.'],
+    [
+      { host: 'cache', db: Number.NaN },
+      '.redis.db: expected a number from 0 to 2147483647, found NaN. Number() of',
+    ],
+    [
+      {
+        name: 'm',
+        sentinels: [
+          { host: 'a', port: 26_379 },
+          { host: 'b', port: Number.NaN },
+        ],
+      },
+      '.redis.sentinels[1].port: expected a number from 1 to 65535, found NaN.',
+    ],
+    ['redis://cache:undefined', 'After the host comes the number of a port'],
+    ['redis://:pass@cache:NaN/0', 'After the host comes the number of a port'],
     ['redis://cache:6379/jobs', 'found "redis://cache:6379/jobs". After the host comes the number of a database'],
   ])('%j is refused, and does not connect to localhost', async (redis, text) => {
     const app = compileApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } });
