@@ -143,6 +143,20 @@ describe('on a pipe', () => {
     expect(await cli(['errors', queue.name])).toMatchObject({ stdout: 'No dead letters.\n' });
   });
 
+  it.each([
+    ['90s', 90_000],
+    ['90000', 90_000],
+    ['15m', 900_000],
+    ['5000ms', 5_000],
+  ])('takes a delay of %s', async (text, ms) => {
+    const queue = newQueue();
+    expect(await cli(['enqueue', queue.name, '1', '--id', 'later', '--delay', text])).toMatchObject({
+      code: EXIT.ok,
+    });
+    const { dueAt, enqueuedAt } = (await queue.get('later'))!;
+    expect(dueAt!.getTime() - enqueuedAt.getTime()).toBe(ms);
+  });
+
   it('pauses, resumes, cancels, and sets limits', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
@@ -159,7 +173,9 @@ describe('on a pipe', () => {
     expect((await cli(['health', queue.name])).stdout).toMatch(
       /, for another 2 h: .*\n.*\n.*it resumes by itself at /,
     );
-    expect(await cli(['pause', queue.name, '--for', '2 hours'])).toMatchObject({ code: EXIT.usage });
+    for (const wrong of ['2 hours', '15', '0s']) {
+      expect(await cli(['pause', queue.name, '--for', wrong])).toMatchObject({ code: EXIT.usage });
+    }
     const ofGroup = ['pause', queue.name, '--for', '2h', '--group', 'a'];
     expect(await cli(ofGroup)).toMatchObject({ stdout: 'paused for 2 h\n' });
     expect(await cli(ofGroup)).toMatchObject({ stdout: 'paused for 2 h\n' }); // its end is later now
@@ -261,7 +277,9 @@ describe('on a pipe', () => {
     expect(JSON.parse(stdout)).toMatchObject({ queues: { [queue.name]: { pending: 1 } } });
     expect(await cli(['stats', queue.name, '--watch', 'often'])).toMatchObject({
       code: EXIT.usage,
-      stderr: expect.stringContaining('--watch: expected a whole number of ms, found "often"'),
+      stderr: expect.stringContaining(
+        '--watch: expected a whole number of ms, or a time such as 90s or 15m, found "often"',
+      ),
     });
   });
 

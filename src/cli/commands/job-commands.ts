@@ -28,7 +28,7 @@ function addChanges(program: Command, run: Run): void {
     .command('enqueue <queue> <payload>')
     .description('adds a job; the payload is JSON')
     .option('--name <name>', 'the name of the job, in a queue that several share')
-    .option('--delay <ms>', 'starts it this many ms from now')
+    .option('--delay <time>', 'starts it after this time, such as 90s or 15m, or after this many ms')
     .option('--id <id>', 'the id; a known one adds nothing')
     .action(
       run(async ({ session, out }, [name, payload], options) => {

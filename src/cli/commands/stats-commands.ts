@@ -43,7 +43,9 @@ function watchedQueue(name: string | undefined, watch: unknown): { name?: string
   if (typeof watch !== 'string') {
     return { name, watch: watch === true ? WATCH_MS : undefined };
   }
-  return name === undefined && !/^\d+$/.test(watch) ? { name: watch, watch: WATCH_MS } : { name, watch };
+  return name === undefined && !/^\d+(ms|[smhd])?$/.test(watch)
+    ? { name: watch, watch: WATCH_MS }
+    : { name, watch };
 }
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {

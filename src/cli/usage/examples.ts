@@ -14,7 +14,7 @@ export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
   'run-again': 'run-again email 01JD8Z4M',
   cancel: 'cancel email 01JD8Z4M',
   promote: 'promote email 01JD8Z4M',
-  enqueue: `enqueue email '{"to":"ada@example.com"}' --delay 60000`,
+  enqueue: `enqueue email '{"to":"ada@example.com"}' --delay 15m`,
   pause: 'pause email --for 15m --reason "mail server is down"',
   resume: 'resume email',
   limits: 'limits email --rate 100 --period 1000',
