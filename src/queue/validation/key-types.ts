@@ -39,6 +39,7 @@ const TYPES_AFTER_BATCH: Readonly<Record<string, KeyType>> = {
   '/members': 'list',
   '/outcomes': 'hash',
   '/seen': 'hash',
+  '/early': 'hash',
 };
 
 /** The most ids of a call whose keys are checked. */

@@ -120,7 +120,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'batch id': async () => {
     const { queue, state } = coreQueue();
     const batch = (id: string) => queue.batch({ id, finally: { name: 'last' } }).seal();
-    for (const end of ['open', 'members', 'outcomes', 'seen']) {
+    for (const end of ['open', 'members', 'outcomes', 'seen', 'early']) {
       await bounded(
         state,
         () => batch(`a${end}`),
