@@ -3,6 +3,7 @@ import { Node, type CallExpression, type PropertyAccessExpression, type Statemen
 import { isFromBull } from '../app/bull-imports.js';
 import { kindOf, type Kind } from '../app/kinds.js';
 import { textOf, unwrapped } from '../app/values.js';
+import { pair } from '../rewrite/properties.js';
 import { REMOVED, type Rewriter, type Rule } from '../rewrite/rewriter.js';
 import { STATES } from './queue-call.js';
 
@@ -189,7 +190,7 @@ function sourceOf(job: Node): Node | undefined {
   return Node.isPropertyAccessExpression(called) ? called.getExpression() : undefined;
 }
 
-/** Removes the call before a throw that says the same: `discard`, `moveToDelayed`. */
+/** Removes the call before a throw that says the same: `discard`, `moveToDelayed`, `rateLimit`. */
 export const endings: Rule = (node, r) => {
   if (Node.isExpressionStatement(node)) return endingOf(node) && isEnded(node) ? REMOVED : undefined;
   if (!Node.isThrowStatement(node)) return undefined;
@@ -198,7 +199,10 @@ export const endings: Rule = (node, r) => {
   if (!call) return undefined;
   const [at] = call.getArguments();
   const name = (call.getExpression() as PropertyAccessExpression).getName();
-  r.converted(call, `job.${name}`);
+  r.converted(call, name === 'rateLimit' ? 'worker.rateLimit' : `job.${name}`);
+  if (name === 'rateLimit') {
+    return `throw new ${r.imports.value('RateLimitedError')}({ ${pair('retryAfterMs', r.text(at!))} });`;
+  }
   if (name === 'discard') return `throw ${finalError(node.getExpression(), r)};`;
   return `throw new ${r.imports.value('RetryLaterError')}(${at ? fromNow(at, r) : '0'});`;
 };
@@ -208,8 +212,20 @@ function endingOf(statement: Node): CallExpression | undefined {
   const value = Node.isExpressionStatement(statement) ? unwrapped(statement.getExpression()) : undefined;
   const called = Node.isCallExpression(value) ? value.getExpression() : undefined;
   if (!Node.isCallExpression(value) || !Node.isPropertyAccessExpression(called)) return undefined;
-  const isEnding = ['discard', 'moveToDelayed'].includes(called.getName());
-  return isEnding && kindOf(called.getExpression()) === 'job' ? value : undefined;
+  const isOfJob =
+    ['discard', 'moveToDelayed'].includes(called.getName()) && kindOf(called.getExpression()) === 'job';
+  const isOfWorker = called.getName() === 'rateLimit' && called.getExpression().getText() === 'this.worker';
+  const isRest = isOfWorker && value.getArguments().length === 1 && throwsRateLimit(statement.getNextSibling());
+  return isOfJob || isRest ? value : undefined;
+}
+
+/** Returns true for `throw new RateLimitError()`, and its older form `throw Worker.RateLimitError()`. */
+function throwsRateLimit(node: Node | undefined): boolean {
+  const thrown = Node.isThrowStatement(node) ? node.getExpression() : undefined;
+  if (Node.isNewExpression(thrown)) return isFromBull(thrown.getExpression(), 'RateLimitError');
+  const called = Node.isCallExpression(thrown) ? thrown.getExpression() : undefined;
+  const isError = Node.isPropertyAccessExpression(called) && called.getName() === 'RateLimitError';
+  return isError && isFromBull(called.getExpression(), 'Worker');
 }
 
 function isEnded(statement: Statement): boolean {
