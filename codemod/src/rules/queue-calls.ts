@@ -1,5 +1,5 @@
 // Calls of a queue.
-import { Node, type CallExpression, type Expression } from 'ts-morph';
+import { Node, SyntaxKind, type CallExpression, type Expression } from 'ts-morph';
 import { kindOf, queueNameOf } from '../app/kinds.js';
 import { objectOf, textOf, unwrapped } from '../app/values.js';
 import { objectText, pair, propertiesOf } from '../rewrite/properties.js';
@@ -9,8 +9,8 @@ import { STATES, defaultAttempts, type QueueCall } from './queue-call.js';
 import { scheduleCall, scheduleOf } from './schedules.js';
 
 /** The largest page of a list. Without a range BullMQ lists all jobs, and a list here the first 50. */
+const MOST = 1_000;
 const LARGEST_PAGE = 'limit: 1_000';
-const WHOLE = `{ ${LARGEST_PAGE} }`;
 
 type Converter = (of: QueueCall, r: Rewriter) => string | undefined;
 
@@ -18,8 +18,15 @@ const listed =
   (status: string): Converter =>
   (of, r) => {
     const [start, end] = of.arguments;
-    return `${of.queue}.list('${status}'${page(start, end, r)})`;
+    return `${of.queue}.list('${status}', ${page(start, end, r)})`;
   };
+
+/** Converts `getJobSchedulers(start, end)` and its older form. */
+const schedules: Converter = (of, r) => {
+  const [start, end] = of.arguments;
+  return `${of.queue}.schedules.list(${page(start, end, r)})`;
+};
+
 const counted =
   (status: string): Converter =>
   ({ call, queue }) =>
@@ -32,8 +39,8 @@ const CALLS: Record<string, Converter> = {
   addBulk,
   upsertJobScheduler: scheduleCall,
   removeJobScheduler: (of, r) => `${of.queue}.schedules.remove(${argument(of, 0, r)})`,
-  getJobSchedulers: ({ queue }) => `${queue}.schedules.list(${WHOLE})`,
-  getRepeatableJobs: ({ queue }) => `${queue}.schedules.list(${WHOLE})`,
+  getJobSchedulers: schedules,
+  getRepeatableJobs: schedules,
   removeRepeatableByKey: (of, r) => {
     const [key] = of.arguments;
     const isKey = Node.isPropertyAccessExpression(key) && key.getName() === 'key';
@@ -45,14 +52,17 @@ const CALLS: Record<string, Converter> = {
     const only =
       Node.isArrayLiteralExpression(types) && types.getElements().length === 1 ? types.getElements()[0] : types;
     const status = STATES[textOf(only) ?? ''];
-    return status && `${of.queue}.list('${status}'${page(start, end, r)})`;
+    return status && `${of.queue}.list('${status}', ${page(start, end, r)})`;
   },
   getWaiting: listed('pending'),
   getDelayed: listed('scheduled'),
   getActive: listed('processing'),
   getCompleted: listed('completed'),
   getFailed: listed('failed'),
-  getJobCounts: ({ queue }) => `${queue}.stats()`,
+  getJobCounts: ({ call, queue }, r) => {
+    if (!isReadByName(call)) r.todo(call, '`stats()` has other names, and more fields', 'calls');
+    return `${queue}.stats()`;
+  },
   getWaitingCount: counted('pending'),
   getDelayedCount: counted('scheduled'),
   getActiveCount: counted('processing'),
@@ -131,18 +141,48 @@ function argument(of: QueueCall, index: number, r: Rewriter): string {
 
 /** Returns the options of a list from the old first and last index. */
 function page(start: Node | undefined, end: Node | undefined, r: Rewriter): string {
-  if (start === undefined) return `, ${WHOLE}`;
-  const offset = r.text(start);
-  if (end === undefined || r.text(end) === '-1') {
-    return offset === '0' ? `, ${WHOLE}` : `, { offset: ${offset}, ${LARGEST_PAGE} }`;
+  const offset = start === undefined || start.getText() === 'undefined' ? '0' : r.text(start);
+  const limit = limitOf(offset, end, r);
+  return offset === '0' ? `{ ${limit} }` : `{ offset: ${offset}, ${limit} }`;
+}
+
+/** Returns the option `limit` for the old last index. */
+function limitOf(offset: string, end: Node | undefined, r: Rewriter): string {
+  if (end === undefined || ['-1', 'undefined'].includes(end.getText())) return LARGEST_PAGE;
+  const first = Number(offset.replaceAll('_', ''));
+  if (Number.isInteger(first) && Node.isNumericLiteral(end)) {
+    const count = end.getLiteralValue() - first + 1;
+    return count < MOST ? `limit: ${count}` : LARGEST_PAGE;
   }
-  const isPlain = Node.isNumericLiteral(start) && Node.isNumericLiteral(end);
-  const limit = isPlain
-    ? String(end.getLiteralValue() - start.getLiteralValue() + 1)
-    : offset === '0'
-      ? `${r.text(end)} + 1`
-      : `${r.text(end)} - ${offset} + 1`;
-  return offset === '0' ? `, { limit: ${limit} }` : `, { offset: ${offset}, limit: ${limit} }`;
+  return `limit: ${r.text(end)}${offset === '0' ? '' : ` - ${offset}`} + 1`;
+}
+
+/** Returns true if code reads the counts of a call by their names only, which are converted. */
+function isReadByName(call: CallExpression): boolean {
+  let value: Node = call;
+  for (let parent = value.getParent(); parent && unwrapped(parent) === call; parent = value.getParent())
+    value = parent;
+  const parent = value.getParent();
+  if (Node.isExpressionStatement(parent) || isOwnerOfName(value)) return true;
+  const name = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
+  const scope = parent?.getFirstAncestor((each) => Node.isBlock(each) || Node.isSourceFile(each));
+  if (!Node.isIdentifier(name) || !scope) return false;
+  return scope
+    .getDescendantsOfKind(SyntaxKind.Identifier)
+    .filter((each) => each !== name && each.getText() === name.getText())
+    .every((each) => isOwnerOfName(each) || isMemberName(each));
+}
+
+/** Returns true for `counts` in `counts.waiting`. */
+function isOwnerOfName(node: Node): boolean {
+  const parent = node.getParent();
+  return Node.isPropertyAccessExpression(parent) && parent.getExpression() === node;
+}
+
+/** Returns true for `counts` in `other.counts`. */
+function isMemberName(node: Node): boolean {
+  const parent = node.getParent();
+  return Node.isPropertyAccessExpression(parent) && parent.getNameNode() === node;
 }
 
 function add(of: QueueCall, r: Rewriter): string | undefined {
