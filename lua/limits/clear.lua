@@ -8,4 +8,3 @@
 --@include lib/limits/write
 redis.call('HDEL', settings, 'limits_set', 'rests_until_ms', 'rest_ms')
 hold_configured_limits()
---@include lib/core/wake

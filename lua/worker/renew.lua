@@ -3,7 +3,7 @@
 -- itself again, see lua/worker/register.
 -- Transition: none
 -- KEYS: for each queue its workers (sorted set, score = last seen in ms) and names (sorted set, score = last announcement in
---   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention and handler_limits (hashes).
+--   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention, handler_limits and settings (hashes).
 --   With ARGV[3] then workers and worker_details of the queue whose workers are listed. In a Cluster see lib/slots/take_keys
 -- ARGV[1] worker
 -- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
@@ -17,7 +17,7 @@
 local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
 --@cluster lib/slots/take_keys
 local checks = layout ~= ''
-local width = checks and 6 or 2
+local width = checks and 7 or 2
 local reply = {}
 
 -- Returns the limits of a queue, the names of its handlers, and their limits.
@@ -55,8 +55,15 @@ local function has_limits(handler_limits, names, limits)
   return true
 end
 
+-- Returns whether the limits in force are those of a worker that is gone. A registration removes or replaces them.
+local function has_limits_of_gone(settings, workers)
+  local owner = redis.pcall('HGET', settings, 'limits_owner') -- a broken key must not stop the renewal of other queues
+  local seen = type(owner) == 'string' and redis.call('ZSCORE', workers, owner)
+  return type(owner) == 'string' and not (seen and tonumber(seen) > now - tonumber(ARGV[4]))
+end
+
 for i = 5, #ARGV do
-  local workers, names, sweep, details, retention, handler_limits = unpack(keys, (i - 5) * width + 1, (i - 4) * width)
+  local workers, names, sweep, details, retention, handler_limits, settings = unpack(keys, (i - 5) * width + 1, (i - 4) * width)
   local limits, announced, attempts = read_lines(ARGV[i])
   -- No change means that the worker is not known, or was seen in this ms.
   local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1 or redis.call('ZSCORE', workers, worker)
@@ -66,7 +73,8 @@ for i = 5, #ARGV do
   -- A purge lets the announcement expire, a server may lose it, and another worker may have announced other limits.
   if not is_known or checks and not (redis.call('PERSIST', workers) == 0
     and redis.call('HGET', sweep, 'layout') == layout and redis.call('PEXPIRE', details, 600000) == 1
-    and redis.call('HGET', retention, '') == limits and has_limits(handler_limits, announced, attempts)) then
+    and redis.call('HGET', retention, '') == limits and has_limits(handler_limits, announced, attempts)
+    and not has_limits_of_gone(settings, workers)) then
     reply[#reply + 1] = i - 4
   end
 end

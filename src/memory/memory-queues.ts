@@ -1,7 +1,8 @@
 // The verbs that reach many queues in one call; see lua/queue/look.lua and lua/sweep/note-idle.lua.
 import type { CallLimit, Settled, StoreCall } from '../queue/store/store-call.js';
-import type { AttemptLimits, StoreCalls } from '../queue/store/store-calls.js';
-import type { Place, QueuesVerbs } from '../queue/store/verbs/queues-verbs.js';
+import { configuresLimits } from '../queue/model/limits.js';
+import type { StoreCalls } from '../queue/store/store-calls.js';
+import type { AnnouncedQueue, Place, QueuesVerbs, Renewal } from '../queue/store/verbs/queues-verbs.js';
 import type { MemoryCalls } from './memory-calls.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import { WORKER_DETAILS_MS } from '../queue/runtime/lifetimes.js';
@@ -37,11 +38,12 @@ export function queuesVerbs(store: RunningStore): QueuesVerbs {
       })),
     noteIdle: (queues, { gapMs }, limit) =>
       ofEach('sweepNoteIdle', queues, limit, (queue) => queue.history.noteIdle(gapMs)),
-    renew: (queues, { worker, lists }, limit) => {
-      const handlersOf = new Map(queues.map(({ calls, handlers }) => [queueOf(calls), handlers]));
+    renew: (queues, renewal, limit) => {
+      const { lists } = renewal;
+      const asked = new Map(queues.map((each) => [queueOf(each.calls), each]));
       const all = queues.map(({ calls }) => calls);
       return ofEach('workerRenew', all, limit, (queue) => ({
-        isKnown: renew(queue, worker, handlersOf.get(queue) ?? []),
+        isKnown: renew(queue, asked.get(queue)!, renewal),
         ...(lists && queueOf(lists.calls) === queue && { workers: liveWorkers(queue, lists.most) }),
       }));
     },
@@ -57,16 +59,26 @@ function queueOf(calls: StoreCalls): MemoryQueue {
   return (calls as MemoryCalls).queue;
 }
 
-/** Repeats an announcement, unless a part of it is gone or will expire. */
-function renew(queue: MemoryQueue, worker: string, handlers: readonly AttemptLimits[]): boolean {
-  const isWhole = queue.announced.expiresAt === Infinity && queue.detailsKeptUntil > queue.now;
-  if (!queue.workers.has(worker) || !isWhole) {
+/** Repeats an announcement. Returns false if the worker must register; see lua/worker/renew.lua. */
+function renew(
+  queue: MemoryQueue,
+  { calls: { options }, handlers }: AnnouncedQueue,
+  { worker, checks }: Renewal,
+): boolean {
+  const { announced, flow, now } = queue;
+  if (!queue.workers.has(worker)) {
     return false;
   }
-  queue.detailsKeptUntil = queue.now + WORKER_DETAILS_MS;
-  queue.workers.set(worker, queue.now);
-  handlers.forEach(({ name }) => queue.names.set(name, queue.now));
-  return true;
+  queue.workers.set(worker, now);
+  handlers.forEach(({ name }) => queue.names.set(name, now));
+  const owner = flow.configured?.worker;
+  const isOwned = owner === undefined || announced.liveWorkers(now).some(({ id }) => id === owner);
+  const isWhole = announced.expiresAt === Infinity && queue.detailsKeptUntil > now;
+  if (!isWhole || (checks && !(isOwned && announced.hasLimits(options, handlers)))) {
+    return false;
+  }
+  queue.detailsKeptUntil = now + WORKER_DETAILS_MS;
+  return !configuresLimits(options); // registrations decide whose limits apply
 }
 
 /** Returns `scheduled` for `due` if all scheduled jobs are due later. */

@@ -16,6 +16,13 @@ async function announce(queue: JobQueue, worker = 'w'): Promise<void> {
   await queue.exec((calls) => calls.workers.register(worker, true, []));
 }
 
+/** Returns whether the queue has the announcement of a worker, which renews it. */
+async function isKnown(queue: JobQueue, worker: string, checks = true): Promise<boolean> {
+  const announced = [{ calls: await queue.calls(), handlers: [] }];
+  const [outcome] = await queue.store.queues.renew(announced, { worker, checks }, { timeoutMs: 5_000 });
+  return outcome!.ok && outcome!.reply.isKnown;
+}
+
 async function enqueue(queue: JobQueue, count: number): Promise<void> {
   await queue.enqueueMany(Array.from({ length: count }, (_, payload) => ({ payload })));
 }
@@ -118,6 +125,28 @@ onEachStore('a process that opens a queue later with other options', () => {
     await announce(first, 'third');
     expect(await first.limits.get()).toEqual({ source: 'none' });
     expect(await first.claimMany(2)).toHaveLength(2);
+  });
+
+  it('asks its worker to announce again what another one has changed, or limits whose worker is gone', async () => {
+    const { first, later } = await bothOf({ completedHistory: 1, maxRunning: 1 });
+    for (const [queue, worker] of [
+      [later, 'old'],
+      [first, 'new'],
+    ] as const) {
+      await announce(queue, worker);
+      await queue.exec((calls) => calls.workers.describe(worker, { host: 'h', pid: 1, slots: 1 }, 0));
+    }
+    expect(await isKnown(first, 'new')).toBe(true);
+    expect(await isKnown(later, 'old', false)).toBe(false); // registrations decide whose limits apply
+    await announce(later, 'old');
+    expect(await isKnown(first, 'new', false)).toBe(true);
+    expect(await isKnown(first, 'new')).toBe(false);
+    await announce(first, 'new');
+    expect(await isKnown(first, 'new')).toBe(true);
+    await later.exec((calls) => calls.workers.register('old', false, []));
+    expect(await isKnown(first, 'new')).toBe(false);
+    await announce(first, 'new');
+    expect(await first.limits.get()).toEqual({ source: 'none' });
   });
 
   it('lets its worker claim nothing before the limits of a worker are known', async () => {

@@ -1,6 +1,7 @@
 -- write_limits(limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for none. Wakes a worker,
 --   because more jobs may start now. The spent rate stays spent.
--- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits.
+-- hold_configured_limits(): writes the limits that workers configure. Without any it clears all limits, and wakes a
+--   worker too.
 -- Needs: lib/core/keys.
 --@include lib/limits/write_group
 --@include lib/limits/keep_waits
@@ -45,5 +46,6 @@ local function hold_configured_limits()
     redis.call('HDEL', settings, 'rate_set_at')
     keep_waits()
     write_group_settings(group_defaults_key, {})
+--@include lib/core/wake
   end
 end

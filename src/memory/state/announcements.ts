@@ -1,18 +1,20 @@
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { AttemptLimits } from '../../queue/store/store-calls.js';
 import { WORKER_SEEN_MS } from '../../queue/runtime/lifetimes.js';
 import { ANY_NAME, FAILURE_PREFIX } from '../../queue/validation/names.js';
 
+const RETENTION = [
+  'completedHistory',
+  'failedHistory',
+  'cancelledHistory',
+  'deadLetterCap',
+  'deadLetterAgeMs',
+  'cancelledTtlMs',
+  'visibilityMs',
+] as const satisfies readonly (keyof ResolvedQueueOptions)[];
+
 /** How long the ended jobs of a queue are kept, and the visibility timeout of their workers. */
-type Retention = Pick<
-  ResolvedQueueOptions,
-  | 'completedHistory'
-  | 'failedHistory'
-  | 'cancelledHistory'
-  | 'deadLetterCap'
-  | 'deadLetterAgeMs'
-  | 'cancelledTtlMs'
-  | 'visibilityMs'
->;
+type Retention = Pick<ResolvedQueueOptions, (typeof RETENTION)[number]>;
 
 /** Returns the retention that the last worker announced, else that of the process whose call runs. */
 export function retentionOf(queue: { announced: Announcements; options: Retention }): Retention {
@@ -42,6 +44,15 @@ export class Announcements {
     return [...this.workers]
       .filter(([, seenAt]) => seenAt >= now - WORKER_SEEN_MS && seenAt <= now)
       .map(([id, seenAt]) => ({ id, seenAt }));
+  }
+
+  /** Returns whether the last announcements have this retention and these limits of handlers. */
+  hasLimits(retention: Retention, handlers: readonly AttemptLimits[]): boolean {
+    const known = handlers.every(({ name, maxAttempts, maxCrashes }) => {
+      const limits = this.handlerLimits.get(name);
+      return limits?.maxAttempts === maxAttempts && limits.maxCrashes === maxCrashes;
+    });
+    return known && RETENTION.every((limit) => this.retention?.[limit] === retention[limit]);
   }
 
   /** Returns whether a live worker handles a name. */

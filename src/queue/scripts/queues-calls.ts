@@ -44,7 +44,7 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
     renew: (queues, renewal, limit) =>
       runCalls(
         store,
-        shared(store, queues, renewal.checks ? 7 : 3, (some) => renewCall(some, renewal)),
+        shared(store, queues, renewal.checks ? 8 : 3, (some) => renewCall(some, renewal)),
         limit,
       ),
     register: (queues, limit) => runCalls(store, shared(store, queues, 2, registerCall), limit),
@@ -220,7 +220,7 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks, lists }:
   const listed = lists ? queues.findIndex(({ calls }) => calls === lists.calls) : -1;
   const keys = all.flatMap(({ keys: of }) =>
     checks
-      ? [of.workers, of.names, of.sweep, of.workerDetails, of.retention, of.handlerLimits]
+      ? [of.workers, of.names, of.sweep, of.workerDetails, of.retention, of.handlerLimits, of.settings]
       : [of.workers, of.names],
   );
   const listKeys = all.slice(listed, listed + 1).flatMap(({ keys: of }) => [of.workers, of.workerDetails]);
@@ -238,7 +238,7 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks, lists }:
       ...(i === listed && { workers: decodeWorkers(workers) }),
     }));
   });
-  return { call: renew, keysOfEach: checks ? 6 : 2 };
+  return { call: renew, keysOfEach: checks ? 7 : 2 };
 }
 
 function registerCall(queues: readonly StoreCalls[]): BuiltCall<void> {

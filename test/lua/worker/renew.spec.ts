@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#queue/redis-store.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { TestQueue, testQueue } from '../../support/queue/queue-state.js';
 
 const HANDLERS = ['mail', 'fax'].map((name) => ({ name, maxAttempts: 5, maxCrashes: 3 }));
 
@@ -79,6 +79,33 @@ describe('worker/renew.lua', () => {
     await queue.redis.hset(queue.keys.retention, '', 'visibility=1000');
     await handler.redis.hset(handler.keys.handlerLimits, 'fax', '1:1');
     expect(await renew([queue, handler])).toEqual([false, false]);
+  });
+
+  it.each(['stopped', 'is silent'])(
+    'asks for one where the worker that configured the limits in force %s',
+    async (how) => {
+      const q = await announced();
+      const old = new TestQueue(q.redis, { maxRunning: 1 }, q.name);
+      await old.run(old.scripts.workers.register('old', true, HANDLERS));
+      expect(await renew([q])).toEqual([true]);
+      await (how === 'stopped'
+        ? old.run(old.scripts.workers.register('old', false))
+        : q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'old'));
+      expect(await renew([q], { checks: false })).toEqual([true]);
+      expect(await renew([q])).toEqual([false]);
+      await q.redis.del(q.keys.wake);
+      await q.run(q.scripts.workers.register('w1', true, HANDLERS));
+      expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'none' });
+      expect(await q.takeWake()).toBe(true); // for the jobs that they held back
+      expect(await renew([q])).toEqual([true]);
+    },
+  );
+
+  it('renews also beside settings of a wrong type', async () => {
+    const [broken, sound] = [await announced(), await announced()];
+    await broken.redis.set(broken.keys.settings, 'of another program');
+    broken.broken = true;
+    expect(await renew([broken, sound])).toEqual([true, true]);
   });
 
   it('asks for one where the code configures limits, because registrations decide whose limits apply', async () => {
