@@ -149,6 +149,31 @@ onEachStore('a process that opens a queue later with other options', () => {
     expect(await first.limits.get()).toEqual({ source: 'none' });
   });
 
+  it('counts a wait for its rate once, also where its worker announces the same limits again', async () => {
+    const { later } = await bothOf({ rateLimit: { limit: 1, periodMs: 3_600_000 } });
+    await announce(later);
+    await enqueue(later, 2);
+    expect(await later.claim()).not.toBeNull();
+    for (let i = 0; i < 2; i++) {
+      expect(await later.claim()).toBeNull();
+      await announce(later);
+    }
+    expect((await later.stats()).totals.limited).toBe(1);
+  });
+
+  it('keeps a spent rate beside limits of run time, also where its worker is gone', async () => {
+    const rateLimit = { limit: 1, periodMs: 3_600_000 };
+    const { first, later } = await bothOf({ rateLimit });
+    await announce(later);
+    await enqueue(first, 2);
+    expect(await later.claim()).not.toBeNull();
+    await first.limits.set({ maxRunning: 9 });
+    await later.exec((calls) => calls.workers.register('w', false, []));
+    await announce(first, 'another');
+    await first.limits.set({ rateLimit });
+    expect(await first.claim()).toBeNull();
+  });
+
   it('lets its worker claim nothing before the limits of a worker are known', async () => {
     const { first, later } = await bothOf({ maxRunning: 1 });
     await enqueue(first, 2);

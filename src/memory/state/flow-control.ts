@@ -171,7 +171,8 @@ export class FlowControl {
     const before = this.limits;
     Object.assign(this, limits);
     this.rates.note(before, this.limits);
-    this.arrival = this.limits.rateLimit || this.configured ? this.arrival : 0;
+    const isSpent = this.limits.rateLimit ?? this.configured ?? (this.set && this.set === before);
+    this.arrival = isSpent ? this.arrival : 0;
   }
 
   /** Sets the limits of one group; undefined clears them. */

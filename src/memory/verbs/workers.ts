@@ -57,7 +57,8 @@ function configureLimits(queue: MemoryQueue, worker: string, options: ResolvedQu
   const isOwned = queue.announced.liveWorkers(queue.now).some(({ id }) => id === owner && id !== worker);
   const { maxRunning, rateLimit, groups } = options;
   const limits = configuresLimits(options) ? storedLimits({ maxRunning, rateLimit, groups }) : undefined;
-  if (isOwned || (owner === undefined && limits === undefined)) {
+  const isSame = owner === worker && JSON.stringify(limits) === JSON.stringify(flow.configured?.limits);
+  if (isOwned || isSame || (owner === undefined && limits === undefined)) {
     return;
   }
   flow.change({ configured: limits && { worker, limits } });
