@@ -3,10 +3,10 @@ import { remedyOfRefusal } from '../../queue/errors/redis-errors.js';
 /** What to do about the last error of a connection; the first that fits. */
 const REMEDIES: readonly [RegExp, remedy: string][] = [
   [/NOAUTH|WRONGPASS|NOPERM/, 'Set the right user and password in `redis` or REDIS_URL.'],
-  // An alert comes from the server, so it is about the certificate of this client.
+  // An alert comes from the server, so it is hardly about the server's certificate.
   [
-    /alert.*(certificate|unknown ca)/,
-    'Redis asks for a certificate of this client: set `tls: { cert, key }` in `redis`.',
+    /alert.*(certificate|unknown ca|handshake failure)/,
+    'If Redis asks for a certificate of this client, set `tls: { cert, key }` in `redis`.',
   ],
   [/certificate (has expired|is not yet valid)/, 'Give Redis a certificate that is valid now.'],
   [/altnames/, 'Connect by a name that the certificate of Redis has.'],

@@ -12,6 +12,7 @@ it.each([
     'SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:SSL alert number 116',
     'set `tls: { cert, key }`',
   ],
+  ['SSL routines:ssl3_read_bytes:sslv3 alert handshake failure', 'set `tls: { cert, key }`'], // the same by TLS 1.2
   ['SSL routines:ssl3_read_bytes:tlsv1 alert unknown ca', 'set `tls: { cert, key }`'],
   ["READONLY You can't write against a read only replica.", 'Connect to the master, or by Sentinel.'],
   ['CLUSTERDOWN The cluster is down', 'CLUSTER INFO shows'],
