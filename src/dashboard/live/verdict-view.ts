@@ -51,7 +51,7 @@ export function overallVerdict(server: ServerVerdict | null, queues: readonly Qu
   return { severity, sentence: `${server.summary}.`, ...remedyOf(server) };
 }
 
-/** Returns one sentence for all queues: the worst verdict, or that all are well. */
+/** Returns one sentence for all queues: the worst verdict, or how many are well and how many are held back. */
 function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
   const worst = of('critical')[0] ?? of('warning')[0];
@@ -72,10 +72,23 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
       remedyAt: { at: 'command', command: asCommand('enqueue', 'email', '{"to":"ada@example.com"}') },
     };
   }
-  const flows = of('ok').some(({ verdict }) => !verdict.isIdle);
-  const all = queues.length === 1 ? 'The queue' : `All ${queues.length} queues`;
-  const verb = queues.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
-  return { severity: 'ok', ...(!flows && { isIdle: true }), sentence: `${all} ${verb}.` };
+  const [held, well] = [of('notice'), of('ok')];
+  return held[0] && queues.length === 1 ? held[0].verdict : calmVerdict(well, held.length);
+}
+
+/** Returns the sentence where no queue needs action. A pause or a limit holds some of them back. */
+function calmVerdict(well: readonly QueueVerdictView[], held: number): VerdictView {
+  const all = well.length + held;
+  const flows = well.some(({ verdict }) => !verdict.isIdle);
+  const verb = well.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
+  if (held === 0) {
+    const sentence = `${all === 1 ? 'The queue' : `All ${all} queues`} ${verb}.`;
+    return { severity: 'ok', ...(!flows && { isIdle: true }), sentence };
+  }
+  const others = `${held} ${held === 1 ? 'is' : 'are'} held back.`;
+  const sentence =
+    well.length === 0 ? `All ${all} queues are held back.` : `${well.length} of ${all} queues ${verb}, ${others}`;
+  return { severity: 'notice', sentence };
 }
 
 function leadsToDead({ remedyAt }: VerdictView): boolean {

@@ -80,6 +80,17 @@ describe('queues', () => {
     }
   });
 
+  it.each<[sentence: string, rows: QueueView[]]>([
+    ['All 2 queues flow.', [row('a', 'ok'), row('b', 'ok')]],
+    ['2 of 3 queues flow, 1 is held back.', [row('a', 'ok'), row('b', 'ok'), row('resting', 'notice', 10_000)]],
+    ['1 of 3 queues flows, 2 are held back.', [row('a', 'ok'), row('b', 'notice'), row('c', 'notice')]],
+    ['All 2 queues are held back.', [row('b', 'notice'), row('c', 'notice')]],
+    ['resting speaks.', [row('resting', 'notice', 10_000)]],
+  ])('are called well only if no pause and no limit holds them back: %s', (sentence, shown) => {
+    const isHeld = shown.some(({ verdict }) => verdict.severity === 'notice');
+    expect(overallVerdict(null, shown)).toMatchObject({ severity: isHeld ? 'notice' : 'ok', sentence });
+  });
+
   it('are not called idle over fresh dead letters', () => {
     const verdict = {
       severity: 'notice',
