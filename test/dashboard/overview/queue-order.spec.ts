@@ -1,7 +1,10 @@
 // The rows of the overview: which are listed, and in which order.
 import { expect, it } from '@jest/globals';
 import { chipsOf, chipWords, inOrder, selected, sorted } from '../../../src/dashboard/ui/overview/queue-order.js';
+import { verdictView } from '#dashboard/live/verdict-view.js';
 import type { QueueView } from '#dashboard/views/views.js';
+import { findingOf } from '#inspect/verdict.js';
+import { CASES, LATER, signsAt } from '../../inspect/rule-cases.js';
 
 const queue = (name: string, state: string, severity: QueueView['verdict']['severity'], pending = 0, dead = 0) =>
   ({
@@ -34,6 +37,27 @@ it('has no chip for queues that work, also if dead letters of theirs deserve a n
   expect(chipsOf([queue('payment', 'idle', 'notice', 0, 9), queue('invoice', 'flowing', 'notice', 1, 2)])).toEqual(
     [],
   );
+});
+
+it('has a chip for every queue that needs action', () => {
+  const verdicts = Object.values(CASES)
+    .flat()
+    .flatMap((each) => [0, LATER].map((passedMs) => verdictView(findingOf(signsAt(passedMs, each)))));
+  const troubled = verdicts.filter(({ severity }) => severity === 'warning' || severity === 'critical');
+  expect(troubled.length).toBeGreaterThan(20);
+  for (const verdict of troubled) {
+    expect(chipsOf([{ name: 'email', verdict }])).toEqual([[verdict.state, 1]]);
+  }
+});
+
+it('keeps the chosen chip with the number of its queues, also where they are few or well by now', () => {
+  const [, , pdf] = QUEUES;
+  expect(chipsOf([pdf!], 'needs a look')).toEqual([
+    ['failing', 1],
+    ['needs a look', 1],
+  ]);
+  expect(chipsOf([queue('payment', 'idle', 'notice')], 'idle')).toEqual([['idle', 1]]);
+  expect(chipsOf([], 'stuck')).toEqual([['stuck', 0]]);
 });
 
 it('writes a state as words', () => {

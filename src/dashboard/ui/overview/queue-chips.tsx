@@ -9,14 +9,13 @@ const MANY = 6;
 export function QueueChips({ queues }: { queues: readonly QueueVerdictView[] }) {
   const { params } = route.value;
   const [only, text] = [params.get('only'), params.get('q') ?? ''];
-  const chips = chipsOf(queues);
-  const shown = only !== null && !chips.some(([chip]) => chip === only) ? [...chips, [only, 0] as const] : chips;
-  if (shown.length === 0 && queues.length < MANY && text === '') {
+  const chips = chipsOf(queues, only);
+  if (chips.length === 0 && queues.length < MANY && text === '') {
     return null;
   }
   return (
     <div class="chips" role="group" aria-label="Filter the queues">
-      {shown.map(([chip, count]) => (
+      {chips.map(([chip, count]) => (
         <button
           key={chip}
           type="button"

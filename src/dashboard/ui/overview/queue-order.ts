@@ -32,8 +32,11 @@ export function chipWords(chip: string): string {
   return chip.replaceAll('-', ' ');
 }
 
-/** Returns the chips with the number of their queues: a chip for each state that is not well. */
-export function chipsOf(queues: readonly QueueVerdictView[]): [chip: string, count: number][] {
+/** Returns the chips with the number of their queues: a chip for each state of trouble, and the chosen one. */
+export function chipsOf(
+  queues: readonly QueueVerdictView[],
+  chosen: string | null = null,
+): [chip: string, count: number][] {
   const counts = new Map<string, number>();
   const troubled = queues.filter(isTroubled).length;
   if (troubled > 1) {
@@ -45,6 +48,9 @@ export function chipsOf(queues: readonly QueueVerdictView[]): [chip: string, cou
     if (severity !== 'ok' && state !== undefined && !WORKING.includes(state)) {
       add(state);
     }
+  }
+  if (chosen !== null && !counts.has(chosen)) {
+    counts.set(chosen, selected(queues, '', chosen).length);
   }
   return [...counts];
 }
