@@ -42,6 +42,8 @@ export class OverviewReader {
   private readonly rates = new RateWindow();
   /** The last reading of each queue that the app does not know. */
   private readonly others = new Map<string, { atMs: number; read: QueueReading | QueueVerdictView }>();
+  /** When the last part of a reading arrived, by the clock of the store. */
+  private heardAt = -Infinity;
 
   constructor(
     private readonly shown: ShownQueues,
@@ -67,6 +69,7 @@ export class OverviewReader {
       readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
     ]);
+    this.hear();
     return {
       at,
       server,
@@ -85,7 +88,9 @@ export class OverviewReader {
   private async now(names: readonly string[]): Promise<number> {
     for (const name of names) {
       try {
-        return await serverNow(this.shown.get(name));
+        const at = await serverNow(this.shown.get(name));
+        this.hear();
+        return at;
       } catch (error) {
         this.shown.verdictOn(name, error);
       }
@@ -97,7 +102,12 @@ export class OverviewReader {
   listen(): (silentMs: number) => boolean {
     const { store } = this.queues.redis;
     const patience = store.patience(store.clock.monotonic());
-    return (silentMs) => patience(silentMs) > 0;
+    // The patience of a Cluster knows only replies that are owed now. So the parts of the reading count too.
+    return (silentMs) => patience(silentMs) > 0 || store.clock.monotonic() - this.heardAt < silentMs;
+  }
+
+  private hear(): void {
+    this.heardAt = this.queues.redis.store.clock.monotonic();
   }
 
   private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
@@ -128,6 +138,7 @@ export class OverviewReader {
       readFacts(queue, this.history.read(queue, 1)),
       this.redactor.learn(queue.name),
     ]);
+    this.hear();
     const facts = { ...read, history: { ...read.history, at: new Date(atMs) } };
     const claimed =
       facts.stats.processing > 0

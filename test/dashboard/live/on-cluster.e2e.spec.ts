@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue, type ClaimedJob } from 'nest-job-queue/core';
 import type { FleetJobEvent } from 'nest-job-queue';
-import { eventually, patiently } from '../../support/faults/wait.js';
+import { OverviewReader } from '#dashboard/live/overview-reader.js';
+import { eventually, patiently, sleep } from '../../support/faults/wait.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { startDashboard } from '../dashboard-app.js';
 import { openStream } from '../stream.js';
@@ -66,6 +67,16 @@ it('the page shows each change of a queue soon, and exactly', async () => {
   }
   expect(waits.filter((ms) => ms > SOON_MS)).toEqual([]);
   stream.stop();
+});
+
+it('a late reading is told from masters that are silent', async () => {
+  const reader = (await startApp()).app.get(OverviewReader, { strict: false });
+  const isHeard = reader.listen();
+  await sleep(600);
+  await reader.read();
+  expect(isHeard(500)).toBe(true);
+  await sleep(600);
+  expect(isHeard(500)).toBe(false);
 });
 
 it('jobs.events has each event of all queues once, and soon', async () => {
