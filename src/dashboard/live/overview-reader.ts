@@ -126,6 +126,9 @@ export class OverviewReader {
     const read = await this.readOrVerdict(name, atMs);
     if ('view' in read) {
       read.view.isOther = true;
+      if (this.redactor.hidesAll(name)) {
+        read.view.isHidden = true;
+      }
     } else {
       read.isOther = true;
     }

@@ -50,6 +50,11 @@ export class Redactor {
     return this.queues.isOther(queue) ? reading.catch(() => undefined) : reading;
   }
 
+  /** Returns true if nothing of a queue's content is shown, because no worker has said what to show. */
+  hidesAll(queue: string): boolean {
+    return this.isAnnounced(queue) && (this.announced.get(queue)?.shown ?? NOTHING) === NOTHING;
+  }
+
   /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */
   hidesPayload(stored: JobRecord | ScheduleRecord): boolean {
     const shown = 'attemptLog' in stored ? this.record(stored) : this.schedule(stored);

@@ -37,6 +37,8 @@ export interface QueueView extends QueueVerdictView {
     rateLimit?: { limit: number; periodMs: number; burst?: number };
     source: 'set' | 'configuration' | 'none';
   } | null;
+  /** True if its content is hidden, because no worker has said what to show. Absent otherwise. */
+  isHidden?: true;
 }
 
 /** A job that a worker has claimed. */

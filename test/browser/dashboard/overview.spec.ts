@@ -48,6 +48,9 @@ it('a queue that the app does not know is listed apart, and opens', async () => 
   await page.locator('tr[data-queue=emial] a.row-link').click();
   await says(page, 'h1', 'emial');
   await says(page, '.page-head', 'This app does not know the queue, so it only shows it.');
+  await says(page, '.page-head', 'are hidden until a worker of the queue says what to show.');
+  await page.locator('.job-row a.row-link').first().click();
+  await says(page, '.job', 'This app does not know the queue, so it only shows it.');
 });
 
 it.each([1440, 1024, 901, 900, 768, 390])(

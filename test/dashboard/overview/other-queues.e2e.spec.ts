@@ -10,7 +10,7 @@ import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
 
 interface Shown {
-  overview: { queues: { name: string; isOther?: true; verdict: { severity: string } }[]; sentence: object };
+  overview: { queues: { name: string; isOther?: true; isHidden?: true; workers: number }[]; sentence: object };
 }
 
 /** Returns an app with one queue, and a second program with another one on the same Redis. */
@@ -220,6 +220,24 @@ it('shows no content of a queue whose app announces nothing', async () => {
   const body = await failedElsewhere(false);
   expect(body).toMatchObject({ state: 'failed', payload: '[redacted]', error: '[redacted]' });
   expect(JSON.stringify(body)).not.toMatch(/DE02-1203|tok-4711|Byron|Lovelace/);
+});
+
+it.each([
+  ['no worker has announced it', false, true],
+  ['its workers announced it and are gone', true, undefined],
+])('says whether its content is hidden where %s', async (_, isAnnounced, isHidden) => {
+  const { app, other, prefix } = await twoPrograms();
+  await other.enqueue({});
+  if (isAnnounced) {
+    await connect().hset(`${prefix}:emial:sweep`, 'content', JSON.stringify({ redact: ['token'] }));
+  }
+  const shown = async () =>
+    ((await app.get('/api/overview')).body as unknown as Shown).overview.queues.find(
+      ({ name }) => name === 'emial',
+    );
+  await eventually(async () => (await shown()) !== undefined);
+  const { workers, isHidden: found } = (await shown())!;
+  expect([workers, found]).toEqual([0, isHidden]);
 });
 
 it('shows only its own queues with otherQueues: false', async () => {

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../../views/views.js';
 import { duration, exact, plural, spelled } from '../parts/format.js';
+import { AboutOther } from '../parts/about-other.js';
 import { CopyId, Notice, StateMark, Time, Sentence } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -52,6 +53,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
         </Notice>
       )}
       <JobHead job={job} gone={gone ?? false} changed={reload} />
+      <AboutOther queue={job.queue} />
       <StatePath job={job} />
       {!gone && job.whyNotRunning && (
         <p class="why">

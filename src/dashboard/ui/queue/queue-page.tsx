@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
+import { AboutOther } from '../parts/about-other.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
-import { connection, may, overview, session, unreachable } from '../state/live.js';
+import { connection, may, overview, unreachable } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
@@ -132,13 +133,6 @@ function Neighbours({ name }: { name: string }) {
   );
 }
 
-/** Returns why a queue of another app has no actions, or no content, here. */
-function aboutOther({ workers }: QueueView): string {
-  const reach = session.value?.othersReadOnly ? ', so it only shows it. Act in the app of the queue.' : '.';
-  const content = workers === 0 ? ' Its payloads are hidden until a worker of it says what to show.' : '';
-  return `This app does not know the queue${reach}${content}`;
-}
-
 function QueueHead({ queue }: { queue: QueueView }) {
   const { name, verdict, pausedAt, pausedUntil, rates, lastHour, depths, oldestPendingAgeMs } = queue;
   return (
@@ -167,7 +161,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
           </>
         )}
       </VerdictLine>
-      {queue.isOther && <p class="quiet">{aboutOther(queue)}</p>}
+      <AboutOther queue={name} />
       <dl class="figures">
         <Figure term="Oldest waiting" value={depths.pending > 0 ? duration(oldestPendingAgeMs) : '–'} />
         <Figure term="In per second" value={rate(rates?.inPerS)} />
