@@ -68,6 +68,11 @@ it.each([
     ['list', 'mail', 'done'],
     '<status>: expected pending, scheduled, processing, completed, failed, cancelled, found "done". Did you mean completed?',
   ],
+  [
+    ['list', 'mail', 'running'],
+    '<status>: expected pending, scheduled, processing, completed, failed, cancelled, found "running". Did you mean processing?',
+  ],
+  [['schedules', 'mail', 'done'], '<action>: expected pause, resume, run, remove, found "done".'],
   [['list', 'mail', 'failed', '--limit'], '--limit needs its value <n>.'],
   [['queues', 'mail'], 'queues: expected at most 0 arguments, found 1.'],
   [['outbox', 'sql', '--dialect', 'db2'], '--dialect: expected postgres, mysql, sqlite, found "db2".'],

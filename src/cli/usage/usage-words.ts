@@ -1,18 +1,8 @@
 // Our words for the errors of commander: what is wrong, what is expected, and what was found.
-import { own } from '../../queue/runtime/fields.js';
+import { meantState } from '../../inspect/display/meant-state.js';
 import { withoutQuotedPasswords } from '../failure.js';
 
 const SUGGESTION = /\n\(Did you mean ([^\n]*)\?\)$/;
-
-/** The words of other queues for the states of a job. */
-const STATES: Readonly<Record<string, string>> = {
-  wait: 'pending',
-  waiting: 'pending',
-  delayed: 'scheduled',
-  active: 'processing',
-  done: 'completed',
-  dead: 'failed',
-};
 
 const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] = [
   [/^unknown option '(.*)'$/s, (option) => `There is no option ${option}.`],
@@ -33,13 +23,14 @@ const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] 
   ],
   [
     /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
-    (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".${stateMeant(found)}`,
+    (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".${hintFor(found, choices)}`,
   ],
 ];
 
-function stateMeant(found = ''): string {
-  const meant = own(STATES, found);
-  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+/** Returns the state that was meant, where it is one of the choices. */
+function hintFor(found = '', choices = ''): string {
+  const meant = meantState(found);
+  return meant !== undefined && choices.split(', ').includes(meant) ? ` Did you mean ${meant}?` : '';
 }
 
 /** Returns an error of commander in our words, without a possible password in what it quotes. */

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { JOB_STATUSES, type JobStatus } from '../../queue/model/job.js';
+import { meantState } from '../display/meant-state.js';
 
 /** The longest search, in characters. */
 export const LONGEST_SEARCH = 500;
@@ -115,7 +116,9 @@ function check({ field, path, value }: SearchTerm, written: string): void {
     throw refusal(`${field}: without a path`, show(written));
   }
   if (field === 'state' && !JOB_STATUSES.includes(value as JobStatus)) {
-    throw refusal(`state: with one of ${JOB_STATUSES.join(', ')}`, show(value));
+    const meant = meantState(value);
+    const hint = meant === undefined ? '' : `Did you mean state:${meant}?`;
+    throw refusal(`state: with one of ${JOB_STATUSES.join(', ')}`, show(value), hint);
   }
 }
 
