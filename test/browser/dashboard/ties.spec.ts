@@ -81,7 +81,7 @@ it('the first batches at work are listed, with the command that lists the next o
     await queue.batch({ id: `film-${i}` }).add('page', { page: 1 }, { delayMs: 3_600_000 });
   await open('/queue/video?view=batches');
   await says(page, '.list-head', '100 batches at work');
-  await says(page, '.list-head', 'Next ones: npx nest-job-queue batches video --offset 100');
+  await says(page, '.list-head', 'Next ones: npx nest-job-queue batches video --offset 100 --limit 1000');
 });
 
 it('a batch is cancelled, with the number of its open jobs typed', async () => {

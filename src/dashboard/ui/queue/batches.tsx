@@ -55,7 +55,7 @@ function endedTitle(shown: number): string {
 
 /** Returns the command that lists the batches at work that are not shown. */
 function nextOnes(queue: string): string {
-  return asCommand('batches', queue, '--offset', String(MOST));
+  return asCommand('batches', queue, '--offset', String(MOST), '--limit', '1000');
 }
 
 /** Returns the command that lists all ended batches that Redis keeps. */
