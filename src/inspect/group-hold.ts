@@ -25,8 +25,13 @@ export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = ne
   if (opensAt && opensAt > at) {
     return { by: 'rate', until: opensAt };
   }
-  const { maxRunning = limits.maxRunning ?? Infinity } = group.limits;
-  return running >= maxRunning ? { by: 'max-running', running } : undefined;
+  return isFull(group, limits) ? { by: 'max-running', running } : undefined;
+}
+
+/** Returns whether a group runs as many jobs as it may. @param ofAll the limits of each group without its own */
+export function isFull({ running, limits }: Pick<GroupStats, 'running' | 'limits'>, ofAll: GroupLimits): boolean {
+  const { maxRunning = ofAll.maxRunning ?? Infinity } = limits;
+  return running >= maxRunning;
 }
 
 /** Returns who paused it and why, as far as it is known: ` by ada: a leak`. */

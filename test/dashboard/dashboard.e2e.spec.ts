@@ -368,6 +368,23 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get('/api/groups?queue=unknown')).status).toBe(404);
   });
 
+  it('shows the limits of all groups, and which group runs as many jobs as it may', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    const queue = app.queue(name);
+    await queue.limits.set({ groups: { maxRunning: 1 } });
+    await queue.enqueueMany(['ada', 'ada', 'ada', 'bob'].map((group) => ({ payload: {}, group })));
+    await queue.claim();
+    const { body } = await app.get(`/api/groups?queue=${name}`);
+    expect(body).toMatchObject({
+      ofAll: 'at most 1 run at once',
+      groups: [
+        { name: 'ada', pending: 2, running: 1, isFull: true, limits: null },
+        { name: 'bob', running: 0, isFull: false },
+      ],
+    });
+  });
+
   it('sets and clears the limits of a queue, and keeps a log of it', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name], guards: [NameGuard], can: operatorsChange } });

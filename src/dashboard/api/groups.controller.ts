@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
+import { isFull } from '../../inspect/group-hold.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { onOne } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
-import { groupLimitFields, withNames } from '../../queue/model/limits.js';
+import { groupLimitFields, type GroupLimits, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { firstVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
 import { SharedReads } from '../live/shared-reads.js';
-import type { GroupView } from '../views/group-views.js';
+import type { GroupsView, GroupView } from '../views/group-views.js';
 import { queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
@@ -47,15 +48,13 @@ export class GroupsController extends Routes {
   }
 
   @Reads('api/groups', groupsSchema)
-  async list(
-    _query: z.output<typeof groupsSchema>,
-    { queue, request }: QueueCall,
-  ): Promise<{ groups: GroupView[] }> {
+  async list(_query: z.output<typeof groupsSchema>, { queue, request }: QueueCall): Promise<GroupsView> {
+    const ofAll = await this.reads.get(`group-limits ${queue.name}`, () => limitsOfAll(queue));
     const groups = await firstVisible(SHOWN, {
-      read: (limit) => this.reads.get(`groups ${queue.name} ${limit}`, () => groupsOf(queue, limit)),
+      read: (limit) => this.reads.get(`groups ${queue.name} ${limit}`, () => groupsOf(queue, ofAll, limit)),
       visible: (found) => this.visible(found, queue.name, request),
     });
-    return { groups };
+    return { groups, ofAll: groupLimitsInWords(ofAll) };
   }
 
   @Changes('api/groups/act', actSchema, {
@@ -102,14 +101,19 @@ export class GroupsController extends Routes {
   }
 }
 
-async function groupsOf(queue: JobQueue, limit: number): Promise<GroupView[]> {
+/** Returns the limits of each group without its own. */
+async function limitsOfAll(queue: JobQueue): Promise<GroupLimits> {
+  return (await queue.limits.get()).groups ?? {};
+}
+
+async function groupsOf(queue: JobQueue, ofAll: GroupLimits, limit: number): Promise<GroupView[]> {
   const groups = await queue.groups.list({ limit });
   const isLimited = groups.some(({ limits }) => Object.keys(limits).length > 0);
   const actions = isLimited ? await queue.actionLog.latest({ limit: ACTIONS_READ }) : [];
-  return groups.map((group) => viewOf(group, actions));
+  return groups.map((group) => viewOf(group, ofAll, actions));
 }
 
-function viewOf(group: GroupStats, actions: readonly ActionEntry[]): GroupView {
+function viewOf(group: GroupStats, ofAll: GroupLimits, actions: readonly ActionEntry[]): GroupView {
   const { name, pending, running, oldestPendingAgeMs, heldBy, opensAt, limits, ...pause } = group;
   const limited = Object.keys(limits).length > 0 ? limitingOf(name, actions) : undefined;
   return {
@@ -123,6 +127,7 @@ function viewOf(group: GroupStats, actions: readonly ActionEntry[]): GroupView {
     pauseReason: pause.pauseReason ?? null,
     heldBy,
     opensAt: opensAt?.getTime() ?? null,
+    isFull: isFull(group, ofAll),
     limits: groupLimitsInWords(limits),
     limitsSet: limits,
     limitedBy: limited?.by ?? null,

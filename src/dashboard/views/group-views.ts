@@ -14,6 +14,8 @@ export interface GroupView {
   /** The job that holds it back. */
   heldBy: string | null;
   opensAt: number | null;
+  /** True if it runs as many jobs as it may. */
+  isFull: boolean;
   /** Its own limits in words; null for none. */
   limits: string | null;
   /** The same as figures. */
@@ -21,4 +23,11 @@ export interface GroupView {
   /** Who set them, and when; null if the action log does not have it any more. */
   limitedBy: string | null;
   limitedAt: number | null;
+}
+
+/** The groups of a queue that have jobs. */
+export interface GroupsView {
+  groups: GroupView[];
+  /** The limits of each group without its own, in words; null for none. */
+  ofAll: string | null;
 }

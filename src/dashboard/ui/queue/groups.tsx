@@ -1,5 +1,5 @@
 import { inQuotes } from '../../../inspect/search/in-quotes.js';
-import type { GroupView } from '../../views/group-views.js';
+import type { GroupsView, GroupView } from '../../views/group-views.js';
 import type { QueueView } from '../../views/views.js';
 import { count, duration, percent, plural } from '../parts/format.js';
 import { Notice, ScrolledTable, Time } from '../parts/parts.js';
@@ -14,7 +14,7 @@ const MOST = 100;
 
 /** Returns the groups of a queue that have jobs; empty while none is known. */
 export function useGroups(queue: string) {
-  return useLoaded<{ groups: GroupView[] }>('groups', { queue }, Math.floor(now.value / REFRESH_MS));
+  return useLoaded<GroupsView>('groups', { queue }, Math.floor(now.value / REFRESH_MS));
 }
 
 /** Shows the groups of a queue: their waiting and running jobs, and what holds them back. */
@@ -34,14 +34,15 @@ export function Groups({ queue }: { queue: QueueView }) {
           {data.groups.length === MOST
             ? `The ${MOST} groups with the most waiting jobs`
             : `${plural(data.groups.length, 'group')} with jobs`}
+          {data.ofAll !== null && `. All groups: ${data.ofAll}`}
         </span>
       </div>
-      <GroupTable queue={queue.name} groups={data.groups} all={all} changed={reload} />
+      <GroupTable queue={queue.name} {...data} all={all} changed={reload} />
     </>
   );
 }
 
-function GroupTable(props: { queue: string; groups: readonly GroupView[]; all: number; changed(): void }) {
+function GroupTable(props: Omit<GroupRowProps, 'group'> & GroupsView) {
   const { groups, ...rest } = props;
   return (
     <ScrolledTable
@@ -61,11 +62,14 @@ function GroupTable(props: { queue: string; groups: readonly GroupView[]; all: n
 interface GroupRowProps {
   queue: string;
   group: GroupView;
+  /** The limits of each group without its own, in words; null for none. */
+  ofAll: string | null;
+  /** The running jobs of all groups. */
   all: number;
   changed(): void;
 }
 
-function GroupRow({ queue, group, all, changed }: GroupRowProps) {
+function GroupRow({ queue, group, ofAll, all, changed }: GroupRowProps) {
   const { name, pending, running, oldestPendingAgeMs, limits } = group;
   return (
     <tr>
@@ -88,7 +92,7 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
         {all > 0 ? percent(running / all) : '–'}
       </td>
       <td data-label="Limits" class="group-limits">
-        {limits ?? 'as all groups'}
+        {limits ?? (ofAll === null ? 'none' : 'as all groups')}
         {group.limitedBy !== null && (
           <span class="quiet small">
             {' '}
@@ -106,7 +110,7 @@ function GroupRow({ queue, group, all, changed }: GroupRowProps) {
 /** Shows why a group gets no turn. */
 function HeldBack({
   queue,
-  group: { pausedAt, pausedUntil, pausedBy, pauseReason, heldBy, opensAt },
+  group: { pausedAt, pausedUntil, pausedBy, pauseReason, heldBy, opensAt, isFull, pending, running },
 }: {
   queue: string;
   group: GroupView;
@@ -132,9 +136,12 @@ function HeldBack({
       </a>
     );
   }
-  return opensAt === null ? null : (
-    <span class="tag">
-      opens <Time at={opensAt} />
-    </span>
-  );
+  if (opensAt !== null) {
+    return (
+      <span class="tag">
+        opens <Time at={opensAt} />
+      </span>
+    );
+  }
+  return isFull && pending > 0 ? <span class="tag">{count(running)} run, as many as may</span> : null;
 }
