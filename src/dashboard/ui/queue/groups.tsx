@@ -1,3 +1,4 @@
+import { asCommand } from '../../../inspect/display/as-command.js';
 import { inQuotes } from '../../../inspect/search/in-quotes.js';
 import type { GroupsView, GroupView } from '../../views/group-views.js';
 import type { QueueView } from '../../views/views.js';
@@ -35,11 +36,17 @@ export function Groups({ queue }: { queue: QueueView }) {
             ? `The ${MOST} groups with the most waiting jobs`
             : `${plural(data.groups.length, 'group')} with jobs`}
           {data.ofAll !== null && `. All groups: ${data.ofAll}`}
+          {data.groups.length === MOST && `. Next ones: ${nextOnes(queue.name)}`}
         </span>
       </div>
       <GroupTable queue={queue.name} {...data} all={all} changed={reload} />
     </>
   );
+}
+
+/** Returns the command that lists the groups that are not shown. */
+function nextOnes(queue: string): string {
+  return asCommand('groups', queue, '--offset', String(MOST), '--limit', '1000');
 }
 
 function GroupTable(props: Omit<GroupRowProps, 'group'> & GroupsView) {
