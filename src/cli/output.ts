@@ -63,6 +63,13 @@ export class Output {
     this.host.stderr.write(`${shown}\n`);
   }
 
+  /** Tells a person how a list goes on that has as many entries as were asked for. */
+  tellOfMore(found: number, { limit, offset }: { limit: number; offset: number }): void {
+    if (!this.json && found > 0 && found === limit) {
+      this.tell(`There may be more: --offset ${offset + limit}.`);
+    }
+  }
+
   /** Replaces the last text without a flicker, cut to the screen. On a pipe the text goes below it, after an empty line. */
   redraw(value: unknown, words: () => Part): void {
     if (!this.hasScreen) {

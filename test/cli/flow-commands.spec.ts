@@ -23,6 +23,11 @@ it('lists groups with the reason that holds each back, and pauses and resumes on
   expect(stdout).not.toContain('\u001B');
   const listed = await cli(['groups', queue.name, '--by', 'depth', '--limit', '1', '--json']);
   expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'acme', pending: 2 }]);
+  expect(listed.stderr).toBe('');
+  const first = await cli(['groups', queue.name, '--limit', '1']);
+  expect(first).toMatchObject({ code: EXIT.ok, stderr: 'There may be more: --offset 1.\n' });
+  const jobs = await cli(['list', queue.name, 'pending', '--limit', '2', '--offset', '1']);
+  expect(jobs).toMatchObject({ code: EXIT.ok, stderr: 'There may be more: --offset 3.\n' });
   expect(await cli(['resume', queue.name, '--group', 'acme'])).toMatchObject({ stdout: 'resumed\n' });
   expect(await queue.groups.get('acme')).toMatchObject({ pausedAt: null });
   expect(await cli(['groups', queue.name, '--by', 'luck'])).toMatchObject({

@@ -28,6 +28,7 @@ export function addBatchCommands(program: Command, run: Run): void {
         const batches = await queue.listBatches({ ...asked, ended: isEnded });
         const none = `No ${asked.offset > 0 ? 'further ' : ''}batch ${isEnded ? 'has ended within the last week' : 'is at work'}.`;
         out.show(batches, () => (batches.length > 0 ? batchTable(batches, out, isEnded) : none));
+        out.tellOfMore(batches.length, asked);
       }),
     );
   addBatch(program, run);

@@ -19,9 +19,11 @@ export function addGroupCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name], { by, ...page }) => {
         const { groups, limits } = await session.known(name!);
-        const found = await groups.list({ by: by as 'depth' | 'age', ...pageOf(page) });
+        const asked = pageOf(page);
+        const found = await groups.list({ by: by as 'depth' | 'age', ...asked });
         const ofAll = (await limits.get()).groups;
         out.show(found, () => groupTable(found, ofAll, out));
+        out.tellOfMore(found.length, asked);
       }),
     );
 }

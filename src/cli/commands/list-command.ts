@@ -63,6 +63,7 @@ async function ofState(
   const content = await session.shownBy(queue);
   const jobs = (await queue.list(status, shown)).map((job) => content.record(job));
   out.show(jobs, () => jobTable(jobs, out));
+  out.tellOfMore(jobs.length, page);
 }
 
 /** Lists what a search finds: in one queue, or in all. */
