@@ -52,8 +52,6 @@ export class Sweeper implements BackgroundRole {
   private readonly due: DueQueues;
   private right: MaintenanceRight | undefined;
   private readonly opened = new WeakMap<JobQueue, OpenQueue>();
-  /** The queues of the last round whose layout was known. */
-  private allOpen: readonly OpenQueue[] = [];
   private readonly rounds = new Map<string, LookRounds>();
   /** The minute of each server in which its idle queues were noted last. */
   private readonly notedIn = new Map<string, number>();
@@ -113,10 +111,10 @@ export class Sweeper implements BackgroundRole {
    * @param only the server to maintain; undefined for all
    */
   async runRound(only?: string): Promise<SweepReport> {
-    const servers = groupBy(await this.openQueues(), ({ queue, calls }) => queue.store.serverOf(calls));
+    const servers = groupBy(this.queues, (queue) => queue.store.serverOf(queue.uncheckedCalls()));
     const chosen = [...servers].filter(([server]) => !this.stopped && (only === undefined || server === only));
     const rounds = chosen.map(([server, queues]) =>
-      this.runAlone(server, (report) => this.maintain(server, queues, report)),
+      this.runAlone(server, async (report) => this.maintain(server, await this.openQueues(queues), report)),
     );
     return sumOf(await Promise.all(rounds));
   }
@@ -133,15 +131,9 @@ export class Sweeper implements BackgroundRole {
     });
   }
 
-  /** Returns the queues whose layout is known. */
-  private async openQueues(): Promise<readonly OpenQueue[]> {
-    if (
-      this.allOpen.length === this.queues.length &&
-      this.allOpen.every(({ queue }, i) => queue === this.queues[i])
-    ) {
-      return this.allOpen;
-    }
-    const unknown = this.queues.filter((queue) => !this.opened.has(queue));
+  /** Returns those queues of a server whose layout is known. */
+  private async openQueues(queues: readonly JobQueue[]): Promise<readonly OpenQueue[]> {
+    const unknown = queues.filter((queue) => !this.opened.has(queue));
     await Promise.all(
       unknown.map(async (queue) => {
         try {
@@ -151,12 +143,14 @@ export class Sweeper implements BackgroundRole {
         }
       }),
     );
-    this.allOpen = this.queues.flatMap((queue) => this.opened.get(queue) ?? []);
-    return this.allOpen;
+    return queues.flatMap((queue) => this.opened.get(queue) ?? []);
   }
 
   /** Maintains the queues of one server. */
   private async maintain(server: string, queues: readonly OpenQueue[], report: SweepReport): Promise<void> {
+    if (queues.length === 0) {
+      return;
+    }
     const { store } = queues[0]!.queue;
     const rounds = this.rounds.get(server) ?? new LookRounds(this.intervalMs);
     this.rounds.set(server, rounds);

@@ -70,7 +70,12 @@ async function startFleet(
     const store = new MemoryStore(clock, { server, link });
     if (masters.length > 0) {
       const look = store.queues.look.bind(store.queues);
-      Object.assign(store, { serverOf: masterOf });
+      const open = store.open.bind(store);
+      Object.assign(store, {
+        serverOf: masterOf,
+        open: (...args: Parameters<typeof open>) =>
+          frozen.has(args[0]) ? new Promise(() => undefined) : open(...args),
+      });
       Object.assign(store.queues, {
         look: (...args: Parameters<typeof look>) => {
           const master = masterOf(args[0][0]);
@@ -252,6 +257,15 @@ it('a master without a reply delays no round of another', async () => {
   await clock.advance(60_000);
   expect(each!.looksAt.b!.filter((at) => at > fromMs).length).toBeGreaterThanOrEqual(11);
   each!.isDead = true; // its round of the other master has no end
+});
+
+it('a process that starts beside a master without a reply maintains the others', async () => {
+  const { clock, frozen, startProcess } = await startFleet(0, 1, { masters: ['a', 'b'] });
+  frozen.add('a');
+  const each = startProcess();
+  await clock.advance(60_000);
+  expect(each.looksAt.b?.length).toBeGreaterThanOrEqual(11);
+  each.isDead = true; // its round of the other master has no end
 });
 
 it('the next process in turn follows a holder that stops', async () => {
