@@ -37,11 +37,11 @@ export class ScheduleDeclarer implements BackgroundRole {
     return this.declared[0]?.queue.store.clock ?? systemClock;
   }
 
-  /** Resolves when the schedules are known to the server. */
+  /** Resolves when the schedules are known to the server. Those of other masters are repeated before. */
   async start(): Promise<void> {
     if (this.declared.length > 0 && !this.stopped) {
+      this.timer = this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
       await this.runOnce();
-      this.timer = this.stopped ? undefined : this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
     }
   }
 

@@ -101,6 +101,7 @@ export class ScheduleTicker implements BackgroundRole {
     const queues = servers.get(server);
     if (!queues) {
       this.runs.delete(server); // its slots have moved
+      this.looked.delete(server);
       return undefined;
     }
     const dueInMs = await Promise.all(

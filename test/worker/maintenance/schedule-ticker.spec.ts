@@ -86,20 +86,25 @@ it('a queue whose slot moves to a new master ticks there, and a master without q
   expect(await ticksOf('b0')).toBe(stopped);
 });
 
-it('a frozen master keeps no declaration of another from its repetition', async () => {
-  const clock = new VirtualClock();
-  const store = new MemoryStore(clock);
-  const [frozen, alive] = ['a', 'b'].map((name) => new JobQueue(store, name));
-  const declared = [frozen!, alive!].map((queue) => ({
-    queue,
-    schedules: [encodeSchedule(queue, 's', { everyMs: EVERY_MS }, {})],
-  }));
-  const role = new ScheduleDeclarer('w', declared, silentLogger);
-  await role.start();
-  Object.assign(frozen!.schedules, { declare: hang });
-  await clock.advance(60_000);
-  expect(await alive!.schedules.get('s')).toMatchObject({ isDeclared: true });
-});
+it.each(['before', 'after'])(
+  'a master that freezes %s the start keeps no declaration of another from its repetition',
+  async (when) => {
+    const clock = new VirtualClock();
+    const store = new MemoryStore(clock);
+    const [frozen, alive] = ['a', 'b'].map((name) => new JobQueue(store, name));
+    const declared = [frozen!, alive!].map((queue) => ({
+      queue,
+      schedules: [encodeSchedule(queue, 's', { everyMs: EVERY_MS }, {})],
+    }));
+    const role = new ScheduleDeclarer('w', declared, silentLogger);
+    if (when === 'before') Object.assign(frozen!.schedules, { declare: hang });
+    const starting = role.start();
+    if (when === 'after') await starting;
+    Object.assign(frozen!.schedules, { declare: hang });
+    await clock.advance(60_000);
+    expect(await alive!.schedules.get('s')).toMatchObject({ isDeclared: true });
+  },
+);
 
 it('in a Cluster a frozen master delays no tick at another', async () => {
   const cluster = await startCluster({ nodeTimeoutMs: 60_000 });

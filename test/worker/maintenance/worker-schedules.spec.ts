@@ -197,12 +197,14 @@ describe('a schedule that the code declares', () => {
 
   it('is not declared again by a process that stops during its first declaration', async () => {
     const setInterval = jest.fn(systemClock.setInterval);
-    const queue = newQueue({}, new MemoryStore({ ...systemClock, setInterval }));
+    const clear = jest.fn(systemClock.clear);
+    const queue = newQueue({}, new MemoryStore({ ...systemClock, setInterval, clear }));
     const { role } = declarer(queue, 's', 'w', {});
     const started = role.start();
     await role.stop();
     await started;
-    expect(setInterval).not.toHaveBeenCalled();
+    const repetitions = setInterval.mock.results.map(({ value }) => value);
+    expect(clear.mock.calls.flat()).toEqual(expect.arrayContaining(repetitions));
   });
 
   it('cannot be changed or removed by a call, but paused, which outlives a deploy', async () => {
