@@ -60,16 +60,17 @@ export class BootAudit {
     }
     await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
     // Not at once: another process of the fleet may boot at the same time.
-    setTimeout(() => void this.lookAtFleet().catch(() => undefined), this.fleetBootMs).unref();
+    this.later(this.fleetBootMs, () => this.parts.names.lookAtAll());
+    if (this.parts.options.maintenance === false) {
+      // Again later, because a process that maintained them may end in this deploy. Maintenance is overdue 125 s after that.
+      [1, 3].forEach((boots) => this.later(boots * this.fleetBootMs, () => this.lookForMaintenance()));
+    }
   }
 
-  private async lookAtFleet(): Promise<void> {
-    if (!this.parts.queues.redis.isClosed) {
-      await Promise.all([
-        this.parts.names.lookAtAll(),
-        ...(this.parts.options.maintenance === false ? [this.lookForMaintenance()] : []),
-      ]);
-    }
+  /** Looks some ms later, unless the connection is closed then. An error leaves the look out. */
+  private later(ms: number, look: () => Promise<void>): void {
+    const run = async () => (this.parts.queues.redis.isClosed ? undefined : look());
+    setTimeout(() => void run().catch(() => undefined), ms).unref();
   }
 
   private async lookAtCodec(queue: JobQueue): Promise<void> {
@@ -83,7 +84,8 @@ export class BootAudit {
     await Promise.all(
       queues.map(async (queue) => {
         const stats = await queue.stats();
-        if (stats.maintenanceOverdue || (!stats.maintainedAt && isUsed(stats))) {
+        const isMaintained = !stats.maintenanceOverdue && (stats.maintainedAt !== null || !isUsed(stats));
+        if (!isMaintained && !this.unmaintained.has(queue.name)) {
           this.unmaintained.add(queue.name);
           this.parts.logger.warn(unmaintained(queue.name, stats.maintainedAt));
         }

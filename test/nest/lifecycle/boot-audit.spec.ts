@@ -154,6 +154,25 @@ describe('the audit at boot', () => {
     expect(await looked(0)).toEqual([]);
   });
 
+  it('warns of a queue whose last maintenance came just before the boot', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const app = await startApp({ jobs: { redis: url, worker: false, maintenance: false, queues: { mail: {} } } });
+    const at = String(Date.now() - 124_600); // overdue after 125 s, so between the two looks
+    const fields = { last_run_at_ms: at, maintained_at_ms: at, every_ms: '5000' };
+    await connect({}, url).hset('queue:mail:sweep', fields);
+    const lines: string[] = [];
+    const logger = {
+      log: () => undefined,
+      error: () => undefined,
+      warn: (line: string) => void lines.push(line),
+    };
+    const queues = app.get(QueueRegistry, { strict: false });
+    const names = app.get(UnusedNames, { strict: false });
+    await new BootAudit({ options: { audit: 'error', maintenance: false }, queues, logger, names }, 200).run();
+    await eventually(() => Promise.resolve(lines.length > 0));
+    expect(lines).toEqual([expect.stringContaining('No process has maintained queue "mail" since ')]);
+  });
+
   it("audit: 'off' looks for nothing", async () => {
     const { url } = await startOwnRedis();
     expect(await warningsOf({ redis: url, audit: 'off' })).toEqual([]);
