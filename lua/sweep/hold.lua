@@ -26,11 +26,12 @@ local function holder_of(right)
   return left > 0 and left <= tonumber(length_text) and holder or nil
 end
 
--- Deletes some rights that are over, by chance, and turns. A process whose queues change leaves them for each set.
+-- Deletes some rights that are over, by chance, and turns of other sets. A process whose queues change leaves them for each
+-- set.
 local function forget_some()
   local some = redis.call('HRANDFIELD', maintainers, 5, 'WITHVALUES')
   for i = 1, #some, 2 do
-    if not holder_of(some[i + 1]) then
+    if some[i] ~= turns and not holder_of(some[i + 1]) then
       redis.call('HDEL', maintainers, some[i])
     end
   end

@@ -117,6 +117,15 @@ describe('sweep/hold.lua', () => {
     expect((await q.redis.hget(q.keys.maintainers, 'set:turns'))!.split(' ')).toHaveLength(1);
   });
 
+  it('leaves the turns of others to the next holder', async () => {
+    const q = testQueue();
+    await hold(q, 'p1');
+    const given = [await refused(q), await refused(q)];
+    await endIn(q, -1);
+    await hold(q, 'p2');
+    expect(await refused(q)).toBe(given[1]! + 1);
+  });
+
   it('takes no turn to give the right back, and forgets the turns with the right', async () => {
     const q = testQueue();
     await hold(q, 'p1');
