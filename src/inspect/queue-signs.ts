@@ -48,7 +48,7 @@ export interface QueueSigns {
   stuckSlots?: number;
   /** The number of workers that are paused in their process. */
   pausedWorkers?: number;
-  /** The time since the last reclaim of this queue, in ms. Absent if it is unknown. */
+  /** The time since the last maintenance of this queue, in ms; 0 or absent unless it is overdue. */
   sinceMaintenanceMs?: number;
   /** Members for which batches of this queue wait, although they are nowhere. Absent for none. */
   lostMembers?: readonly LostMember[];

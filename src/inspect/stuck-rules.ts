@@ -14,9 +14,6 @@ import {
 import { inQuotes } from './search/in-quotes.js';
 import { count, duration } from './words.js';
 
-/** A sweep runs every 5 s by default; a fleet without one for this long has none, in ms. */
-const UNMAINTAINED_MS = 60_000;
-
 export function noWorker(signs: QueueSigns): ReturnType<Rule> {
   const { queue, stats } = signs;
   const { foreignClaims = 0 } = stats; // clients of the Redis pattern announce nothing
@@ -54,7 +51,7 @@ export function unserved(signs: QueueSigns): ReturnType<Rule> {
 }
 
 export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnType<Rule> {
-  if (stats.expiredClaims === 0 || sinceMaintenanceMs < UNMAINTAINED_MS) {
+  if (stats.expiredClaims === 0 || sinceMaintenanceMs === 0) {
     return undefined;
   }
   return {
@@ -145,7 +142,7 @@ export function keptSlots(signs: QueueSigns): string {
 
 /** Returns whether work flows in a queue that no process maintains. */
 export function isUnmaintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): boolean {
-  return sinceMaintenanceMs >= UNMAINTAINED_MS && stats.workers + stats.processing > 0;
+  return sinceMaintenanceMs > 0 && stats.workers + stats.processing > 0;
 }
 
 export function maintained(signs: QueueSigns): ReturnType<Rule> {
