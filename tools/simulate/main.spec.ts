@@ -42,6 +42,16 @@ describe('npm run simulate', () => {
     expect(code).toBe(1);
   });
 
+  it('names the seed of a run that waits for ever, and the command that repeats it', async () => {
+    const simulation = JSON.stringify(new URL('simulation.ts', import.meta.url).href);
+    const { code, stderr } = await simulate(
+      ['--seed', '5', '--steps', '5'],
+      `const { Simulation } = await import(${simulation}); Simulation.prototype.run = () => new Promise(() => undefined);`,
+    );
+    expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
+    expect(code).toBe(13);
+  });
+
   it('refuses an option that is no number', async () => {
     const { code, stderr } = await simulate(['--steps', 'many']);
     expect(stderr).toBe('--steps: expected a number, found "many".\n');

@@ -46,12 +46,16 @@ function again(): string {
   return `  again: npm run simulate -- --seed ${seed} --steps ${steps}${planted}`;
 }
 
-process.on('uncaughtExceptionMonitor', () => console.error(`\n${again()}`));
+let isRunning = false;
+// A run that throws ends the process, and so does one that waits while nothing can happen any more.
+process.on('exit', () => isRunning && console.error(`\n${again()}`));
 for (; seed < first + seeds && (seed === first || secondsSoFar() < secondsAtMost); seed++) {
   const begun = performance.now();
   // Printed before the run, which may throw or never end.
   process.stdout.write(`seed ${seed}: `);
+  isRunning = true;
   const { violations, calls, digest, ...run } = await new Simulation(seed, steps, plants[plant ?? '']).run();
+  isRunning = false;
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
   console.log(
