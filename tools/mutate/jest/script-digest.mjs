@@ -5,7 +5,7 @@ export function scriptDigest(text) {
   return createHash('sha1').update(text).digest('hex');
 }
 
-/** Returns the name that a record has for the text of a script in a Cluster, where that is another one. */
+/** Returns the name under which a record has the text of a script for a Cluster. */
 export function inCluster(name) {
   return `${name} in a Cluster`;
 }
