@@ -269,7 +269,7 @@ export interface QueueStats {
   unserved: UnservedName[];
   /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
   maintainedAt: Date | null;
-  /** True if no process maintains the queue: by default none has for 125 s, or none in the first minute with work. */
+  /** True if no process maintains the queue. By default none has for 125 s, or none in the first minute with work. */
   maintenanceOverdue: boolean;
   /** The time of the queue's pause; null if it is not paused. */
   pausedAt: Date | null;
