@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../../lua');
-const lines = readdirSync(root, { recursive: true, encoding: 'utf8' })
+const scripts = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.lua'))
-  .flatMap((file) =>
-    readFileSync(join(root, file), 'utf8')
-      .split('\n')
-      .map((line) => ({ file, line })),
-  );
+  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+const lines = scripts.flatMap(({ file, text }) => text.split('\n').map((line) => ({ file, line })));
 
 /** Names whose values are texts, or constants with few zeros. Each has its declaration in the same script. */
 const TEXTS = new Set(
@@ -35,6 +32,42 @@ function isText(expression: string): boolean {
   );
 }
 
+/** Names whose values are instants or durations as texts. Each is made, or read from Redis, in the same script. */
+const INSTANTS = new Set([
+  'ARGV[first + 3]',
+  'at.failed_at',
+  'due',
+  'every',
+  'kept',
+  'now_text',
+  'period',
+  'ready_at',
+]);
+
+/** Returns the arguments of a call, which begin there. */
+function argumentsAt(text: string, start: number): string[] {
+  const found = [''];
+  for (let at = start, depth = 0; depth > 0 || text[at] !== ')'; at++) {
+    const char = text[at]!;
+    depth += '({['.includes(char) ? 1 : ')}]'.includes(char) ? -1 : 0;
+    found.push(...(char === ',' && depth === 0 ? [''] : [found.pop()! + char]));
+  }
+  return found.map((each) => each.trim());
+}
+
+/** Returns the values of instants and durations in the writes of hashes, such as `due` of `'due_at_ms', due`. */
+function instantsIn(text: string): string[] {
+  return [...text.matchAll(/call\('HSET(?:NX)?',/g)].flatMap(({ index, 0: start }) => {
+    const written = argumentsAt(text, index + start.length);
+    return written.filter((_, i) => /^'\w+_ms'$/.test(written[i - 1] ?? ''));
+  });
+}
+
+/** Returns whether an instant or a duration is stored as a text, or as one of two. */
+function isDigits(value: string): boolean {
+  return isText(value) || value.split(' or ').every((each) => INSTANTS.has(each) || isText(each));
+}
+
 /** Returns whether Redis gets a text, or one of two texts. */
 function isAllowed(lifetime: string): boolean {
   return isText(lifetime) || lifetime.split(' or ').every((each) => TEXTS.has(each.trim()) || isText(each.trim()));
@@ -44,6 +77,12 @@ it('gives each lifetime to Redis as a text', () => {
   const found = lines.flatMap(({ file, line }) => lifetimesIn(line).map((lifetime) => ({ file, lifetime })));
   expect(found.length).toBeGreaterThan(20);
   expect(found.filter(({ lifetime }) => !isAllowed(lifetime))).toEqual([]);
+});
+
+it('stores each instant and each duration as a text of digits', () => {
+  const found = scripts.flatMap(({ file, text }) => instantsIn(text).map((value) => ({ file, value })));
+  expect(found.length).toBeGreaterThan(50);
+  expect(found.filter(({ value }) => !isDigits(value))).toEqual([]);
 });
 
 it('stores each fence as a text of digits', () => {

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '7b94d211284b',
+  jobEnqueue: '58dd2537335f',
   attemptClaim: 'ecea832cab3e',
   attemptStart: 'a16d6c71f6fd',
   attemptExtend: '1334fa6eaf69',

@@ -34,7 +34,8 @@ local function wait_after(id, options)
   if #open == 0 then
     return true
   end
-  redis.call('HSET', job .. id, 'after', table.concat(open, '\n'), 'after_delay_ms', options.delay_ms or 0, 'status', 'scheduled')
+  redis.call('HSET', job .. id, 'after', table.concat(open, '\n'), 'after_delay_ms',
+    string.format('%d', options.delay_ms or 0), 'status', 'scheduled')
   redis.call('ZADD', scheduled, never, id)
   redis.call('ZADD', awaiting, unmet and '0' or now, id)
   if unmet then
