@@ -7,7 +7,7 @@ import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { eventually } from '../../support/faults/wait.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
-import { intercept, notedScripts, restore } from '../../support/queue/intercept.js';
+import { intercept, notedScripts, restore } from '../../support/faults/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const error = new Error('no ink');

@@ -9,7 +9,7 @@ import { OpenedQueues } from '#queue/operate/opened-queues.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
-import { intercept, notedScripts, restore } from '../../support/queue/intercept.js';
+import { intercept, notedScripts, restore } from '../../support/faults/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const sentTwice = (run: () => Promise<unknown>) => run().then(run);

@@ -10,7 +10,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
-import { intercept, restore } from '../../support/queue/intercept.js';
+import { intercept, restore } from '../../support/faults/intercept.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
 import { gate } from '../../support/faults/wait.js';
-import { intercept } from '../../support/queue/intercept.js';
+import { intercept } from '../../support/faults/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 /** One start an hour, of the queue and of each group. */
