@@ -13,6 +13,7 @@ const LONGEST = [
   'tools/simulate/simulate.spec.ts',
   'test/cli/topologies.spec.ts',
   'test/outbox/kills.spec.ts',
+  'tools/simulate/main.spec.ts',
   'test/queue/batches/races.spec.ts',
   'test/docs/combinations/what-happens.spec.ts',
   'test/queue/doctor/doctor-random.spec.ts',
