@@ -21,8 +21,13 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const firstSeed = values.seed === undefined ? undefined : Number(values.seed);
-if (!Number.isSafeInteger(firstSeed ?? 0) || !(rounds >= 1) || (rounds > 1 && firstSeed === undefined)) {
-  console.error('expected --seed S, an integer, and with it perhaps --rounds N, from 1');
+if (
+  values.seed === '' ||
+  ![firstSeed ?? 0, rounds].every(Number.isSafeInteger) ||
+  rounds < 1 ||
+  (rounds > 1 && firstSeed === undefined)
+) {
+  console.error('expected --seed S, and with it perhaps --rounds N, from 1: both integers');
   process.exit(2);
 }
 const parts = values.quick ? all.slice(0, 1) : all;
@@ -34,7 +39,8 @@ for (let round = 0; round < rounds; round += 1) {
   for (const part of parts) held = (await one(part, round)) && held;
 }
 console.log(`\n${held ? 'HELD' : 'FAILED'} in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
-if (held && parts === all && process.env.RECORD_RUNS) recordRuns((name) => name === 'npm run test:faults');
+if (held && parts === all && firstSeed === undefined && process.env.RECORD_RUNS)
+  recordRuns((name) => name === 'npm run test:faults');
 process.exit(held ? 0 : 1);
 
 async function one(part: (typeof parts)[number], round: number): Promise<boolean> {
