@@ -32,6 +32,7 @@ export class RequestedQueues implements BackgroundRole {
   /** The released queues that the app still holds. */
   private readonly released = new Map<string, WeakRef<JobQueue>>();
   private timer: Timer | undefined;
+  private running: Promise<void> | undefined;
 
   constructor(
     private readonly redis: Pick<ServerConnection, 'store'>,
@@ -72,8 +73,15 @@ export class RequestedQueues implements BackgroundRole {
     this.clock.clear(this.timer);
   }
 
-  /** Releases each queue that no call used for five minutes, if none of its jobs waits or runs. */
-  async runOnce(): Promise<void> {
+  /** Releases each queue that no call used for five minutes, if none of its jobs waits or runs. Joins a look in progress. */
+  runOnce(): Promise<void> {
+    this.running ??= this.look().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async look(): Promise<void> {
     this.released.forEach((queue, name) => queue.deref() ?? this.released.delete(name));
     const unused = this.unused();
     const idle = new Set<JobQueue>();

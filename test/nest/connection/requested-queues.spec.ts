@@ -1,7 +1,7 @@
 // A name that is no longer used costs a process nothing.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { RedisStore } from '#queue/redis-store.js';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
@@ -55,6 +55,13 @@ it.each(['pending', 'scheduled', 'processing'])('keeps a queue with a job that i
   await queue.purge({ confirm: 'busy' });
   await letTimePass();
   expect(names()).not.toContain('busy');
+});
+
+it('asks a server that does not answer once, and not again at each look', async () => {
+  const stats = jest.spyOn(registry.requested('silent'), 'stats').mockReturnValue(new Promise(() => undefined));
+  await letTimePass();
+  expect(stats).toHaveBeenCalledTimes(1);
+  expect(names()).toContain('silent');
 });
 
 it('has one object for a name while the app holds it, and maintains its queue again at its next call', async () => {
