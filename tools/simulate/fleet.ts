@@ -64,9 +64,7 @@ export class Fleet {
 
   /** Starts another worker of many queues for one that ended. */
   replaceHubWorker(victim: HubWorker): void {
-    const { clock, random } = this.world;
-    this.processes = this.processes.filter((each) => each !== victim);
-    clock.setTimeout(() => this.addHubWorker(), random.between(1, 10_000));
+    this.succeed(victim, () => this.addHubWorker());
   }
 
   private beginTurned(): void {
@@ -87,9 +85,7 @@ export class Fleet {
 
   /** Starts another worker that looks in turn for one that ended. */
   replaceTurnedWorker(victim: TurnedWorker): void {
-    const { clock, random } = this.world;
-    this.processes = this.processes.filter((each) => each !== victim);
-    clock.setTimeout(() => this.addTurnedWorker(), random.between(1, 10_000));
+    this.succeed(victim, () => this.addTurnedWorker());
   }
 
   private beginOthers(): void {
@@ -123,9 +119,13 @@ export class Fleet {
 
   /** Starts another worker for one that ended, some time later. */
   replace(victim: SimulatedWorker, release: Release): void {
+    this.succeed(victim, () => this.addWorker(victim.queue, release));
+  }
+
+  private succeed(victim: SimulatedProcess, add: () => void): void {
     const { clock, random } = this.world;
     this.processes = this.processes.filter((each) => each !== victim);
-    clock.setTimeout(() => this.addWorker(victim.queue, release), random.between(1, 10_000));
+    clock.setTimeout(add, random.between(1, 10_000));
   }
 
   hasWorker(name: string, queue: string): boolean {
