@@ -166,13 +166,13 @@ export class FlowControl {
     }
   }
 
-  /** Changes the limits of run time, or those that a worker has announced; undefined for none. */
+  /** Changes the limits set at run time, or those that a worker has announced. Undefined removes them. */
   change(limits: Partial<Pick<FlowControl, 'set' | 'configured'>>): void {
     const before = this.limits;
     Object.assign(this, limits);
     this.rates.note(before, this.limits);
-    const isSpent = this.limits.rateLimit ?? this.configured ?? (this.set && this.set === before);
-    this.arrival = isSpent ? this.arrival : 0;
+    const keepsSpent = this.limits.rateLimit ?? this.configured ?? (this.set && this.set === before);
+    this.arrival = keepsSpent ? this.arrival : 0;
   }
 
   /** Sets the limits of one group; undefined clears them. */

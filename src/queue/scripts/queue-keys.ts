@@ -129,7 +129,7 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
 
   /** Returns the key with a claimer's last batch, so that a repeated claim gets the same jobs. */
   batch(claimer: string): string {
-    return this.batchPrefix + claimer;
+    return this.batchStart + claimer;
   }
 
   /** Returns the key with the marks of a source's entries. */
@@ -166,6 +166,6 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
   }
 
   forClaim(claimer: string): string[] {
-    return this.beforeClaimer.concat(this.batchStart + claimer, this.afterClaimer);
+    return this.beforeClaimer.concat(this.batch(claimer), this.afterClaimer);
   }
 }
