@@ -27,8 +27,8 @@ local live_since = now - tonumber(ARGV[1])
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
 -- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
--- counts as none. A process notes such looks once a minute, and holds the right to maintain for two intervals. Those that
--- may die with it take ten turns to ask for the right, in 50 s at most.
+-- counts as none. A process notes such looks once a minute, and holds the right to maintain for two intervals. Then the
+-- others ask for the right in up to ten turns, 50 s at most.
 local function is_maintenance_overdue(age, expired, live)
   local last_run_at, noted_at, every, served_since = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'maintained_at_ms',
     'every_ms', 'served_since_ms'))

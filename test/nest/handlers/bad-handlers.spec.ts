@@ -95,7 +95,7 @@ describe('the app does not boot with', () => {
     );
   });
 
-  it('a class with no method but those that Nest calls, and a getter', async () => {
+  it('a class whose only methods are hooks of Nest, and a getter', async () => {
     @JobHandler('email')
     class EmailHandler {
       onModuleInit() {}

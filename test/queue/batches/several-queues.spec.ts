@@ -31,7 +31,7 @@ const fired = async (queue: JobQueue, id: string, kind = 'then') =>
 
 const noMemory = () => Promise.reject(new Error('no memory left'));
 
-/** Seals a batch with so many members in one queue. */
+/** Seals a batch. All its members are in one queue. */
 async function addPages(batch: Batch<JobQueue>, queue: JobQueue, count: number): Promise<void> {
   await batch.addMany(
     'page',
