@@ -45,7 +45,8 @@ try {
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}`,
   );
-  await run('npm', ['test', '--', ...process.argv.slice(2)]);
+  // The option takes all words behind it, so it is the last.
+  await run('npm', ['test', '--', ...process.argv.slice(2), '--ignoreProjects=in memory']);
 } catch (error) {
   console.error(`test-nest11: ${error.message}`);
   process.exitCode = 1;

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { argumentsOf } from './arguments.mjs';
 import { programOf, SERVERS, versionOf } from './redis/debian-servers.mjs';
 import { fillServers } from './redis/servers-table.mjs';
 
@@ -18,9 +18,12 @@ const page = join(root, 'docs/redis.md');
 /** The specs that run on each server: scripts, transport, workers, faults. */
 const CORE = ['test/lua', 'test/queue/transport', 'test/queue/operate', 'test/worker', 'test/faults'];
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf('test:servers', {
   allowPositionals: true,
-  options: { only: { type: 'string' }, workers: { type: 'string', default: '1' } },
+  options: {
+    only: { type: 'string', about: 'one server, such as "Redis 8"' },
+    workers: { type: 'string', default: '1', about: 'how many test files run at once' },
+  },
 });
 const nameOf = ({ product, major }) => `${product} ${major}`;
 const servers = SERVERS.filter((server) => [undefined, nameOf(server)].includes(values.only));
@@ -35,6 +38,7 @@ function testOn(program, specs) {
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
+    '--ignoreProjects=in memory',
   ];
   spawnSync(process.execPath, [...args, '-w', values.workers, '--json', '--outputFile', file, ...specs], {
     cwd: root,

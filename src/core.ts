@@ -23,7 +23,12 @@ export type {
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export type { RedriveAsNewReply } from './queue/store/verbs/dead-letter-verbs.js';
-export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
+export {
+  DeadLetters,
+  type DeadLetterFilter,
+  type RedriveOptions,
+  type DeadLetterPage,
+} from './queue/dead-letters/dead-letters.js';
 export type { ErrorKind } from './queue/dead-letters/error-kinds.js';
 export {
   JobDefinition,
@@ -46,7 +51,13 @@ export type {
   StandardSchema,
 } from './queue/validation/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
-export type { EnqueueOptions, JobRules, UniqueOptions } from './queue/enqueue/enqueue-options.js';
+export type {
+  EnqueueFields,
+  EnqueueOptions,
+  JobRules,
+  StartTime,
+  UniqueOptions,
+} from './queue/enqueue/enqueue-options.js';
 export type {
   EnqueueMiddleware,
   EnqueueRequest,
@@ -67,13 +78,14 @@ export type { History } from './queue/operate/history.js';
 export type {
   HistoryCounts,
   HistoryMark,
+  WorkerDeath,
   HistoryPoint,
   HistoryQuantiles,
   HistoryReport,
 } from './queue/model/history.js';
 export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
-export type { PauseOptions } from './queue/model/pause.js';
+export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
 export type {
@@ -139,12 +151,18 @@ export {
   QueueClosedError,
   RateLimitedError,
   RedisOutOfMemoryError,
+  RedisStateError,
   RedisUnsuitableError,
   RetryLaterError,
 } from './queue/errors/errors.js';
 export { RateLimitRetriesExhaustedError, SnoozesExhaustedError } from './queue/errors/exhausted-errors.js';
 export { ScheduleNotFoundError } from './queue/errors/schedule-errors.js';
-export { EnqueueError, type EnqueueItem, QueueFullError } from './queue/errors/enqueue-errors.js';
+export {
+  EncryptedQueueError,
+  EnqueueError,
+  type EnqueueItem,
+  QueueFullError,
+} from './queue/errors/enqueue-errors.js';
 export { QueueLayoutError } from './queue/errors/layout-error.js';
 export { RedisKeyTypeError, type WrongKey, RedisPermissionError } from './queue/errors/redis-errors.js';
 export { Worker } from './worker/worker.js';

@@ -58,6 +58,8 @@ export type { JobBatchOptions } from './nest/service/batch-home.js';
 export type { QueueChoice } from './nest/service/queue-choice.js';
 export type { Once, OnceJob, OnceOutcome } from './nest/service/once.js';
 export type {
+  AnyNameOptions,
+  EnqueueJobFields,
   EnqueueJobOptions,
   EnqueueManyOptions,
   JobOfAnyName,

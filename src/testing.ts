@@ -6,7 +6,6 @@ export {
   type DrainOptions,
   type JobQueueTestingOptions,
 } from './testing/module/job-queue-testing.js';
-export { NotInMemoryError } from './queue/errors/not-in-memory-error.js';
 export { TestingError } from './testing/module/test-clock.js';
 export { runHandler, type RunHandlerOptions } from './testing/module/run-handler.js';
 export { withRedis, type TestRedis } from './testing/redis/with-redis.js';

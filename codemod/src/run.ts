@@ -27,6 +27,8 @@ written; 2 wrong arguments; 3 something was left with a TODO.
 export interface Output {
   out(text: string): void;
   error(text: string): void;
+  /** Says what happens meanwhile: a large app takes minutes. */
+  progress?(text: string): void;
 }
 
 const OPTIONS = {
@@ -52,7 +54,10 @@ export function run(list: readonly string[], output: Output): number {
   if (from !== 'bullmq') return refused(`expected the command bullmq, found ${from ?? 'nothing'}`, output);
   const missing = [...paths, ...(values.tsconfig ? [values.tsconfig] : [])].find((path) => !existsSync(path));
   if (missing !== undefined) return refused(`${missing} does not exist`, output);
-  const { changes, findings } = convert(readProject(paths.length > 0 ? paths : ['.'], values.tsconfig));
+  const say = (text: string) => output.progress?.(`${text}\n`);
+  const folders = paths.length > 0 ? paths : ['.'];
+  say(`Reading the TypeScript files of ${folders.join(', ')}`);
+  const { changes, findings } = convert(readProject(folders, values.tsconfig), say);
   const isDryRun = values['dry-run'] === true;
   if (!isDryRun) write(changes);
   else if (!values.json) output.out(changes.map(diffOf).join(''));

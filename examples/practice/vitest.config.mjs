@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -11,5 +12,5 @@ export default {
       { find: /^nest-job-queue\/(.*)$/, replacement: `${src}$1.ts` },
     ],
   },
-  test: { include: ['test/*.test.ts'], env: { BILLING_KEY: Buffer.alloc(32, 7).toString('base64') } },
+  test: { include: ['test/*.test.ts'], env: { BILLING_KEY: randomBytes(32).toString('base64') } },
 };

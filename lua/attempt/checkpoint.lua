@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Stores the checkpoint of a running job for its next attempt, if the claim is current.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys

@@ -22,10 +22,12 @@
 -- ARGV[3] token, new for each request, the same for its repeat
 -- ARGV[4] worker
 -- ARGV[5] max_attempts of jobs without their own
--- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''
+-- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''. With a
+--   colon and a number behind it, if it runs so many jobs of a group together: a group then has as many turns in a row
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
--- ARGV[8] '1' if the claimer is a worker that configures limits; else ''. Such a worker takes nothing while Redis knows
---   no limits of any worker
+-- ARGV[8] '1' if the claimer is a worker that configures limits, '0' for another worker; else ''. A worker takes nothing,
+--   and announces itself, while the limits in force are those of a worker that has stopped. One that configures limits
+--   also does so while Redis knows no limits of any worker
 -- ARGV[9] the maxPayloadBytes of a claimer that announces nothing, if this or its visibility is longer than usual; else ''
 -- ARGV[10..] by job name: name, max_attempts. With names these are all names that it handles, preceded by:
 --   where to search for their jobs (see lib/place/take_named; -1: at the ends only)
@@ -53,8 +55,11 @@
 local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, sweep, names, workers =
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local slots, most_bytes = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge
-local configures_limits, giant_bytes, first_limit = ARGV[8] ~= '', 33554432, names and 13 or 10
+local slots, most_bytes, turns_in_row = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge, 1
+if not slots and ARGV[6] ~= '' then
+  slots, turns_in_row = unpack(cjson.decode('[' .. string.gsub(ARGV[6], ':', ',') .. ']'))
+end
+local configures_limits, giant_bytes, first_limit = ARGV[8] == '1', 33554432, names and 13 or 10
 --@include lib/core/clock
 --@include lib/core/read
 if ARGV[9] ~= '' then
@@ -74,19 +79,26 @@ end
 local last = redis.call('GET', batch)
 local ids, more, overdue, report_left, limited_by = {}, false, nil, nil, nil
 local bytes, full, known_jobs = 0, false, nil
-if last and string.sub(last, 1, #token + 1) == token .. '\n' then
---@include lib/settle/repeated_claim
-elseif not names and not configures_limits and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+if last and string.sub(last, 1, #token + 1) ~= token .. '\n' then
+  last = false -- of another claim
+end
+if not (last or names or configures_limits) and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
   ids = redis.call('RPOP', pending, ARGV[1]) or ids
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
   -- Included here, and not above, so that a queue of plain jobs does not pay for it.
---@include lib/limits/slots_and_rate
-  if configures_limits and not limits_owner then
-    reply[2] = 'unannounced'
+--@include lib/core/now_us
+--@include lib/limits/rate
+  if last then
+--@include lib/settle/repeated_claim
   else
+--@include lib/limits/slots_and_rate
+    if configures_limits and not limits_owner or limits_owner == '' and ARGV[8] ~= '' then
+      reply[2] = 'unannounced'
+    else
 --@include lib/core/rank
 --@include lib/place/claim_waiting
+    end
   end
 end
 

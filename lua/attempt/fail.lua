@@ -3,8 +3,8 @@
 -- request). The job's max_attempts decide. An unstarted job gets its attempt back.
 -- Transition: fail
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun,
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun,
 --   kind (the fingerprint of the error)
 --   begun: '1' if its handler was called, so its attempt counts, even if its start was lost; else its cost is refunded
 --     to the rates

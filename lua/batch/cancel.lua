@@ -2,9 +2,9 @@
 -- Cancels jobs here that are members of a stopped batch in another queue.
 -- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] ids
--- Returns nothing. Repeated: nothing changes.
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11..] ids
+-- Returns nothing. Repeated: goes on with the walk through pending, see lib/batch/cancel_member.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -20,4 +20,5 @@ for i = first, #ARGV do
     cancel_member(ARGV[i])
   end
 end
+cancel_line(#ARGV) -- maintenance of this queue goes on with it
 place_groups()

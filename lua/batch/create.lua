@@ -5,7 +5,9 @@
 -- ARGV[1] id
 -- ARGV[2] '1' to cancel the others once a member has a bad end
 -- ARGV[3] how long the members' outcomes are kept after the follow-ups have ended, in ms
--- ARGV[4..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see
+-- ARGV[4] how long its record is kept after that, in ms
+-- ARGV[5] '1' if the caller chose the id
+-- ARGV[6..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see
 --   lua/job/enqueue); for another queue that queue, a tab and its id, else ''. Then no script reads its options.
 -- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
 --@include lib/core/keys
@@ -19,11 +21,14 @@ if redis.call('EXISTS', key) == 1 then
   return 'exists'
 end
 local look_ms, unsealed_ms = 60000, 604800000
-redis.call('HSET', key, 'created_at_ms', now_text, 'result_ttl_ms', ARGV[3])
+redis.call('HSET', key, 'created_at_ms', now_text, 'result_ttl_ms', ARGV[3], 'record_ttl_ms', ARGV[4])
 if ARGV[2] == '1' then
   redis.call('HSET', key, 'fail_fast', '1')
 end
-for i = 4, #ARGV, 5 do
+if ARGV[5] == '1' then
+  redis.call('HSET', key, 'has_own_id', '1')
+end
+for i = 6, #ARGV, 5 do
   local kind = ARGV[i]
   redis.call('HSET', key, kind .. '_name', ARGV[i + 1], kind .. '_payload', ARGV[i + 2], kind .. '_options', ARGV[i + 3])
   if ARGV[i + 4] ~= '' then

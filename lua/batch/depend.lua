@@ -7,6 +7,7 @@
 -- Returns, for each: open (its end is reported to that queue) | completed | unknown | failed | cancelled | crowded.
 -- Repeated: the same for a job that has not ended since.
 --@include lib/core/keys
+--@include lib/core/clock
 --@include lib/enqueue/leave_plain
 --@include lib/after/depend
 local home, reply = ARGV[1], {}
@@ -15,10 +16,11 @@ for i = 2, #ARGV, 2 do
 end
 for i = 2, #ARGV, 2 do
   local id, waiting = ARGV[i], home .. '\t' .. ARGV[i + 1]
-  local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
+  local status, dependents = status_of(id)
   local refusal = refusal_after(status, dependents, waiting)
-  if not refusal and status ~= 'completed' then
-    add_dependent(id, dependents, waiting)
+  if not refusal then
+    local add = status == 'completed' and add_reader or add_dependent
+    add(id, dependents, waiting)
   end
   reply[#reply + 1] = refusal or status == 'completed' and 'completed' or 'open'
 end

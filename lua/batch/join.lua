@@ -1,6 +1,6 @@
-#!lua
--- Adds jobs of other queues to a batch, after their enqueue there. An ended job may be known here already. A sealed batch
--- takes only the jobs that an open member adds while it runs.
+#!lua flags=allow-oom
+-- Adds jobs of other queues to a batch. It also works if Redis is full, because these jobs are enqueued already. An ended
+-- job may be known here already. A sealed batch takes only the jobs that an open member adds while it runs.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch

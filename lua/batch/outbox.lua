@@ -16,7 +16,9 @@ end
 local function draw()
   local places = {}
   for _, place in ipairs(redis.call('HRANDFIELD', batch_outbox, next(left_out) and 10 * most or most)) do
-    if #places < most and not left_out[string.match(place, '^[^\t]*')] then
+    if #place > 4096 then -- no place is as long
+      redis.call('HDEL', batch_outbox, place)
+    elseif #places < most and not left_out[string.match(place, '^[^\t]*')] then
       places[#places + 1] = place
     end
   end

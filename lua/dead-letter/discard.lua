@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Deletes dead letters permanently.
+-- Deletes dead letters permanently, and frees the unique keys that they hold for a time.
 -- Transition: discard
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each dead letter: id, time of its failure in ms
@@ -10,6 +10,7 @@
 --@include lib/core/clock
 --@include lib/group/place
 --@include lib/retention/delete_dead_letter
+--@include lib/unique/free_window
 local discarded = 0
 for i = 1, #ARGV, 2 do
   local id, failed_at = ARGV[i], ARGV[i + 1]
@@ -17,7 +18,10 @@ for i = 1, #ARGV, 2 do
   if found_at and (failed_at == '' or failed_at == found_at) then
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
-    discarded = discarded + (is_reused(id) and 0 or 1)
+    if not is_reused(id) then
+      discarded = discarded + 1
+      free_window(id, redis.call('HGET', job .. id, 'window'))
+    end
     delete_dead_letter(id)
   end
 end

@@ -12,7 +12,7 @@
 -- ARGV[9], ARGV[10] the place: time of failure and id of the last one that was read, or '' and ''
 -- ARGV[11] '1': return the hashes too
 -- ARGV[12] the most bytes of a long field, see lib/core/short_hash; '' for any
--- ARGV[13] a kind of error, or ''
+-- ARGV[13] a kind of error; ! and a kind for all other kinds; '' for any
 -- Returns now in ms; the next place (time of failure, id; both '' at the end); then for each match: id, time of
 --   failure, its hash as a flat list of field, value (empty unless requested). Repeated: reads again.
 --@include lib/core/keys
@@ -20,6 +20,7 @@
 --@include lib/core/is_less
 --@include lib/core/short_hash
 local most_bytes, kind = tonumber(ARGV[12]), ARGV[13]
+local other_than = string.match(kind, '^!(.*)$')
 local order, looks, most, name, text_in = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local least_age, greatest_age, until_ms = tonumber(ARGV[6]) or 0, tonumber(ARGV[7]), tonumber(ARGV[8])
 local last_at, last_id, with_hashes = ARGV[9], ARGV[10], ARGV[11] == '1'
@@ -55,7 +56,7 @@ local function matches(key)
     return true
   end
   local own_name, error, own_kind = unpack(redis.pcall('HMGET', key, 'name', 'last_error', 'error_kind'))
-  return (kind == '' or own_kind == kind)
+  return (kind == '' or own_kind == kind or other_than and own_kind ~= other_than)
     and (name == '' or own_name == name)
     and (text_in == '' or error and string.find(string.lower(error), text_in, 1, true) ~= nil)
 end

@@ -4,7 +4,9 @@
 -- Transition: redrive
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] payload (JSON) that replaces theirs, or ''
--- ARGV[2..] ids
+-- ARGV[2] '1' to isolate them: a worker runs each one alone, and its next crash is its last. A job that died of crashes
+--   is always isolated
+-- ARGV[3..] ids
 -- Returns how many were redriven. Other ids are skipped, and dead letters that were redriven as a known new job.
 -- Repeated: 0.
 --@include lib/core/keys
@@ -21,12 +23,12 @@
 --@include lib/place/start_over
 --@include lib/retention/delete_dead_letter
 --@include lib/dead_letter/new_job_of
-local payload = ARGV[1]
+local payload, is_isolated = ARGV[1], ARGV[2] == '1'
 local redriven = 0
-for i = 2, #ARGV do
+for i = 3, #ARGV do
   local id = ARGV[i]
   local key = job .. id
-  local priority, unique_key, batch, group = unpack(read(key, 'priority', 'unique', 'batch', 'group'))
+  local priority, unique_key, batch, group, crashes, kind = unpack(read(key, 'priority', 'unique', 'batch', 'group', 'crashes', 'error_kind'))
   local was_dead = not new_job_of(id) and redis.call('ZREM', dead, id) == 1
   if was_dead and (redis.call('EXISTS', key) == 0 or is_reused(id)) then
     end_hold_of(id)
@@ -35,6 +37,9 @@ for i = 2, #ARGV do
     change_kind(id)
     redis.call('HDEL', key, 'crashes', 'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms')
+    if is_isolated or kind == '@crash' then
+      redis.call('HSET', key, 'crashes', crashes or 0, 'next_crash_is_last', '1')
+    end
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
       redis.call('HDEL', key, 'checkpoint', 'steps') -- made of the old one

@@ -51,14 +51,20 @@ local function look_at_field(key, field, latest, value, unit)
   end
 end
 
+--@include lib/core/now_us
+--@include lib/limits/rate
 local function look_at_limits()
-  local rest_ms, interval, burst = unpack(redis.call('HMGET', settings, 'rest_ms', 'rate_interval_us', 'rate_burst'))
+  local rest_ms, limit, period, burst, tat, part, lateness = unpack(redis.call('HMGET', settings, 'rest_ms', 'rate_limit', 'rate_period_ms',
+    'rate_burst', 'rate_tat_us', 'rate_part', 'rate_late'))
   if rest_ms then
     look_at_field(settings, 'rests_until_ms', now + tonumber(rest_ms), now + tonumber(rest_ms), 1)
   end
-  if interval then
-    local spent_at = now + tonumber(burst) * tonumber(interval) / 1000
-    look_at_field(settings, 'rate_tat_us', spent_at + 1, spent_at, 1000)
+  local rate = read_rate(limit, period, burst, tat, part, lateness)
+  if rate and rate.is_ahead then
+    report(settings, 'rate_tat_us', tonumber(tat) / 1000, rate.us / 1000)
+    if is_repairing then
+      write_rate(settings, rate)
+    end
   end
 end
 

@@ -23,8 +23,8 @@ local function report_ahead(name, group)
   if (tonumber(rests_until or nil) or 0) > group.rests_until then
     report(key .. ' rests_until_ms', rests_until, string.format('%.0f', group.rests_until), 'clock')
   end
-  if (tonumber(tat or nil) or 0) > group.tat then
-    report(key .. ' rate_tat_us', string.format('%.0f', tat / 1000), string.format('%.0f', group.tat / 1000), 'clock')
+  if group.rate and group.rate.is_ahead then
+    report(key .. ' rate_tat_us', string.format('%.0f', tat / 1000), string.format('%.0f', group.rate.us / 1000), 'clock')
   end
 end
 

@@ -8,12 +8,16 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/doctor/inspect
+--@include lib/doctor/oversized
 local reply = {}
 for _, id in ipairs(ARGV) do
-  local at = inspect(id, 0, 0)
+  local is_large = #id > 1024 or oversized_of(id) -- no enqueue takes such a job
+  local at = is_large and { places = {} } or inspect(id, 0, 0)
   local verdict
-  if #at.places == 0 then
-    local ended = (at.status == 'completed' or at.status == 'cancelled') and at.ttl >= 0
+  if is_large then
+    verdict = 'odd'
+  elseif #at.places == 0 then
+    local ended = (at.status == 'completed' or at.status == 'cancelled') and (at.ttl >= 0 or at.is_kept)
     local unwell = at.status == 'pending' and (at.ttl >= 0 or at.token and at.token ~= '')
     verdict = not ended and (unwell and 'odd' or (at.hash or at.other) and 'nowhere' or 'absent')
   elseif fault_of(at) then

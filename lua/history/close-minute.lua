@@ -9,11 +9,11 @@
 --   at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`, and `v:{version}` with the time when a version was
 --     last seen
 -- KEYS[3] history        stream, an entry for each minute; its id is the end of the minute
--- KEYS[4] history_marks  stream, deploys and outages
+-- KEYS[4] history_marks  stream, deploys, outages and dead workers
 -- ARGV[1] pending, ARGV[2] processing, in jobs
 -- ARGV[3] age of the oldest pending job in ms; all three '' only asks for the time
 -- ARGV[4] version of the caller's app, '' for none; ARGV[5] the gap that is an outage, in ms
--- ARGV[6] how long the history is kept, in ms
+-- ARGV[6] how long the history is kept, in ms; ARGV[7] '1' to begin none, as for a queue that was purged with all its keys
 -- Returns the ms until the open minute is over, or 0 to a caller that only asks while the last one is not closed.
 --   Repeated: changes nothing.
 --@include lib/core/clock
@@ -21,6 +21,9 @@ local stats, open, history, marks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local version, gap, keep = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local minute = now - now % 60000
 local oldest_kept = string.format('%.0f', now - keep)
+if ARGV[7] == '1' and redis.call('EXISTS', open) == 0 then
+  return minute + 60000 - now
+end
 local COUNTERS = { 'enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed' }
 
 local function mark(...)

@@ -1,18 +1,20 @@
 #!lua flags=no-writes,allow-oom
 -- Reads a slice of the history.
--- KEYS[1] history_open   hash; its fields since_ms (start of the recording) and at_ms (last closed minute) are read
+-- KEYS[1] history_open   hash; its fields since_ms (start of the recording), at_ms (last closed minute) and the
+--   counters of that time are read
 -- KEYS[2] history        stream, an entry for each minute
--- KEYS[3] history_marks  stream, deploys and outages
+-- KEYS[3] history_marks  stream, deploys, outages and dead workers
 -- ARGV[1] how far back the first slice begins, in ms
 -- ARGV[2] the entry after which a further slice continues, '' for the first
 -- ARGV[3] the most entries of a slice
--- Returns now, since_ms and at_ms ('' for none), the entries, and with the first slice the marks. Repeated: reads
---   again.
+-- Returns now, since_ms and at_ms ('' for none), the entries, and with the first slice the last marks, the latest first.
+--   Then the counters enqueued, completed, failed and cancelled of the last closed minute, '' for none. Repeated: reads again.
 --@include lib/core/clock
 local open, history, marks = KEYS[1], KEYS[2], KEYS[3]
 local back, after, most = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local from = string.format('%.0f', now - back)
-local since, at = unpack(redis.call('HMGET', open, 'since_ms', 'at_ms'))
+local since, at, enqueued, completed, failed, cancelled =
+  unpack(redis.call('HMGET', open, 'since_ms', 'at_ms', 'enqueued', 'completed', 'failed', 'cancelled'))
 local entries = redis.call('XRANGE', history, after == '' and from or '(' .. after, '+', 'COUNT', most)
-local found = after == '' and redis.call('XRANGE', marks, from, '+', 'COUNT', 1000) or {}
-return { now_text, since or '', at or '', entries, found }
+local found = after == '' and redis.call('XREVRANGE', marks, '+', from, 'COUNT', 1000) or {}
+return { now_text, since or '', at or '', entries, found, { enqueued or '', completed or '', failed or '', cancelled or '' } }

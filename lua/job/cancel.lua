@@ -3,12 +3,12 @@
 -- Removing one id from pending is O(length of pending).
 -- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] id
--- ARGV[11] identifies this request for a caller with listeners; else ''
--- ARGV[12] the required status of the job, or '' for any
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11] id
+-- ARGV[12] identifies this request for a caller with listeners; else ''
+-- ARGV[13] the required status of the job, or '' for any
 -- Returns cancelled | posted (cancelled, and the outbox has something for another queue) | requested | finished | missing |
---   changed (its status is not ARGV[12]). If this request cancelled it: that word and the job's hash as a flat list of field, value.
+--   changed (its status is not ARGV[13]). If this request cancelled it: that word and the job's hash as a flat list of field, value.
 --   Repeated: changes nothing, and returns the same while the outbox has something, with the hash while it lives.
 --@include lib/core/keys
 --@include lib/retention/retention_args

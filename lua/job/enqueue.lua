@@ -19,13 +19,16 @@
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
 -- KEYS[16] sweep       hash
+-- KEYS[17] ended_ids   sorted set
+-- KEYS[18] kept_results sorted set
 -- and if an event reports new jobs:
--- KEYS[17] events      channel
+-- KEYS[19] events      channel
 -- ARGV[1..] of plain jobs, for each name: the name, how many follow, and for each: id, payload (JSON). For jobs with
 --   the same metadata and no other option the number is negative, followed by their stored options.
 --   Else for each job: id, name, payload, options ('' for a plain one, else JSON)
 --   options: delay_ms, run_at_ms, priority, cost, group, max_attempts, max_crashes, expires_in_ms, unique, unique_for,
---     unique_replace, request, worker, batch, added_by, was_member, after, lifo, group_limits
+--     unique_replace, request, worker, batch, added_by, was_member, after, lifo, group_limits, and the
+--     producer's max_pending and max_pending_bytes of each group
 --   and at the end, with bounds or an event: max_pending, max_pending_bytes ('' for no bound), publish (listened,
 --     always, off)
 -- Returns nil if each job is simply new, because any table is answered beside the client's own buffer. Returns bounded
@@ -42,7 +45,7 @@
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request distinguishes a repeat from a
 --   conflict. A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
-  remote_members, awaiting, groups, sweep, events = unpack(KEYS)
+  remote_members, awaiting, groups, sweep, ended_ids, kept_results, events = unpack(KEYS)
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job

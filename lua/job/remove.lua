@@ -14,13 +14,16 @@
 --@include lib/core/read
 --@include lib/group/place
 --@include lib/place/remove_waiting
+--@include lib/unique/free_window
 --@include lib/batch/job_ended
 --@include lib/kind/change_kind
+--@include lib/ids/mark_of
 local id = ARGV[1]
 local key = job .. id
 local status, unique_key, window, batch, dependents, group = unpack(read(key, 'status', 'unique', 'window', 'batch',
   'dependents', 'group'))
 if not status then
+  redis.call('ZREM', ended_ids, mark_of(id)) -- its record may be gone before its id is free
   return redis.call('HLEN', batch_outbox) > 0 and 'missing-posted' or 'missing' -- by this call, whose reply may be lost
 end
 if ARGV[2] ~= '' and status ~= ARGV[2] then
@@ -45,11 +48,9 @@ end
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)
 end
-if window and redis.call('HGET', unique, window) == id then
-  redis.call('HDEL', unique, window)
-  redis.call('ZREM', unique_expiries, window)
-end
+free_window(id, window)
 redis.call('UNLINK', job .. id)
+redis.call('ZREM', ended_ids, mark_of(id))
 local is_posted
 if not ended[status] then
   is_posted = job_ended(id, batch, dependents, 'removed', '')

@@ -20,9 +20,11 @@
 -- KEYS[14] awaiting    sorted set
 -- KEYS[15] groups      prefix of the keys of groups
 -- KEYS[16] sweep       hash
--- KEYS[17] events      channel
--- KEYS[18] once_fences hash: the largest fence of each source
--- KEYS[19] once        sorted set: the marks of this source
+-- KEYS[17] ended_ids   sorted set
+-- KEYS[18] kept_results sorted set
+-- KEYS[19] events      channel
+-- KEYS[20] once_fences hash: the largest fence of each source
+-- KEYS[21] once        sorted set: the marks of this source
 -- ARGV[1] source       the name of what the senders share
 -- ARGV[2] fence        of this sender, an integer
 -- ARGV[3] max_pending, ARGV[4] max_pending_bytes ('' for no bound)
@@ -33,11 +35,12 @@
 -- Returns nil if each job is new. Else stale and the larger fence of another sender: nothing was done.
 --   Else, for each entry that is not simply new: its index (from 1), a verdict, a text, a name ('' for none).
 --   known: the key is marked, and nothing was done. held: an earlier entry of the same group was not added.
+--   broken: the content of the entry raised this error, and nothing is left of it.
 --   The verdicts of job/enqueue for one job. A job that is refused or meets a bound gets no mark.
 --   An error is returned, and not raised, if nothing was written because a key has a wrong type.
 -- Repeated: a marked key adds nothing.
 local job, pending, wake, stats, settings, prioritized, scheduled, sequence, unique, unique_expiries, replaced, batch_record,
-  remote_members, awaiting, groups, sweep, events, once_fences, once = unpack(KEYS)
+  remote_members, awaiting, groups, sweep, ended_ids, kept_results, events, once_fences, once = unpack(KEYS)
 local source, fence, max_pending, max_pending_bytes, publish = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local memory_ms = 600000
 --@include lib/core/clock
@@ -63,7 +66,7 @@ for i = 1, #keys do
   if known[i] or marked[keys[i]] then
     reply(i, 'known')
   else
-    add_entry(i, 1 + 5 * i, asked[i])
+    try_entry(i, 1 + 5 * i, asked[i])
   end
 end
 if #marks > 0 then

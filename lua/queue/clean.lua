@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled) or from
--- when they became claimable (pending, prioritized). For scheduled ones it counts from their enqueue. A unique key held
--- for a time outlives an ended job. It is freed with a waiting job, which removed_total counts.
+-- when they became claimable (pending, prioritized). For scheduled ones it counts from their enqueue. Their unique
+-- keys are freed. removed_total counts those that had not ended.
 -- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (waiting in groups) or scheduled

@@ -35,6 +35,7 @@ local removed = looked -- these had not ended
 empty_list(completed)
 empty_list(failed)
 empty_list(cancelled)
+empty_set(kept_results)
 empty_set(dead)
 end_stray_holds()
 place_groups(true)

@@ -8,11 +8,14 @@
 --   batches: unfinished ones
 --   foreign_claims: of clients of the Redis pattern
 --   ages in ms (unheld: of jobs that no group holds back)
---   workers
+--   workers; without one: when the last one was seen
 --   unserved: JSON of names that no live worker handles, and how long their jobs have waited in ms, as seen at the
 --     front of the line; '' for none
 --   maintained_at_ms, maintenance_overdue
 --   since when, by whom, why and until when it is paused
+--   late_after_ms: the wait from which workers call the queue late
+--   remembered_ids: of ended jobs, and their bound
+--   schedules, and since when the first of them is overdue: the next due one, and up to 20 that rest
 --   dropped_at_ms: when the cap last deleted dead letters
 --   the counters
 -- Repeated: reads again.
@@ -21,9 +24,11 @@
 --@include lib/place/oldest_age
 local live_since = now - tonumber(ARGV[1])
 --@include lib/place/announced
+--@include lib/retention/announced_queue_limits
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
 --@include lib/reclaim/is_filler
+--@include lib/schedule/overdue
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
 -- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
@@ -39,6 +44,21 @@ local function is_maintenance_overdue(age, expired, live)
     return now - since > 60000 + 3 * every + math.max(every, math.min(10 * every, 50000))
   end
   return age > 60000 or expired > 0
+end
+
+local function schedules_overdue_since()
+  local first = redis.call('ZRANGE', schedule_due, 0, 0, 'WITHSCORES')
+  local since = first[1] and overdue_since(first[1], first[2]) or math.huge
+  for _, id in ipairs(first[1] and redis.call('ZRANGE', schedule_due, '+inf', '+inf', 'BYSCORE', 'LIMIT', 0, 20) or {}) do
+    since = math.min(since, overdue_since(id, 'inf') or math.huge)
+  end
+  return since < math.huge and string.format('%d', since) or ''
+end
+
+local function last_worker_at()
+  local seen, left = redis.call('ZRANGE', workers, -1, -1, 'WITHSCORES')[2], redis.call('HGET', sweep, 'left_at_ms')
+  local at = math.max(tonumber(seen or nil) or 0, tonumber(left or nil) or 0)
+  return at > 0 and string.format('%d', at) or ''
 end
 
 local age, unheld_age = oldest_age()
@@ -70,12 +90,18 @@ local reply = {
   'expired_claims', expired,
   'workers', live,
   'unserved', unserved_names(live),
+  'last_worker_at_ms', live == 0 and last_worker_at() or '',
   'maintained_at_ms', redis.call('HGET', sweep, 'maintained_at_ms') or '',
   'maintenance_overdue', is_maintenance_overdue(age, expired, live) and 1 or 0,
   'paused_at_ms', paused_at or '',
   'paused_by', paused_by or '',
   'pause_reason', pause_reason or '',
   'paused_until_ms', paused_until or '',
+  'remembered_ids', redis.call('ZCARD', ended_ids),
+  'remembered_ids_bound', announced.remembered_ids or 0,
+  'late_after_ms', announced.late_after_ms or 0,
+  'schedules', redis.call('ZCARD', schedule_due),
+  'schedules_overdue_since_ms', schedules_overdue_since(),
   'dropped_at_ms', redis.call('HGET', sweep, 'dropped_at_ms') or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do

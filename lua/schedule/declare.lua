@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Declares schedules for a worker's code, which keeps them active. Or ends the declaration, so that another version of
--- the code need not wait.
+-- the code need not wait. Without another live worker of the queue, the schedules rest at once: nobody would run their jobs.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker
@@ -31,14 +31,30 @@ local function declare(id, version, key)
   return 'declared'
 end
 
-local replies = {}
+-- Returns whether no other worker of the queue lives. Another one may declare the schedules too.
+local function is_last()
+  for _, other in ipairs(redis.call('ZRANGE', workers, now - declaration_ms, '+inf', 'BYSCORE', 'LIMIT', 0, 2)) do
+    if other ~= worker then
+      return false
+    end
+  end
+  return true
+end
+
+local rests, replies = not declares and is_last(), {}
 for i = 4, #ARGV, 2 do
   local id, key = ARGV[i], schedule .. ARGV[i]
   if declares then
     replies[#replies + 1] = declare(id, ARGV[i + 1], key)
   else
-    if redis.call('HGET', key, 'declared_by') == worker then
+    local declared_by, declared_until, source = unpack(redis.call('HMGET', key, 'declared_by', 'declared_until_ms', 'source'))
+    local by_another = declared_by ~= worker and is_declaration(declared_until, declaration_ms)
+    if declared_by == worker then
       redis.call('HSET', key, 'declared_until_ms', 0)
+    end
+    local due = rests and source == 'code' and not by_another and tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
+    if due and due < math.huge then
+      rest(id, key, due)
     end
     replies[#replies + 1] = 'declared'
   end

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Returns the due schedules, and the time until the next one. Schedules that no process declares any more are stopped
 -- instead. Also returns a slice of the others. The caller verifies that the clock of now can have made their due times.
--- The last runs of these get their ends, because the records of their jobs may go before the next tick.
+-- The last runs of these get their ends, because the records of their jobs may go before the next tick. So do those of
+-- some resting schedules, by chance.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most schedules to read in this call
@@ -48,8 +49,18 @@ local function add_others(offset)
   end
 end
 
+-- Notes the last ends of schedules that have no next tick, as paused and ended ones.
+local function note_ends_of_resting()
+  local count = redis.call('ZCOUNT', schedule_due, '+inf', '+inf')
+  local first = count > others_limit and tonumber(time[2]) % (count - others_limit + 1) or 0
+  for _, id in ipairs(redis.call('ZRANGE', schedule_due, '+inf', '+inf', 'BYSCORE', 'LIMIT', first, others_limit)) do
+    note_ends(id, schedule .. id, read(schedule .. id, 'runs')[1])
+  end
+end
+
 if ARGV[3] ~= '' then
   add_others(tonumber(ARGV[3]))
+  note_ends_of_resting()
 end
 local following = redis.call('ZRANGE', schedule_due, '(' .. now_text, '(+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if following[2] then

@@ -5,11 +5,13 @@
 -- ARGV[2] offset
 -- ARGV[3] the most to return
 -- ARGV[4] how long a declaration lasts, in ms
--- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared (1
---   if a process declares it). The states of its runs are as of now. Repeated: reads again.
+-- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests), declared (1
+--   if a process declares it) and overdue_since_ms (a due time that has passed without a run; absent if there is none).
+--   The states of its runs are as of now. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/schedule/rest
+--@include lib/schedule/overdue
 --@include lib/schedule/runs
 local one, offset, limit, declaration_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids = one ~= '' and { one } or redis.call('ZRANGE', schedule_due, offset, offset + limit - 1)
@@ -30,6 +32,10 @@ for _, id in ipairs(ids) do
     local due = redis.call('ZSCORE', schedule_due, id)
     if due and due ~= 'inf' then
       add('due_at_ms', due)
+    end
+    local overdue = overdue_since(id, due)
+    if overdue then
+      add('overdue_since_ms', string.format('%d', overdue))
     end
     schedules[#schedules + 1] = hash
   end

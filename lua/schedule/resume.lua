@@ -24,4 +24,6 @@ if ARGV[3] ~= version then
 end
 redis.call('HDEL', key, 'paused_at_ms')
 set_due(id, key, ARGV[2])
+-- The worker finds no job, so it looks for the next due time.
+--@include lib/core/wake
 return { 'resumed' }

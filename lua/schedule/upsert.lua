@@ -28,6 +28,10 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/schedule/rest
+-- Wakes a worker, which looks for the next due time because it finds no job.
+local function tell_worker()
+--@include lib/core/wake
+end
 local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local version, key, expected = ARGV[6], schedule .. ARGV[1], ARGV[14]
 local current, old_source, declared_by, declared_until, paused, ended, updated = unpack(redis.call('HMGET', key,
@@ -77,10 +81,12 @@ own()
 if not current then
   redis.call('HSET', key, 'created_at_ms', now_text)
   set_due(id, key, next_due)
+  tell_worker()
   return { 'created', now }
 end
 local due = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
 if not paused and not (due and due <= now) then
   set_due(id, key, next_due)
 end
+tell_worker()
 return { 'changed', now }

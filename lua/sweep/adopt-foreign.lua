@@ -4,10 +4,10 @@
 -- (attempts, token, id). A cursor moves through each of the two lists, one slice a run.
 -- Transition: adopt-foreign
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most claims to read in this call
--- ARGV[11] the visibility timeout of foreign claims in ms, unless a worker announced it
--- ARGV[12] the interval in ms at which failures are adopted, see lib/retention/once_per_interval
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11] the most claims to read in this call
+-- ARGV[12] the visibility timeout of foreign claims in ms, unless a worker announced it
+-- ARGV[13] the interval in ms at which failures are adopted, see lib/retention/once_per_interval
 -- Returns how many dead letters were adopted, how many claims a sweep of such a client reclaimed, 1 if such clients
 --   worked here within ten minutes, then the reclaimed claims as in lua/sweep/reclaim.
 -- Repeated: reads the next slice.

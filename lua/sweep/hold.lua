@@ -7,12 +7,15 @@
 -- Transition: none
 -- KEYS[1] maintainers  hash, digest of a set of queues -> end of the right in ms, its length in ms, the holder
 --   digest:turns -> the intervals that are the turn of a process, by their number since 1970, each with its number of processes
+-- KEYS[2..] keys that exist only while a queue of the set has work; none if the holder looks by another call
 -- ARGV[1] digest of the names of the queues, and of the interval of the maintenance
 -- ARGV[2] the process
 -- ARGV[3] how long it keeps the right, in ms; 0 gives it back
 -- ARGV[4] the interval in ms
 -- ARGV[5] the most intervals until a turn. If all are taken, processes ask in parts of the interval before the last one.
--- Returns 1 if the process has the right, else 0; then in how many ms it is its turn to ask again, 0 for none.
+-- Returns 1 if the process has the right, else 0; then in how many ms it is its turn to ask again, 0 for none; then 1 if it has
+--   the right and no other process waits for its turn, else 0; then now in ms if it has the right and none of KEYS[2..]
+--   exists, else 0.
 -- Repeated: the same, but a refused process gets another turn. Nobody asks in the one of the lost reply.
 --@include lib/core/clock
 local maintainers = KEYS[1]
@@ -53,7 +56,8 @@ end
 local function take_turn()
   local first = math.floor(now / interval + 0.1) + 1
   local last, takers, kept, turn = first + most_turns - 1, {}, {}, first
-  for text, count in string.gmatch(redis.call('HGET', maintainers, turns) or '', '(%d+)x(%d+)') do
+  local kept_turns = redis.call('HGET', maintainers, turns) or ''
+  for text, count in string.gmatch(#kept_turns <= 8192 and kept_turns or '', '(%d+)x(%d+)') do
     takers[tonumber(text)] = tonumber(count)
   end
   while takers[turn] and turn < last do
@@ -69,9 +73,19 @@ local function take_turn()
   return (turn - before) * interval - now
 end
 
+-- Returns whether no turn is taken from now on. A process that waits has one within the next intervals.
+local function is_alone()
+  for text in string.gmatch(redis.call('HGET', maintainers, turns) or '', '(%d+)x%d+') do
+    if tonumber(text) >= math.floor(now / interval) then
+      return false
+    end
+  end
+  return true
+end
+
 local holder = holder_of(redis.call('HGET', maintainers, set))
 if holder and holder ~= process then
-  return { 0, length > 0 and take_turn() or 0 }
+  return { 0, length > 0 and take_turn() or 0, 0, 0 }
 end
 if not holder then
   forget_some()
@@ -80,8 +94,9 @@ if length == 0 then
   if holder == process then
     redis.call('HDEL', maintainers, set, turns)
   end
-  return { 0, 0 }
+  return { 0, 0, 0, 0 }
 end
 redis.call('HSET', maintainers, set, string.format('%.0f %.0f ', now + length, length) .. process)
 redis.call('PEXPIRE', maintainers, string.format('%.0f', 2 * length))
-return { 1, 0 }
+local is_idle = #KEYS > 1 and redis.call('EXISTS', unpack(KEYS, 2)) == 0
+return { 1, 0, is_alone() and 1 or 0, is_idle and now or 0 }

@@ -4,9 +4,9 @@
 -- cancels the members of a stopped batch, and deletes a batch that was not sealed for a week.
 -- Transition: maintain-batches
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most jobs to read in this call
--- ARGV[11] '1' to check all batches now, not only those that are due
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11] the most jobs to read in this call
+-- ARGV[12] '1' to check all batches now, not only those that are due
 -- Returns more: 1 if it used up its limit; 1 if the outbox holds ends; an array of the jobs that it made dead letters;
 --   then the open members in other queues: an array of those to look for, and one of those to cancel. Each has, for a
 --   member, its batch, then queue, tab, id.

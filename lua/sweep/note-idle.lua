@@ -38,11 +38,13 @@ local function has_counts(stats, known)
 end
 
 -- Returns whether the caller must close the minute. Else the next entry covers the time from now on.
-local function is_to_close(stats, open)
+local function is_to_close(sweep, stats, open)
   local known = redis.call('HMGET', open, 'at_ms', unpack(counters))
   local at = tonumber(table.remove(known, 1) or nil)
   if not at then
-    begin(stats, open)
+    if redis.call('EXISTS', sweep, stats) > 0 then -- a queue that nobody uses has neither, and must get no key
+      begin(stats, open)
+    end
   elseif now - at > gap or at > now or has_counts(stats, known) then
     return true
   elseif now - at > 100000 then -- not each minute, because it costs a write
@@ -56,10 +58,10 @@ end
 
 for i = 4, #ARGV do
   local first = (i - 4) * 3
-  if redis.call('EXISTS', keys[first + 1]) == 1 then -- a queue that nobody uses has none, and must get none
+  if redis.call('EXISTS', keys[first + 1]) == 1 then
     redis.call('HSET', keys[first + 1], 'maintained_at_ms', now_text, 'every_ms', every)
   end
-  if ARGV[i] == '1' and is_to_close(keys[first + 2], keys[first + 3]) then
+  if ARGV[i] == '1' and is_to_close(keys[first + 1], keys[first + 2], keys[first + 3]) then
     reply[#reply + 1] = i - 3
   end
 end

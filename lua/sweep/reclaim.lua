@@ -1,19 +1,21 @@
 #!lua flags=allow-oom
 -- Reclaims expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash counts
--- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps it first waits for one
--- heartbeat. Such a gap means that the server was away, so every claim looks expired. After three such waits that no
--- sweep outlived it does not wait, because then the sweeping processes die. A claim beyond the longest
+-- as an attempt. max_attempts and max_crashes of the job decide. After a gap in the sweeps it first waits until
+-- live workers have connected again, and for one heartbeat. Such a gap means that the server was away, so every claim looks
+-- expired. After three such waits that no sweep outlived it does not wait, because then the sweeping processes die. A
+-- caller that has met an outage shorter than a gap waits too. A claim beyond the longest
 -- visibility timeout expires after a heartbeat, because a clock that was ahead has made it. A live worker extends it.
 -- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] the most claims to reclaim in this call
--- ARGV[11] a gap, in ms
--- ARGV[12] the wait after a gap in ms, unless a worker announced the visibility timeout, of which a heartbeat is a
---   third
--- ARGV[13] the interval of the caller's maintenance in ms, or '' if it only reclaims
--- ARGV[14], ARGV[15] the first and the last of the caller's looks at this queue in ms, none of which came later than a
+-- ARGV[1..10]: retention and limits, see lib/retention/retention_args
+-- ARGV[11] the most claims to reclaim in this call
+-- ARGV[12] a gap, in ms
+-- ARGV[13] a heartbeat in ms, unless a worker announced the visibility timeout, of which a heartbeat is a third
+-- ARGV[14] the interval of the caller's maintenance in ms, or '' if it only reclaims
+-- ARGV[15], ARGV[16] the first and the last of the caller's looks at this queue in ms, none of which came later than a
 --   gap after the one before. They show that the server was there, if maintenance found no work before. '' for none
+-- ARGV[17] how long ago the caller met an outage of the server in ms, such as a lost connection; '' for none
+-- ARGV[18] how long a mark of the history is kept, in ms
 -- Returns more ('1' if expired claims are left), then for each claim: id, pending | failed | cancelled, and the worker,
 --   '' if it is unknown.
 -- Repeated: reclaims the next slice, because a reclaimed claim is no longer in claims.
@@ -37,6 +39,7 @@
 --@include lib/settle/crash
 --@include lib/settle/finish_broken_end
 local broken_ms, limit = 60000, tonumber(ARGV[first])
+local keep = tonumber(ARGV[first + 7])
 
 --@include lib/reclaim/hold_after_gap
 --@include lib/reclaim/expired_claims

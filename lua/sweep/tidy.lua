@@ -12,8 +12,11 @@
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
 -- ARGV[9] evicted_ttl in ms; announced limits override these
 -- ARGV[10] the interval in ms, see lib/retention/once_per_interval; 0 also for the rest of an earlier call
+-- ARGV[11] remembered_ids
 -- Returns more (1 if a kind used up its limit), and how many dead letters the cap deleted since the last report, see
---   lib/retention/report_dropped. Repeated: continues, or leaves it to the first.
+--   lib/retention/report_dropped. Then how many ids of ended jobs are remembered, if that is near their bound, once an
+--   hour, else 0; the bound; and 1 if records are kept that may have been read.
+--   Repeated: continues, or leaves it to the first.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
@@ -23,11 +26,12 @@ local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local name_age = 2 * 86400000 -- no job waits longer for a worker of its name
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
 local evicted_ttl = ARGV[9]
+local remembered_ids = announced.remembered_ids or tonumber(ARGV[11])
 local more = 0
 
 --@include lib/retention/once_per_interval
 if not once_per_interval('tidied_at_ms', tonumber(ARGV[10])) then
-  return { 0, 0 }
+  return { 0, 0, 0, 0, 0 }
 end
 
 --@include lib/retention/trim_lists
@@ -64,6 +68,12 @@ cut(failed, announced.failed_history or tonumber(ARGV[6]))
 cut(cancelled, announced.cancelled_history or tonumber(ARGV[7]))
 more = trim_dead_letters(limit) > limit and 1 or more
 leave(unique_expiries, now, free_key)
+leave(ended_ids, now, function() end)
+local known = redis.call('ZCARD', ended_ids)
+if known > remembered_ids then
+  redis.call('ZREMRANGEBYRANK', ended_ids, 0, math.min(known - remembered_ids, limit) - 1)
+  more = known - remembered_ids > limit and 1 or more
+end
 free_stale_unique()
 if dead_age > 0 then
   leave(dead, now - dead_age, delete_dead_letter)
@@ -87,10 +97,12 @@ end
 redis.call('HDEL', group_keys.ends, the_filler)
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
-redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
+leave(names, now - name_age, function(name) redis.call('HDEL', handler_limits, name) end)
 recount_kinds(limit)
 place_groups()
 forget_rest()
-local dropped = report_dropped()
+local dropped, is_near = report_dropped(), known >= 0.8 * remembered_ids and remembered_ids > 0
+local told = is_near and once_per_interval('ids_told_at_ms', 3600000) and known or 0
+local looks = #redis.call('ZRANGE', kept_results, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1)
 forget_idle_queue()
-return { more, dropped }
+return { more, dropped, told, remembered_ids, looks }

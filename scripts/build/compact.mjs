@@ -1,14 +1,17 @@
-// Removes the blanks between tokens of a bundle. All names stay, and each statement keeps a line of its own. So a stack
-// trace names the function and the statement, and Node prints a short line of source above it.
+// Removes the blanks between tokens of a bundle, and shortens the names of locals. Each statement keeps a line of its own, and
+// functions, classes and members keep their names. So a stack trace names the function and the statement.
 import { parseAst } from 'rolldown/parseAst';
 import { minifySync } from 'rolldown/utils';
 
 /** The nodes whose members get lines of their own. These are statements, members of a class, and cases of a switch. */
 const LISTS = ['Program', 'BlockStatement', 'StaticBlock', 'ClassBody', 'SwitchStatement', 'SwitchCase'];
 
-/** Returns the code without blanks between its tokens. */
+/** The locals of functions get short names, the functions and classes keep theirs. */
+const SHORT_LOCALS = { toplevel: false, keepNames: { function: true, class: true } };
+
+/** Returns the code without blanks between its tokens, and with short names of locals. */
 export function compact(fileName, code, isModule) {
-  const options = { module: isModule, compress: false, mangle: false };
+  const options = { module: isModule, compress: false, mangle: SHORT_LOCALS };
   const { code: short, errors } = minifySync(fileName, code, options);
   if (errors.length > 0) throw new Error(`compact: ${fileName}: ${errors[0].message}`);
   const tree = parseAst(short, { sourceType: isModule ? 'module' : 'script' });

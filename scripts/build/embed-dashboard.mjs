@@ -23,9 +23,27 @@ const files = (folder) =>
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
 
+/** Imports of code; those of types leave nothing in the page. */
+const IMPORTS = /^(?:import|export) (?!type\b)[^;]*? from '(\.[^']+)\.js'/gm;
+
+/** Returns files and those of src that they import, directly or through others. */
+function withImports(paths) {
+  const all = new Set(paths);
+  for (const path of all) {
+    if (!/\.tsx?$/.test(path)) continue;
+    for (const [, name] of readFileSync(path, 'utf8').matchAll(IMPORTS)) {
+      const target = [`${name}.ts`, `${name}.tsx`]
+        .map((each) => join(path, '..', each))
+        .find((each) => existsSync(each));
+      if (target) all.add(target);
+    }
+  }
+  return [...all].toSorted((a, b) => (a < b ? -1 : 1));
+}
+
 function hashOfSources() {
   const hash = createHash('sha256');
-  const sources = [...files(ui), fileURLToPath(import.meta.url), join(root, 'package-lock.json')];
+  const sources = [...withImports(files(ui)), fileURLToPath(import.meta.url), join(root, 'package-lock.json')];
   for (const file of sources) hash.update(file.slice(root.length)).update('\0').update(readFileSync(file));
   return hash.digest('hex');
 }

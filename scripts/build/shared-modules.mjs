@@ -10,7 +10,7 @@ export const PEERS = { '@opentelemetry/api': 'nest-job-queue/tracing' };
  * The packages that a shared module may import. CommonJS can load them in every version that is supported. Every app
  * has them, but for PEERS. rxjs is not one of them, because an app without NestJS has none.
  */
-const PACKAGES = ['croner', 'ioredis', 'zod', ...Object.keys(PEERS)];
+const PACKAGES = ['cluster-key-slot', 'croner', 'ioredis', 'zod', ...Object.keys(PEERS)];
 /** The folder of a program, which is no part of the library. */
 const PROGRAM = 'cli';
 

@@ -7,8 +7,8 @@ import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { checkComments } from './check-comments.mjs';
-import { checkEntries, checkFolders } from './check-folders.mjs';
 import { checkOpenings } from './check-openings.mjs';
+import { checkCorridors, checkEntries, checkSizes } from './check-sizes.mjs';
 import { checkTime } from './check-time.mjs';
 
 /** The other folders that a folder may import. Those without an entry may import OTHERS. */
@@ -20,6 +20,7 @@ export const LAYERS = {
   nest: ['queue', 'memory', 'worker', 'inspect'],
   metrics: ['queue', 'worker', 'nest'],
   tracing: ['queue', 'worker'],
+  sentry: ['queue', 'worker'],
   outbox: ['queue', 'nest'],
   migrate: ['queue'],
   cli: ['queue', 'worker', 'inspect', 'outbox', 'migrate'],
@@ -34,6 +35,7 @@ const WITHOUT_NEST = [
   'inspect',
   'metrics',
   'tracing',
+  'sentry',
   'outbox',
   'migrate',
   'cli',
@@ -47,7 +49,7 @@ const above = (...rooms) => [...BASE, ...rooms];
 /** The rooms of src/dashboard/ui that every page may import. */
 const PAGE_BASE = ['state', 'parts'];
 
-const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts', 'shown-queues.ts'];
+const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts', 'told-errors.ts', 'shown-queues.ts'];
 
 /**
  * The other rooms of its folder that a room may import. A file directly in the folder counts as a room. A room without
@@ -95,7 +97,8 @@ const ROOMS = {
   dashboard: {
     'tokens.ts': [],
     'dashboard-options.ts': [],
-    'shown-queues.ts': ['tokens.ts', 'dashboard-options.ts'],
+    'told-errors.ts': [],
+    'shown-queues.ts': ['tokens.ts', 'dashboard-options.ts', 'told-errors.ts'],
     security: DASHBOARD_BASE,
     views: [...DASHBOARD_BASE, 'security'],
     search: [...DASHBOARD_BASE, 'security', 'views'],
@@ -109,7 +112,7 @@ const ROOMS = {
     state: [],
     parts: ['state'],
     ...Object.fromEntries(
-      ['charts', 'limits', 'batch', 'schedules', 'log', 'search'].map((room) => [room, PAGE_BASE]),
+      ['charts', 'limits', 'batch', 'schedules', 'outbox', 'log', 'search'].map((room) => [room, PAGE_BASE]),
     ),
     steer: [...PAGE_BASE, 'limits'],
     job: [...PAGE_BASE, 'steer'],
@@ -138,8 +141,8 @@ const ROOMS = {
     'context.ts': ['host-process.ts', 'output.ts', 'progress.ts', 'redis', 'text.ts'],
   },
   memory: {
-    state: [],
-    verbs: ['state'],
+    lua: [],
+    server: ['lua'],
   },
   testing: {
     time: [],
@@ -147,11 +150,9 @@ const ROOMS = {
 };
 
 /**
- * Rooms that a folder may not import from another. The runtime knows storage only by QueueStore. The store in memory reads
- * no reply of Redis, so the model test compares two programs.
+ * Rooms that a folder may not import from another. The runtime knows storage only by QueueStore.
  */
 const CLOSED = {
-  memory: ['queue/replies', 'queue/scripts'],
   testing: ['queue/replies', 'queue/scripts'],
   worker: ['redis', 'transport', 'replies', 'scripts', 'redis-store.ts', 'redis-access.ts'].map(
     (room) => `queue/${room}`,
@@ -345,9 +346,15 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const problems = [...checkImports(join(root, 'src')), ...checkTime(join(root, 'src'))];
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  const ofTree = [checkPrograms, checkUnused, checkFolders, checkEntries, checkComments, checkOpenings].flatMap(
-    (check) => check(root),
-  );
+  const ofTree = [
+    checkPrograms,
+    checkUnused,
+    checkSizes,
+    checkCorridors,
+    checkEntries,
+    checkComments,
+    checkOpenings,
+  ].flatMap((check) => check(root));
   for (const problem of ofTree) console.error(problem);
   if (problems.length + ofTree.length > 0) process.exitCode = 1;
 }

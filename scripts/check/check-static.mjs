@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 const LANES = [
   ['lint:code'],
-  ['types', 'types:ui'],
+  ['types', 'types:ui', 'check:lua'],
   ['check:imports', 'check:changelog', 'format:check', 'build:codemod', 'check:api'],
 ];
 

@@ -140,6 +140,9 @@ export const GROUPS = [
         'monitoring',
         'Metrics for Prometheus and OpenTelemetry, traces, alerts and the verdict on a queue.',
       ),
+      page('Functions', 'functions', 'Enqueue from Lambda, Vercel and Cloud Run: connections, freezes, closing.'),
+      page('Sentry', 'sentry', 'Errors, spans and check-ins of jobs in Sentry, by one line.'),
+      page('Datadog and New Relic', 'datadog', 'Traces by OpenTelemetry, metrics, and a dashboard for Datadog.'),
       page(
         'Security',
         'security',

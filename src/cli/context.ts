@@ -16,6 +16,8 @@ export interface LocalContext {
    * @throws CliError if the answer is no, or without a terminal to ask on
    */
   confirm(what: () => Part | Promise<Part>, how?: { onlyOnTerminal: boolean }): Promise<void>;
+  /** Who acts, or undefined if the machine does not know it. */
+  user: string | undefined;
   /** True if all details are shown. */
   verbose: boolean;
   /** Shows how far long work is, on a terminal. */

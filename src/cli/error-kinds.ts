@@ -1,5 +1,5 @@
 // The kinds of error of the dead letters, for `errors` and `top`.
-import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import { lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { Output } from './output.js';
 import type { Session } from './redis/session.js';
@@ -12,7 +12,7 @@ export type ShownKind = Omit<ErrorKind, 'sample'>;
 export async function readKinds(session: Session, queue: JobQueue): Promise<ShownKind[]> {
   const content = await session.shownBy(queue);
   return (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
-    const words = sample ? content.record(sample).lastError : error;
+    const words = sample ? lastErrorWords(content.record(sample)) : error;
     return { ...kind, ...(words !== undefined && { error: words }), ...(sample && { sampleId: sample.id }) };
   });
 }

@@ -2,7 +2,12 @@ import type { OutputStream } from './host-process.js';
 // The end of a failing command: its message and its exit code.
 import { CommanderError } from 'commander';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
-import { InvalidOptionError, JobQueueError, RedisUnsuitableError } from '../queue/errors/errors.js';
+import {
+  InvalidOptionError,
+  JobQueueError,
+  RedisStateError,
+  RedisUnsuitableError,
+} from '../queue/errors/errors.js';
 import { withoutPassword, withoutPasswords } from '../queue/errors/show.js';
 import { isUnanswered } from '../queue/redis/response-timeout.js';
 import { CliError, EXIT } from './exit-codes.js';
@@ -50,7 +55,7 @@ const REFUSALS: readonly [RegExp, state: string, next: string][] = [
 ];
 
 function refusedBy(error: unknown, place: string): CliError | undefined {
-  const { message } = error as Error;
+  const message = error instanceof RedisStateError ? error.reply : (error as Error).message;
   const [, state, next] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? [];
   return state === undefined
     ? undefined

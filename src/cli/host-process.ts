@@ -12,6 +12,8 @@ export interface HostProcess {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: NodeJS.ProcessEnv;
+  /** Who acts by it, if that is not the user of the machine. */
+  readonly user?: string;
 }
 
 /** Returns the name of the user, or undefined if the machine does not know it. A container may have a foreign user id. */
@@ -23,7 +25,7 @@ export function userOfMachine(): string | undefined {
   }
 }
 
-/** Returns the user of this machine as the author of what a command does. */
-export function userAsAuthor(): ActionAuthor {
-  return { via: 'cli', by: `${userOfMachine() ?? 'unknown'}@${hostname().slice(0, 64)}` };
+/** Returns the author of what a command does. */
+export function authorOf({ user }: Pick<HostProcess, 'user'>): ActionAuthor {
+  return { via: 'cli', by: user ?? `${userOfMachine() ?? 'unknown'}@${hostname().slice(0, 64)}` };
 }

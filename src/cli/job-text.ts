@@ -3,7 +3,8 @@ import { ATTEMPT_WORDS } from '../inspect/display/attempt-words.js';
 import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/display/marks.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { JobReference } from '../queue/model/batch.js';
-import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
+import type { AttemptRecord } from '../queue/model/job.js';
+import type { ShownJob, ShownPayload } from '../queue/store/shown-content.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
 import { own } from '../queue/runtime/fields.js';
 import type { Output } from './output.js';
@@ -14,7 +15,7 @@ const LOG_LINES = 5;
 const LONGEST_ERROR = 200;
 
 /** Returns the details of a job. `verbose`: with the stacks of its errors and all lines of its log. */
-export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: boolean): Text {
+export function jobText(job: ShownJob, reason: Reason, out: Output, verbose: boolean): Text {
   const facts: [name: string, value: string | undefined][] = [
     ['job', `${job.name}  ${job.id}`],
     ['status', `${own(STATE_MARKS, job.status)?.sign ?? '?'} ${job.status}`],
@@ -34,7 +35,7 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
     ['redriven as', job.redriven?.as],
     [job.status === 'processing' ? 'worker' : 'last worker', job.worker],
     ['last error', job.lastError],
-    ['payload', job.brokenPayload ?? json(job.payload)],
+    ['payload', payloadText(job.payload)],
     ['result', json(job.result)],
     ['progress', json(job.progress)],
     ['checkpoint', json(job.checkpoint)],
@@ -51,12 +52,26 @@ export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: bo
   return lines([...known, '', ...timeline(job, out, verbose)]);
 }
 
-function tiedJobs({ queue: home }: JobRecord, jobs: readonly JobReference[] | undefined): string | undefined {
+/** Returns the payload, or why it is not here. */
+function payloadText(payload: ShownPayload): string | undefined {
+  switch (payload.is) {
+    case 'broken':
+      return payload.text;
+    case 'unshown':
+      return payload.reason;
+    case 'left-out':
+      return `${payload.bytes} bytes, which were not read`;
+    default:
+      return json(payload.value);
+  }
+}
+
+function tiedJobs({ queue: home }: ShownJob, jobs: readonly JobReference[] | undefined): string | undefined {
   return jobs?.map(({ queue, id }) => (queue === home ? id : `${id} of ${queue}`)).join(', ');
 }
 
 /** Returns the life of a job, a line for each time it waited and for each attempt. */
-function timeline(job: JobRecord, out: Output, verbose: boolean): Part[] {
+function timeline(job: ShownJob, out: Output, verbose: boolean): Part[] {
   const { attemptLog, enqueuedAt } = job;
   const parts: Part[] = [text`  ${out.sign(STATE_MARKS.pending)} enqueued   ${out.when(enqueuedAt)}`];
   let before: AttemptRecord | undefined;
@@ -102,7 +117,7 @@ function errorLines(error: StoredError, verbose: boolean, indent = '      '): Te
 }
 
 /** Returns the place of the job after the logged change. */
-function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
+function standing(job: ShownJob, last: AttemptRecord | undefined, out: Output): Text[] {
   const { status, claimedAt, dueAt, cancelledAt, enqueuedAt } = job;
   if (status === 'processing' && claimedAt) {
     const does = job.unstarted ? 'claimed, waits for a slot for' : 'runs for';

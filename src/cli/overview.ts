@@ -2,8 +2,9 @@
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { readFacts, signsOf } from '../inspect/signs.js';
+import type { RateWindow } from '../inspect/rate-window.js';
 import { unreadable } from '../inspect/unreadable.js';
-import { verdictOf, worstFirst } from '../inspect/verdict.js';
+import { harmOf, verdictOf, worstFirst, type RankedQueue } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
 import { RedisStore } from '../queue/redis-store.js';
@@ -29,33 +30,48 @@ export interface QueueOverview {
   };
 }
 
-/** Reads one queue, or all, the worst first. An unreadable queue has a verdict with the reason and no figures. */
-export async function readOverview(session: Session, name?: string): Promise<Overview> {
+/**
+ * Reads one queue, or all, the worst first. An unreadable queue has a verdict with the reason and no figures.
+ *
+ * @param window of a view that reads again and again
+ */
+export async function readOverview(session: Session, name?: string, window?: RateWindow): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.awaitReply(readServerVerdict(RedisStore.of(session.client))),
-    name === undefined ? overviewOfAll(session) : readOrVerdict(name, session.known(name)).then((each) => [each]),
+    name === undefined
+      ? overviewOfAll(session, window)
+      : readOrVerdict(name, session.known(name), window).then((each) => [each]),
   ]);
   return { server, queues };
 }
 
-async function overviewOfAll(session: Session): Promise<QueueOverview[]> {
+async function overviewOfAll(session: Session, window?: RateWindow): Promise<QueueOverview[]> {
   const names = await session.queueNames();
-  const all = await Promise.all(names.map((name) => readOrVerdict(name, session.queue(name))));
-  return all.toSorted((a, b) => worstFirst(a.verdict, b.verdict));
+  const all = await Promise.all(names.map((name) => readOrVerdict(name, session.queue(name), window)));
+  return all.toSorted((a, b) => worstFirst(ranked(a), ranked(b)));
+}
+
+function ranked({ verdict, figures }: QueueOverview): RankedQueue {
+  return { name: verdict.queue, verdict, ...(figures && { harm: harmOf(figures.signs) }) };
 }
 
 /** @throws the error if it is not that of an unreadable queue */
-async function readOrVerdict(name: string, queue: JobQueue | Promise<JobQueue>): Promise<QueueOverview> {
+async function readOrVerdict(
+  name: string,
+  queue: JobQueue | Promise<JobQueue>,
+  window?: RateWindow,
+): Promise<QueueOverview> {
   try {
-    return await overviewOf(await queue);
+    return await overviewOf(await queue, window);
   } catch (error) {
     return { verdict: unreadable(name, error) };
   }
 }
 
-async function overviewOf(queue: JobQueue): Promise<QueueOverview> {
+async function overviewOf(queue: JobQueue, window?: RateWindow): Promise<QueueOverview> {
   const facts = await readFacts(queue);
-  const signs = signsOf(facts);
+  const pace = window?.add(queue.name, facts.stats.totals);
+  const signs: QueueSigns = { ...signsOf(facts), ...(pace && { pace }) };
   const { total: recent, marks } = facts.history;
   return { verdict: verdictOf(signs), figures: { signs, recent, marks } };
 }

@@ -20,7 +20,7 @@ import type { Context, LocalContext, Run, RunLocally, RunOnServers } from './con
 import { CliError, EXIT } from './exit-codes.js';
 import { addExamples, inOrderOfUse } from './usage/examples.js';
 import { failureOf, report } from './failure.js';
-import type { HostProcess, OutputStream } from './host-process.js';
+import { authorOf, userOfMachine, type HostProcess, type OutputStream } from './host-process.js';
 import { addLimits } from './commands/limits-command.js';
 import { addStatsCommands } from './commands/stats-commands.js';
 import { addTail } from './commands/tail-command.js';
@@ -76,6 +76,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     confirm: confirmer(globals, host),
     progress: new Progress(host.stderr, out.json),
     verbose: globals.verbose === true,
+    user: host.user ?? userOfMachine(),
     exit: (next: number) => (code = next),
   });
   const runLocally: RunLocally =
@@ -91,7 +92,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     async (...given) => {
       const command = given.at(-1) as Command;
       const globals = command.optsWithGlobals<GlobalOptions>();
-      const session = await Session.open(oneServer(globals), host.env);
+      const session = await Session.open(oneServer(globals), host.env, authorOf(host));
       const out = new Output(host, globals.json === true, session.skewMs);
       try {
         await action({ session, ...contextOf(globals, out) }, command.args, command.opts());
@@ -106,7 +107,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
     async (...given) => {
       const command = given.at(-1) as Command;
       const globals = command.optsWithGlobals<GlobalOptions>();
-      const servers = await openServers(globals, host.env);
+      const servers = await openServers(globals, host.env, authorOf(host));
       const context = { servers, ...contextOf(globals, new Output(host, globals.json === true, 0)) };
       try {
         await action(context, command.args, command.opts());

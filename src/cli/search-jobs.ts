@@ -5,7 +5,8 @@ import { placesOf } from '../inspect/search/walk-places.js';
 import { walkSlice } from '../inspect/search/walk-state.js';
 import { unreadable } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import type { JobRecord, JobStatus } from '../queue/model/job.js';
+import type { JobStatus } from '../queue/model/job.js';
+import type { ShownJob } from '../queue/store/shown-content.js';
 import type { Session } from './redis/session.js';
 
 /** Where a search looks, and where it ends. */
@@ -20,8 +21,8 @@ interface Scope {
 
 /** Searches the jobs of a queue, or of all. Dead letters are looked at first. */
 export class JobSearch {
-  /** The matches, as they may be shown. */
-  readonly jobs: JobRecord[] = [];
+  /** The matches. */
+  readonly jobs: ShownJob[] = [];
   /** The queues that cannot be read. */
   readonly unreadable: QueueVerdict[] = [];
   /** The number of jobs that were looked at. */

@@ -1,6 +1,7 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
+import { PERMITTED_ACTIONS } from '../queue/model/actions.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkKnown, checkObject, checkOptions } from '../queue/validation/validate-options.js';
@@ -8,24 +9,7 @@ import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/validation/numbers.js';
 
 /** The actions of a request to the dashboard. `view` covers every page; each other action changes something. */
-export const DASHBOARD_ACTIONS = [
-  'view',
-  'redrive',
-  'discard',
-  'cancel',
-  'promote',
-  'remove',
-  'run-again',
-  'edit',
-  'pause',
-  'resume',
-  'limits',
-  'run-schedule',
-  'pause-schedule',
-  'resume-schedule',
-  'set-schedule',
-  'remove-schedule',
-] as const satisfies readonly DashboardAction[];
+export const DASHBOARD_ACTIONS: readonly DashboardAction[] = ['view', ...PERMITTED_ACTIONS];
 /** The permissions of a user of the dashboard. */
 export type DashboardAction =
   | 'view'
@@ -101,8 +85,15 @@ export interface DashboardOptions {
    * @default true
    */
   otherQueues?: boolean | 'operate' | undefined;
-  /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
+  /** Origins whose pages may send requests, beside that of the asked host. For a proxy that changes the host. @default none */
   origins?: readonly string[] | undefined;
+  /**
+   * Names of hosts at which the dashboard is served, beside `localhost`, addresses and the name of this machine. One that
+   * begins with a dot stands for all below it. Where only the token of the link lets in, every host is served.
+   * @default none
+   * @example hosts: ['admin.example.com', '.preview.example.com']
+   */
+  hosts?: readonly string[] | undefined;
   /** The heading of every page. @default `Queues` */
   title?: string | undefined;
   /**
@@ -131,6 +122,12 @@ export interface DashboardMount {
    * `NODE_ENV=production` does not start.
    */
   guards?: readonly (Type<CanActivate> | CanActivate)[] | undefined;
+  /**
+   * Decorators for its controllers. They mark the dashboard for global guards of the app, which run before it.
+   * @default none
+   * @example decorators: [Public(), SkipThrottle()]
+   */
+  decorators?: readonly ClassDecorator[] | undefined;
   /** Serves everybody without a guard here, because a global guard or a proxy protects it. @default false */
   allowRemote?: boolean | undefined;
   /**
@@ -146,7 +143,7 @@ export type ResolvedDashboardOptions = DashboardOptions &
   Required<
     Pick<
       DashboardOptions,
-      'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'title' | 'servers' | 'refreshMs'
+      'readOnly' | 'redact' | 'queues' | 'otherQueues' | 'origins' | 'hosts' | 'title' | 'servers' | 'refreshMs'
     >
   >;
 
@@ -177,7 +174,15 @@ const optionsSchema = z.strictObject(
     otherQueues: z
       .union([z.boolean(), z.literal('operate')], { error: "expected true, false or 'operate'" })
       .default(true),
-    origins: names('origins, such as https://admin.example.com').default([]),
+    origins: names('origins, such as https://admin.example.com')
+      .refine((all) => all.every(isOrigin), 'expected origins, such as https://admin.example.com, without a path')
+      .default([]),
+    hosts: names('names of hosts')
+      .refine(
+        (all) => all.every((each) => /^\.?[\w-]+(\.[\w-]+)*$/.test(each)),
+        'expected names of hosts without a scheme and a port, such as admin.example.com or .example.com',
+      )
+      .default([]),
     title: z.string({ error: 'expected text' }).default('Queues'),
     back: z
       .strictObject(
@@ -219,10 +224,15 @@ const mountSchema = z.strictObject(
         },
       )
       .default([]),
+    decorators: z
+      .array(callable<ClassDecorator>('(class), such as the result of SkipThrottle()'), {
+        error: 'expected an array of decorators, such as [Public()]',
+      })
+      .default([]),
     allowRemote: z.boolean({ error: 'expected true or false' }).default(false),
     connection: z.string({ error: 'expected the name of a connection' }).default(DEFAULT_CONNECTION),
   },
-  { error: 'expected an object with path, guards, allowRemote, connection' },
+  { error: 'expected an object with path, guards, decorators, allowRemote, connection' },
 );
 
 export type ResolvedMount = z.output<typeof mountSchema>;
@@ -240,6 +250,22 @@ export function hasNoGuard({ guards, allowRemote }: ResolvedMount): boolean {
 export function checkDashboardNames(options: DashboardMount & DashboardOptions): void {
   const known = [...Object.keys(mountSchema.shape), 'imports', ...Object.keys(optionsSchema.shape)];
   checkKnown('JobQueueDashboardModule', options, known);
+}
+
+function isOfMount(key: string): boolean {
+  return key === 'imports' || Object.hasOwn(mountSchema.shape, key);
+}
+
+/** Parts where the dashboard is mounted from its other options. */
+export function partOptions(all: DashboardMount & DashboardOptions): {
+  mount: DashboardMount;
+  options: DashboardOptions;
+} {
+  const entries = Object.entries(all);
+  return {
+    mount: Object.fromEntries(entries.filter(([key]) => isOfMount(key))),
+    options: Object.fromEntries(entries.filter(([key]) => !isOfMount(key))),
+  };
 }
 
 /**
@@ -284,6 +310,10 @@ export function checkAsyncOptions(options: DashboardMount & { useFactory?: unkno
  */
 export function resolveMount({ imports: _imports, ...mount }: DashboardMount): ResolvedMount {
   return checkOptions('JobQueueDashboardModule', mountSchema, mount);
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isGuard(value: unknown): boolean {

@@ -8,7 +8,9 @@ import {
   type OptionalFactoryDependency,
   type Provider,
 } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors/errors.js';
+import { checkNestModules } from '../queue/validation/validate-options.js';
 import { partToken } from '../nest/connection/connection-tokens.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
@@ -25,6 +27,7 @@ import {
   checkAsyncOptions,
   checkDashboardNames,
   hasNoGuard,
+  partOptions,
   resolveDashboardOptions,
   resolveMount,
   type DashboardMount,
@@ -37,17 +40,18 @@ import { SentStates } from './live/sent-states.js';
 import { SharedReads } from './live/shared-reads.js';
 import { SnapshotFeed } from './live/snapshot-feed.js';
 import { ShownQueues } from './shown-queues.js';
-import { mountControllers } from './mount-controllers.js';
+import { mountControllers, prefixOf } from './mount-controllers.js';
 import { Assets } from './page/assets.js';
 import { JobSearch } from './search/job-search.js';
 import { AccessGuard } from './security/access.guard.js';
 import { LinkGuard } from './security/link-guard.js';
 import { LinkLog } from './security/link-log.js';
 import { Permissions } from './security/permissions.js';
+import { ToldErrors } from './told-errors.js';
 import { Redactor } from './security/redactor.js';
 import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
 
-/** The options of `forRootAsync`. `path`, `guards`, `allowRemote` and `connection` are set when the module is declared. */
+/** The options of `forRootAsync`. Those of `DashboardMount` are set when the module is declared. */
 export interface JobQueueDashboardAsyncOptions extends DashboardMount {
   /** Makes the options. */
   useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
@@ -79,6 +83,7 @@ const PROVIDERS: Provider[] = [
   SharedReads,
   ShownQueues,
   SnapshotFeed,
+  ToldErrors,
 ];
 
 /**
@@ -103,6 +108,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
   constructor(
     @Optional() private readonly linkLog?: LinkLog,
     @Optional() @Inject(DASHBOARD_MOUNT) mount?: ResolvedMount,
+    @Optional() private readonly ref?: ModuleRef,
   ) {
     if (!mount) {
       throw new InvalidOptionError(
@@ -130,11 +136,8 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
    */
   static forRoot(options: DashboardMount & DashboardOptions = {}): DynamicModule {
     checkDashboardNames(options);
-    const { path, guards, allowRemote, connection, imports, ...rest } = options;
-    const resolved = resolveDashboardOptions(rest);
-    return declare({ path, guards, allowRemote, connection, imports }, [
-      { provide: DASHBOARD_RAW_OPTIONS, useValue: resolved },
-    ]);
+    const { mount, options: rest } = partOptions(options);
+    return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useValue: resolveDashboardOptions(rest) }]);
   }
 
   /**
@@ -154,16 +157,22 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
     return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useFactory, inject }]);
   }
 
-  /** Mounts the dashboard, called by Nest. */
+  /**
+   * Called by Nest.
+   *
+   * @throws InvalidOptionError if the global prefix is before a part of the routes only
+   */
   onApplicationBootstrap(): void {
+    const prefix = prefixOf(this.ref!, this.mount);
     if (hasNoGuard(this.mount)) {
-      this.linkLog?.announce(this.mount.path);
+      this.linkLog?.announce(this.mount, prefix);
     }
   }
 }
 
 function declare(mount: DashboardMount, options: Provider[]): DynamicModule {
   const { imports = [] } = mount;
+  checkNestModules('JobQueueDashboardModule.imports', imports);
   const resolved = resolveMount(mount);
   // Injected by the name of the part, which is global. So the module need not import the queues' module.
   const jobs = { provide: JobQueueService, useExisting: partToken('service', resolved.connection) };

@@ -4,10 +4,12 @@ import { JobQueueService } from '../nest/service/job-queue.service.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { RedisUnsuitableError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
 import { isQueueName } from '../queue/validation/names.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
+import { ToldErrors } from './told-errors.js';
 import { DASHBOARD_OPTIONS } from './tokens.js';
 import { OtherQueues } from '../inspect/other-queues.js';
 
@@ -30,6 +32,7 @@ export class ShownQueues {
     @Inject(DASHBOARD_OPTIONS) private readonly options: Pick<ResolvedDashboardOptions, 'queues' | 'otherQueues'>,
     private readonly jobs: JobQueueService,
     private readonly queues: QueueRegistry,
+    private readonly told: ToldErrors,
   ) {
     this.others = new OtherQueues((name) => queues.reference(name));
   }
@@ -68,7 +71,9 @@ export class ShownQueues {
    * @throws the error itself if Redis gave no reply for a queue of this app
    */
   verdictOn(name: string, error: unknown): QueueVerdict {
-    return this.isOther(name) ? unreadableByAny(name, error) : unreadable(name, error);
+    return this.isOther(name)
+      ? unreadableByAny(name, error, (each) => this.told.tell(each))
+      : unreadable(name, error);
   }
 
   /**
@@ -101,7 +106,7 @@ export class ShownQueues {
   private inTime<Value>(name: string, reading: Promise<Value>): Promise<Value> {
     return this.isOther(name)
       ? within(systemClock, OTHERS_MS, reading, () => {
-          throw new Error(`it gave no reply within ${OTHERS_MS / 1_000} s`);
+          throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${OTHERS_MS / 1_000} s.`);
         })
       : reading;
   }

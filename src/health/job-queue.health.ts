@@ -7,6 +7,7 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { loadPeer } from '../queue/errors/load-peer.js';
 import { show } from '../queue/errors/show.js';
+import { outsideOfCaller } from '../queue/runtime/outside.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
@@ -103,7 +104,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
     try {
       const { redis } = registry;
       [read] = await redis.askNow(limits.timeoutMs, () => {
-        watch?.refresh();
+        outsideOfCaller(() => watch?.refresh()); // later checks use what it finds
         return Promise.all([
           Promise.all(queues.map(signsOrVerdict)),
           readServerVerdict(redis.store).then((verdict) => (server = verdict)),

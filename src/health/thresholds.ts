@@ -74,8 +74,8 @@ function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string
     ...(limits.requireWorker && queue.workers === 0
       ? [pending > 0 ? `${pending} waiting, no worker` : 'no worker']
       : []),
-    ...over(pending, limits.maxPending, `${pending} waiting`),
-    ...over(
+    ...exceeded(pending, limits.maxPending, `${pending} waiting`),
+    ...exceeded(
       oldestPendingAgeMs,
       limits.maxOldestPendingAgeMs,
       `the oldest waits for ${duration(oldestPendingAgeMs)}`,
@@ -85,8 +85,8 @@ function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string
       .filter(({ waitingMs }) => waitingMs > maxUnservedMs)
       .map((each) => `${unservedText(each)}, more than ${duration(maxUnservedMs)}`),
     ...(fails(queue.verdict.severity, limits.failOn) ? [queue.verdict.summary] : []),
-    ...over(failed, limits.maxFailed, `${failed} dead letters`),
-    ...over(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
+    ...exceeded(failed, limits.maxFailed, `${failed} dead letters`),
+    ...exceeded(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
   ];
 }
 
@@ -95,7 +95,7 @@ export function fails(severity: Severity, failOn: JobQueueHealthOptions['failOn'
   return severity === failOn || (failOn === 'warning' && severity === 'critical');
 }
 
-function over(
+function exceeded(
   value: number,
   limit: number | undefined,
   words: string,

@@ -1,10 +1,16 @@
 // Rules for queues in which work flows, and how well.
+import { LATE_AFTER_MS } from '../queue/model/queue-options.js';
+import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
 import {
   closedUntil,
   deadLetters,
   drainClause,
+  changeWords,
+  drainsInMs,
+  drainsNowInMs,
   type Finding,
+  isLate,
   isOverdue,
   LONG_WAIT_MS,
   mostRunning,
@@ -34,7 +40,7 @@ export function failing(signs: QueueSigns): ReturnType<Rule> {
   }
   const share = `${Math.round(rates.failedShare * 100)} %`;
   return {
-    severity: 'warning',
+    severity: (signs.lastHour?.died ?? 0) >= MANY_DEAD && signs.stats.failed > 0 ? 'critical' : 'warning',
     state: 'failing',
     summary: `failing: ${share} of the attempts of the last ${duration(rates.windowMs)} failed${deadLetters(signs)}`,
     cause: 'the handler throws, or a service behind it is down',
@@ -61,30 +67,80 @@ function whereErrorsAre({ stats }: QueueSigns): Required<Pick<Finding, 'next' | 
 
 export function behind(signs: QueueSigns): ReturnType<Rule> {
   const { rates } = signs;
-  if (!rates?.growing || !isOverdue(signs, LONG_WAIT_MS)) {
+  if (!rates?.growing || !isOverdue(signs, LONG_WAIT_MS) || drainsNowInMs(signs) !== undefined) {
     return undefined;
   }
   return {
     severity: 'warning',
     state: 'falling-behind',
     summary: `falling behind: ${rate(rates.in)} in, ${rate(rates.out)} out, ${waits(signs)}${drainClause(signs)}`,
-    cause: 'more jobs come than the workers end',
-    next: 'add workers, or raise the concurrency',
-    remedy: { at: 'workers' },
+    ...causeOr(signs, 'more jobs come than the workers end', 'add workers, or raise the concurrency'),
+  };
+}
+
+/** Returns what changed as the cause. A slower handler is no reason to add workers. */
+function causeOr(signs: QueueSigns, cause: string, next: string): Pick<Finding, 'cause' | 'next' | 'remedy'> {
+  const words = changeWords(signs);
+  return signs.change?.of === 'run'
+    ? { cause: words!, next: 'look at what the handler waits for', remedy: { at: 'jobs', state: 'processing' } }
+    : { cause: words ?? cause, next, remedy: { at: 'workers' } };
+}
+
+/** Finds a backlog that shrinks by the pace of the last seconds, whatever the last minutes say. */
+export function draining(signs: QueueSigns): ReturnType<Rule> {
+  const ms = drainsNowInMs(signs);
+  if (ms === undefined || !isOverdue(signs, LONG_WAIT_MS)) {
+    return undefined;
+  }
+  return {
+    severity: 'notice',
+    state: 'flowing',
+    summary: `draining: ${rate(signs.pace!.outPerS)} out, ${waits(signs)}, done in ${duration(ms)}${deadLetters(signs)}`,
+    next: 'wait until the backlog is gone',
+    remedy: { at: 'jobs', state: 'pending' },
+  };
+}
+
+/** Finds jobs that wait for too long although as many end as come. */
+export function late(signs: QueueSigns): ReturnType<Rule> {
+  if (!isLate(signs) || closedUntil(signs) || slow(signs) || drainsNowInMs(signs) !== undefined) {
+    return undefined;
+  }
+  const { rates, stats, usualWaitMs } = signs;
+  const pace = rates ? `${rate(rates.in)} in, ${rate(rates.out)} out, ` : '';
+  const usual = usualWaitMs === undefined ? '' : `, usually ${duration(usualWaitMs)}`;
+  const drainsSoon = (drainsInMs(signs) ?? Infinity) < LATE_AFTER_MS;
+  return {
+    severity: drainsSoon ? 'notice' : 'warning',
+    state: 'late',
+    summary: `late: ${pace}${waits(signs)}${usual}${drainClause(signs)}`,
+    ...causeOr(
+      signs,
+      stats.processing >= (mostRunning(signs) ?? Infinity)
+        ? 'all slots are busy, and a backlog is left from before'
+        : 'a backlog is left from before',
+      'add workers, or raise the concurrency, until the backlog is gone',
+    ),
   };
 }
 
 export function slow(signs: QueueSigns): ReturnType<Rule> {
   const { stats, rates, hasEnded = false } = signs;
   const ends = rates ? rates.out > 0 : hasEnded;
-  if (ends || stats.processing === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
+  if (
+    ends ||
+    drainsNowInMs(signs) !== undefined ||
+    stats.processing === 0 ||
+    closedUntil(signs) ||
+    !isOverdue(signs, LONG_WAIT_MS)
+  ) {
     return undefined;
   }
   return {
     severity: slowSeverity(signs),
     state: 'waiting',
     summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
-    cause: slowCause(signs),
+    cause: changeWords(signs) ?? slowCause(signs),
     next: 'look at what runs; add workers, or raise the concurrency',
     remedy: { at: 'jobs', state: 'processing' },
   };
@@ -120,9 +176,11 @@ export function dying(signs: QueueSigns): ReturnType<Rule> {
   const isMany = died >= MANY_DEAD && died >= lastHour.ended * DYING_SHARE;
   return {
     ...otherwise,
-    severity: isMany ? 'warning' : 'notice',
+    severity: isMany ? (died >= lastHour.ended * FAILING_SHARE ? 'critical' : 'warning') : 'notice',
     state: isMany ? 'failing' : otherwise.state,
-    summary: `${otherwise.summary}; ${count(died)} died in the last hour`,
+    summary: isMany
+      ? `failing: ${Math.round((died / lastHour.ended) * 100)} % of the jobs of the last hour died, ${count(died)}; ${otherwise.summary}`
+      : `${otherwise.summary}; ${count(died)} died in the last hour`,
     cause: 'their attempts are used up, or their error is one that no retry mends',
     next: READ_DEAD_LETTERS,
     remedy: { at: 'jobs', state: 'failed' },
@@ -146,6 +204,26 @@ export function dropped(signs: QueueSigns): ReturnType<Rule> {
       'the queue has more dead letters than `deadLetterCap` keeps, so the oldest are deleted with their payloads',
     next: 'fix the cause of the failures, then redrive or discard dead letters; or raise `deadLetterCap`',
     remedy: { at: 'jobs', state: 'failed' },
+  };
+}
+
+/** The share of the bound from which on the verdict names the remembered ids. */
+const MANY_IDS = 0.8;
+
+/** Finds that the ids of ended jobs are soon free before their time, or already are. */
+export function remembering(signs: QueueSigns): ReturnType<Rule> {
+  const { count: ids = 0, bound } = signs.stats.rememberedIds ?? {};
+  if (bound === undefined || ids < MANY_IDS * bound) {
+    return undefined;
+  }
+  const otherwise = flowing(signs) ?? idle(signs);
+  return {
+    ...otherwise,
+    severity: 'notice',
+    summary: `${otherwise.summary}; remembers ${count(ids)} of at most ${count(bound)} ids of ended jobs`,
+    cause: 'beyond `rememberedIds` the ids that expire first are free before `resultTtlMs` is over',
+    next: 'raise `rememberedIds`, or lower `resultTtlMs`',
+    remedy: { at: 'command', command: asCommand('stats', signs.queue) },
   };
 }
 

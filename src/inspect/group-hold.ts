@@ -1,15 +1,17 @@
 import type { GroupStats } from '../queue/model/group.js';
+import { HIDDEN, type ShownGroup } from './job-signs.js';
 import type { GroupLimits } from '../queue/model/limits.js';
 
 /** The reasons why a group runs no job. */
 export type GroupHold =
   | { by: 'pause'; since: Date; until?: Date; who?: string; why?: string }
-  | { by: 'job'; id: string }
+  /** Without an id: a job that the viewer may not see. */
+  | { by: 'job'; id?: string }
   | { by: 'rate'; until: Date }
   | { by: 'max-running'; running: number };
 
 /** Returns what holds a group back; undefined for nothing. @param limits of each group without limits of its own */
-export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
+export function groupHoldOf(group: ShownGroup, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
   const { pausedAt, pausedBy, pauseReason, pausedUntil, heldBy, opensAt, running } = group;
   if (pausedAt) {
     const note = {
@@ -20,7 +22,7 @@ export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = ne
     return { by: 'pause', since: pausedAt, ...note };
   }
   if (heldBy !== null) {
-    return { by: 'job', id: heldBy };
+    return { by: 'job', ...(heldBy !== HIDDEN && { id: heldBy }) };
   }
   if (opensAt && opensAt > at) {
     return { by: 'rate', until: opensAt };

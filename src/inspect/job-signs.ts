@@ -1,7 +1,8 @@
+import type { JobQueue } from '../queue/job-queue.js';
 import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
 import type { QueueSigns } from './queue-signs.js';
-import { type InspectedQueue, readSigns } from './signs.js';
+import { readSigns } from './signs.js';
 
 /** The number of places that are read at the front of a queue. */
 const MOST_AHEAD = 100;
@@ -11,28 +12,30 @@ const MOST_BYTES = 0;
 /** The number of expired claims that are read, the oldest first. */
 const MOST_EXPIRED = 100;
 
+/** Stands for a name that the viewer may not see. */
+export const HIDDEN = Symbol('hidden');
+
+/** A group as a viewer may see it. */
+export type ShownGroup = Omit<GroupStats, 'name' | 'heldBy'> & {
+  name: string | typeof HIDDEN;
+  heldBy: string | typeof HIDDEN | null;
+};
+
 /** The facts about a job beside its record. */
 export interface JobSigns extends QueueSigns {
+  /** The number of jobs in its `after` that the viewer may not see, and the record lacks. */
+  hiddenBefore?: number;
   /** The number of jobs before this one. Absent if they are too many to count. */
   ahead?: number;
   /** True if its claim has expired, and maintenance has not reclaimed the job. */
   hasExpired?: true;
   /** The group of the job, if it has one. */
-  group?: GroupStats;
-}
-
-/** A queue as far as the signs of its jobs are read; a JobQueue is one. */
-interface InspectedJobs extends InspectedQueue {
-  readonly groups: { get(name: string): Promise<GroupStats> };
-  list(
-    status: 'pending' | 'processing',
-    options: { limit: number; mostBytes: number },
-  ): Promise<Pick<JobRecord, 'id'>[]>;
+  group?: ShownGroup;
 }
 
 /** Reads what says why a job is not running: seven script calls at most, whatever the length of the queue. */
 export async function readJobSigns(
-  queue: InspectedJobs,
+  queue: JobQueue,
   job: Pick<JobRecord, 'id' | 'status' | 'group'>,
 ): Promise<JobSigns> {
   const [signs, ahead, group] = await Promise.all([
@@ -50,7 +53,7 @@ export async function readJobSigns(
   };
 }
 
-async function jobsAhead(queue: InspectedJobs, id: string): Promise<number | undefined> {
+async function jobsAhead(queue: JobQueue, id: string): Promise<number | undefined> {
   const first = await queue.list('pending', { limit: MOST_AHEAD, mostBytes: MOST_BYTES });
   const place = first.findIndex((each) => each.id === id);
   return place < 0 ? undefined : place;
@@ -59,7 +62,7 @@ async function jobsAhead(queue: InspectedJobs, id: string): Promise<number | und
 /**
  * Returns true if the job's claim has expired. The list of claimed jobs begins with the claims that expire first.
  */
-async function isAmongExpired(queue: InspectedJobs, id: string, expired: number): Promise<boolean> {
+async function isAmongExpired(queue: JobQueue, id: string, expired: number): Promise<boolean> {
   if (expired === 0) {
     return false;
   }

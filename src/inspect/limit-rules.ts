@@ -1,8 +1,9 @@
 // Rules for jobs that wait by intention: a pause, a limit, a rest, the order of a group.
 import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
-import { closedUntil, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { closedUntil, isOld, isOverdue, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
 import { onClock } from './schedules/clock.js';
+import { allPaused, moves } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
 /** A rate whose next start is sooner than this does not hold jobs back by itself, in ms. */
@@ -45,9 +46,35 @@ export function resting(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: `resting: ${count(stats.pending)} wait for another ${left(restsUntil, at)}`,
-    cause: 'a handler threw a RateLimitedError, so the whole queue rests',
+    cause: 'a handler threw a RateLimitedError, or Redis refused its calls, so the whole queue rests',
     next: `wait for its end; clearing the limits of \`${queue}\` ends it now`,
     remedy: { at: 'command', command: asCommand('limits', queue, '--clear') },
+  };
+}
+
+/**
+ * Finds a rate under which nothing starts. It depends on ages and counts alone. The time of the next start, as the rate
+ * has it, would be wrong in such a case.
+ */
+export function givesNothing(signs: QueueSigns): ReturnType<Rule> {
+  const { queue, stats, rateLimit, restsUntil, hasEnded = false, rates, at = new Date() } = signs;
+  if (!rateLimit || stats.workers === 0 || hasEnded || moves(signs) || allPaused(signs)) {
+    return undefined;
+  }
+  const { limit, periodMs, burst = 1 } = rateLimit;
+  // Twice the longest time until a job of any cost is earned.
+  const longestMs = LONG_WAIT_MS + (2 * burst * periodMs) / limit;
+  if ((restsUntil && restsUntil > at) || !isOverdue(signs, longestMs)) {
+    return undefined;
+  }
+  const may = `${count(limit)} in ${duration(periodMs)}`;
+  return {
+    severity: rates ? 'critical' : 'warning',
+    state: 'stuck',
+    summary: `stuck: ${waits(signs)}, nothing starts although its rate limit lets ${may} start`,
+    cause: `the rate limit of ${may} gives no start, or the workers cannot fetch`,
+    next: `look at the log of the workers; if it has no error, set another rate limit for \`${queue}\`, and report this one`,
+    remedy: { at: 'limits' },
   };
 }
 
@@ -67,7 +94,7 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
     summary: isFar
       ? `limited by its rate: ${count(stats.pending)} wait, the next may start in ${left(nextStartAt, at)}`
       : `limited by its rate: ${comes}${may} may start, ${waits(signs)}`,
-    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}`,
+    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}${setBy(signs)}`,
     next: 'raise the rate limit if this is too slow',
     remedy: { at: 'limits' },
   };
@@ -103,7 +130,7 @@ export function full(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: `limited: ${count(stats.processing)} run, as many as may; ${waits(signs)}`,
-    cause: `maxRunning is ${count(maxRunning)}`,
+    cause: `maxRunning is ${count(maxRunning)}${setBy(signs)}`,
     next: 'raise maxRunning if this is too slow',
     remedy: { at: 'limits' },
   };
@@ -115,10 +142,12 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
     return undefined;
   }
   const running = processing > 0 ? `, ${count(processing)} running` : '';
+  const first = (signs.waitingGroups ?? []).map((group) => `${group.name}: ${count(group.pending)} wait`);
+  const named = first.length > 0 ? ` (${first.join(', ')})` : '';
   return {
     severity: heldSeverity(signs),
     state: 'limited',
-    summary: `limited: ${waits(signs)} in groups that may start none now${running}`,
+    summary: `limited: ${waits(signs)} in groups that may start none now${named}${running}`,
     cause: 'each of their groups is paused, waits for a job of its own, or is at its limit',
     next: 'look at the groups whose jobs wait longest',
     remedy: { at: 'groups' },
@@ -130,4 +159,9 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
  */
 function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
+}
+
+/** Returns who set the limits at run time, and since when; empty for those of the code. */
+function setBy({ limitsSet, at = new Date() }: QueueSigns): string {
+  return limitsSet ? `; ${limitsSet.by} set it ${left(at, limitsSet.at)} ago, over what the code says` : '';
 }

@@ -1,5 +1,7 @@
+import type { WorkerDeath } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
+import type { ScheduleRecord } from '../queue/model/schedule.js';
 import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
 
 /** The severity. `ok` and `notice` need no action; `warning` needs one today; `critical` needs one now. */
@@ -12,6 +14,7 @@ export type QueueState =
   | 'waiting'
   | 'paused'
   | 'limited'
+  | 'late'
   | 'falling-behind'
   | 'failing'
   | 'unmaintained'
@@ -24,12 +27,22 @@ export interface QueueSigns {
   stats: QueueStats;
   /** The recent rates. Absent if nothing recorded them. */
   rates?: RecentRates;
+  /** The jobs per second over the last seconds, of a window that reads again and again. */
+  pace?: RecentPace;
+  /** The jobs that died in the last ten minutes. */
+  diedLately?: number;
+  /** The workers that died in the last ten minutes while they ran jobs of the queue, the last first. Absent for none. */
+  deaths?: readonly SeenDeath[];
+  /** How the run time, or else the arrivals, differ from before. Absent: as usual, or the history is too short. */
+  change?: RecentChange;
   /** The jobs that died in the last hour, and all that ended. Absent if the history does not know. */
   lastHour?: { died: number; ended: number };
   /** True if any job ended in the last three minutes, for a history that is too short for rates. */
   hasEnded?: boolean;
   /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
   usualRunMs?: number;
+  /** The usual wait of jobs in the last hour, in ms: half of them waited less. Absent if none started. */
+  usualWaitMs?: number;
   /** Names among the waiting jobs that no live worker handles, the longest wait first. */
   unserved?: readonly UnservedName[];
   /** The end of the queue's rest, since a handler threw a RateLimitedError. */
@@ -40,6 +53,10 @@ export interface QueueSigns {
   nextStartAt?: Date;
   /** The number of jobs that the whole fleet may run at once. */
   maxRunning?: number;
+  /** Who set the limits at run time, and when. Absent if they are those of the code, or nobody noted it. */
+  limitsSet?: { by: string; at: Date };
+  /** The groups with the most waiting jobs, while groups hold some back. Absent for none. */
+  waitingGroups?: readonly { name: string; pending: number }[];
   /** The limits of each group without limits of its own. */
   groupLimits?: GroupLimits;
   /** The number of jobs that this queue's workers may run at once. Absent if it is unknown. */
@@ -52,8 +69,33 @@ export interface QueueSigns {
   sinceMaintenanceMs?: number;
   /** Members for which batches of this queue wait, although they are nowhere. Absent for none. */
   lostMembers?: readonly LostMember[];
+  /** The schedules of the queue, at most a hundred. Absent for none. */
+  schedules?: readonly ScheduleRecord[];
   /** The time of the figures. */
   at?: Date;
+}
+
+/** A worker that died, and when that became known. */
+export interface SeenDeath extends WorkerDeath {
+  at: Date;
+}
+
+/** Jobs per second over the last seconds. */
+export interface RecentPace {
+  inPerS: number;
+  outPerS: number;
+  failedPerS: number;
+}
+
+/** A change of a figure in the last hour. */
+export interface RecentChange {
+  /** `run`: half of the handlers take this long, in ms. `in`: jobs that come, per second. */
+  of: 'run' | 'in';
+  /** True if the arrivals have grown too, beside a longer run time. */
+  alsoMore?: true;
+  before: number;
+  now: number;
+  since: Date;
 }
 
 /** Jobs per second over the last minutes: three, or three times as long as most handlers take. */

@@ -1,9 +1,6 @@
 import { LOOK_AT_REDIS, NO_EVICTION, RAISE_MEMORY, USE_THE_MASTER } from './servers/server-verdict.js';
-import { LOOK_AT_DATABASE, REMOVE_THE_CAUSE, RUN_A_RELAY } from './servers/outbox-verdict.js';
 import type { Remedy } from './rule.js';
 import { GRANT, UPGRADE } from './unreadable.js';
-
-const LIST_OUTBOX = 'npx nest-job-queue outbox list';
 
 /** The commands that help with a next step outside the queues. */
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -11,9 +8,6 @@ const COMMANDS: Readonly<Record<string, string>> = {
   [LOOK_AT_REDIS]: 'redis-cli INFO persistence',
   [NO_EVICTION]: 'redis-cli CONFIG SET maxmemory-policy noeviction',
   [RAISE_MEMORY]: 'redis-cli INFO memory',
-  [LOOK_AT_DATABASE]: LIST_OUTBOX,
-  [REMOVE_THE_CAUSE]: LIST_OUTBOX,
-  [RUN_A_RELAY]: LIST_OUTBOX,
   [UPGRADE]: 'npm install nest-job-queue@latest',
   [GRANT]: 'redis-cli ACL LIST',
 };
@@ -21,7 +15,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** A command in the words of a next step, in backticks. */
 const NAMED = /`((?:npx )?nest-job-queue [^`]+|TYPE [^`]+)`/;
 
-/** Returns the command that helps with the next step of Redis, the outbox or an unreadable queue. */
+/** Returns the command that helps with the next step of Redis or an unreadable queue. */
 export function commandFor(next: string, queue = ''): Remedy | undefined {
   const command = COMMANDS[next] ?? NAMED.exec(next)?.[1];
   return command === undefined

@@ -1,15 +1,16 @@
+import { LATE_AFTER_MS } from '../queue/model/queue-options.js';
 import type { JobStatus } from '../queue/model/job.js';
 import type { QueueSigns, QueueVerdict } from './queue-signs.js';
-import { count, duration } from './words.js';
+import { count, duration, rate } from './words.js';
 
 /** Returns a verdict if its case fits, else undefined. */
 export type Rule = (signs: QueueSigns) => Finding | undefined;
 
 /** Where the next step of a verdict is taken: a place of the dashboard, or a command. */
 export type Remedy =
-  | { at: 'workers' | 'groups' | 'resume' | 'limits' }
+  | { at: 'workers' | 'groups' | 'resume' | 'limits' | 'schedules' | 'outbox' }
   | { at: 'jobs'; state: JobStatus; search?: string }
-  | { at: 'batch'; id: string }
+  | { at: 'batch' | 'job'; id: string }
   | { at: 'command'; command: string };
 
 /** A verdict without the name of the queue, with the place where its next step is taken. */
@@ -17,6 +18,8 @@ export type Finding = Omit<QueueVerdict, 'queue'> & { remedy?: Remedy };
 
 /** A job that waits for less than this is no sign of anything, in ms. */
 export const PATIENCE_MS = 10_000;
+/** The share by which more jobs must end than come, so that a backlog counts as shrinking. */
+const LEAST_GAIN = 0.01;
 /** The wait from which a queue with a busy worker is reported, in ms. */
 export const LONG_WAIT_MS = 60_000;
 
@@ -42,6 +45,18 @@ export function isOverdue(signs: QueueSigns, ms: number): boolean {
   return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;
 }
 
+/** The multiple of the usual wait from which a queue is late. */
+const MANY_TIMES = 10;
+/** The multiple of the usual run time that jobs may wait, if no worker has announced a limit. */
+const FEW_TIMES = 3;
+
+/** Returns whether the oldest claimable job waits for longer than the queue allows, or far longer than usual. */
+export function isLate(signs: QueueSigns): boolean {
+  const { usualWaitMs = Infinity, usualRunMs = 0 } = signs;
+  const { lateAfterMs = Math.max(LATE_AFTER_MS, FEW_TIMES * usualRunMs) } = signs.stats;
+  return isOverdue(signs, Math.min(lateAfterMs, Math.max(LONG_WAIT_MS, MANY_TIMES * usualWaitMs)));
+}
+
 /** Returns the end of the rest or rate limit that blocks all jobs of the queue. Undefined if a job may start now. */
 export function closedUntil({ restsUntil, nextStartAt, at = new Date() }: QueueSigns): Date | undefined {
   const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0);
@@ -57,8 +72,8 @@ export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefin
 }
 
 /**
- * Returns the time until no job waits, in ms, at the pace of the last minutes. Infinity: the backlog grows. Undefined: no
- * job has waited for long, or the pace is unknown.
+ * Returns the time until no job waits, in ms, at the pace of the last minutes. Infinity: the backlog grows, or stays
+ * although the queue is late. Undefined: no job has waited for long, or the pace is unknown.
  */
 export function drainsInMs(signs: QueueSigns): number | undefined {
   const { stats, rates } = signs;
@@ -66,8 +81,30 @@ export function drainsInMs(signs: QueueSigns): number | undefined {
     return undefined;
   }
   const perSecond = rates.out - rates.in;
-  const whileGrowing = rates.growing ? Infinity : undefined; // a burst within the window says nothing of the next minutes
-  return perSecond > 0 ? (stats.pending / perSecond) * 1_000 : whileGrowing;
+  const stays = rates.growing || isLate(signs) ? Infinity : undefined; // a burst within the window says nothing of the next minutes
+  return perSecond > rates.in * LEAST_GAIN ? (stats.pending / perSecond) * 1_000 : stays;
+}
+
+/**
+ * Returns the time until no job waits at the pace of the last seconds, in ms. Undefined if the pace is unknown, the queue
+ * does not drain by it, or not soon. It wins over the pace of the last minutes: a repair shows at once.
+ */
+export function drainsNowInMs({ pace, stats }: QueueSigns): number | undefined {
+  const perSecond = pace ? pace.outPerS - pace.inPerS : 0;
+  const ms = (stats.pending / perSecond) * 1_000;
+  return pace && stats.pending > 0 && perSecond > pace.inPerS * LEAST_GAIN && ms < LATE_AFTER_MS ? ms : undefined;
+}
+
+/** Returns what changed in the last hour, in words; undefined if nothing did. */
+export function changeWords({ change }: QueueSigns): string | undefined {
+  if (!change) {
+    return undefined;
+  }
+  const { of, before, now, since, alsoMore } = change;
+  const at = since.toISOString().slice(11, 16);
+  return of === 'run'
+    ? `run p50 ${duration(before)} → ${duration(now)} since ${at} UTC; ${alsoMore ? 'more arrivals too' : 'arrivals as usual'}`
+    : `arrivals ${rate(before)} → ${rate(now)} since ${at} UTC; run time as usual`;
 }
 
 /** Returns the time to drain in a few words for a table; undefined where no backlog waits. */
@@ -76,7 +113,7 @@ export function drainWords(signs: QueueSigns): string | undefined {
   if (ms === undefined) {
     return undefined;
   }
-  return ms === Infinity ? 'never' : duration(ms);
+  return ms === Infinity ? (signs.rates?.growing ? 'never' : 'not at this pace') : duration(ms);
 }
 
 /** Returns the time to drain as the end of a sentence; empty where no backlog waits. */
@@ -84,6 +121,9 @@ export function drainClause(signs: QueueSigns): string {
   const words = drainWords(signs);
   if (words === undefined) {
     return '';
+  }
+  if (words === 'not at this pace') {
+    return '; it keeps its pace, so the delay stays';
   }
   return words === 'never' ? '; at this pace it never drains' : `; drains in about ${words}`;
 }

@@ -12,7 +12,10 @@ import {
   waits,
 } from './rule.js';
 import { inQuotes } from './search/in-quotes.js';
-import { count, duration } from './words.js';
+import { count, duration, namesOf } from './words.js';
+
+/** A deploy replaces the last worker within this time, in ms. */
+const DEPLOY_MS = 30_000;
 
 export function noWorker(signs: QueueSigns): ReturnType<Rule> {
   const { queue, stats } = signs;
@@ -21,11 +24,22 @@ export function noWorker(signs: QueueSigns): ReturnType<Rule> {
   if (stats.workers > 0 || !waiting || foreignClaims > 0) {
     return undefined;
   }
+  const goneMs = stats.lastWorkerAt && (signs.at ?? stats.at).getTime() - stats.lastWorkerAt.getTime();
+  if (goneMs !== undefined && goneMs < DEPLOY_MS) {
+    return {
+      severity: 'notice',
+      state: 'waiting',
+      summary: `waiting: ${waits(signs)}, no worker for ${duration(goneMs)}`,
+      cause: 'its last worker has stopped a moment ago, as in a deploy',
+      next: `wait for the next worker: the queue is stuck if none comes within ${duration(DEPLOY_MS)}`,
+      remedy: { at: 'workers' },
+    };
+  }
   return {
     severity: 'critical',
     state: 'stuck',
     summary: `stuck: ${waits(signs)}, no worker`,
-    cause: `no live worker serves \`${queue}\``,
+    cause: `no live worker serves \`${queue}\`${goneMs === undefined ? '' : `; the last one was seen ${duration(goneMs)} ago`}`,
     next: 'start a worker with its handler, or look for a misspelled name',
     remedy: { at: 'workers' },
   };
@@ -65,7 +79,7 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
 }
 
 /** Returns whether any job runs, or ended in the last minutes. */
-function moves({ stats, rates }: QueueSigns): boolean {
+export function moves({ stats, rates }: QueueSigns): boolean {
   return stats.processing > 0 || (rates !== undefined && rates.out > 0);
 }
 
@@ -90,7 +104,7 @@ export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-function allPaused({ stats, pausedWorkers = 0 }: QueueSigns): boolean {
+export function allPaused({ stats, pausedWorkers = 0 }: QueueSigns): boolean {
   return stats.workers > 0 && pausedWorkers >= stats.workers;
 }
 
@@ -132,6 +146,35 @@ export function someStuck(signs: QueueSigns): ReturnType<Rule> {
         next: STUCK_NEXT,
         remedy: { at: 'workers' },
       };
+}
+
+/** The fewest deaths of a loop, and of one that needs action now. A single death is no sign: the job runs again. */
+const FEWEST_DEATHS = 2;
+const MANY_DEATHS = 5;
+
+/** Finds jobs that end their workers, one after the other. */
+export function crashing({ deaths = [], stats }: QueueSigns): ReturnType<Rule> {
+  if (deaths.length < FEWEST_DEATHS) {
+    return undefined;
+  }
+  const ran = deaths.flatMap((death) => death.ran);
+  const common = [...new Set(ran.map(({ name }) => name))].filter((name) =>
+    deaths.every((death) => death.ran.some((job) => job.name === name)),
+  );
+  const all = common.length > 0 ? `, all while running \`${common[0]}\`` : `, while running ${namesOf(ran)}`;
+  const uncaught = /uncaught error in its process: (.*)$/.exec(deaths[0]!.how)?.[1];
+  return {
+    severity: deaths.length >= MANY_DEATHS ? 'critical' : 'warning',
+    state: 'failing',
+    summary: `crashing: ${count(deaths.length)} workers died in 10 min${all}`,
+    cause:
+      uncaught ??
+      (common.length > 0
+        ? 'the job ends its process, such as by too much memory or by process.exit()'
+        : 'their processes were killed, or ran out of memory'),
+    next: 'read the last lines of their processes; redrive a job that killed its workers alone, once that is mended',
+    remedy: stats.failed > 0 ? { at: 'jobs', state: 'failed' } : { at: 'workers' },
+  };
 }
 
 /** Returns how many slots are kept by handlers that do not end. */

@@ -30,18 +30,26 @@ export function unreadable(queue: string, error: unknown): QueueVerdict {
   return { queue, severity: 'warning', state: 'unreadable', ...words };
 }
 
-/** Returns the verdict on an unreadable queue, whatever the cause. For a queue that the app does not depend on. */
-export function unreadableByAny(queue: string, error: unknown): QueueVerdict {
+/**
+ * Returns the verdict on an unreadable queue, whatever the cause. For a queue that the app does not depend on.
+ *
+ * @param tell returns the words for another cause
+ */
+export function unreadableByAny(
+  queue: string,
+  error: unknown,
+  tell: (error: Error) => string = ({ message }) => message,
+): QueueVerdict {
   try {
     return unreadable(queue, error);
   } catch {
-    const reason = oneLine(error instanceof Error ? error.message : String(error), LONGEST_REASON);
+    const reason = oneLine(error instanceof Error ? tell(error) : String(error), LONGEST_REASON).replace(/\.$/, '');
     return { queue, severity: 'warning', state: 'unreadable', summary: `unreadable: ${reason}` };
   }
 }
 
 /** Waits for a list of a queue's records. Returns an empty one if the queue is unreadable. */
-export function noneIfUnreadable<Each>(queue: string, reading: Promise<Each[]>): Promise<Each[]> {
+export function noneIfUnreadable<Each>(queue: string, reading: Promise<readonly Each[]>): Promise<readonly Each[]> {
   return reading.catch((error: unknown) => {
     unreadable(queue, error);
     return [];

@@ -1,8 +1,10 @@
-import { behind, dropped, dying, failing, flowing, idle, slow } from './flow-rules.js';
-import { full, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
+import { behind, draining, dropped, dying, failing, flowing, idle, late, remembering, slow } from './flow-rules.js';
+import { full, givesNothing, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
-import { type Finding, type Rule } from './rule.js';
+import { isOverdue, LONG_WAIT_MS, type Finding, type Rule } from './rule.js';
+import { hangingSchedule, unrunSchedule } from './schedules/schedule-rules.js';
 import {
+  crashing,
   expired,
   maintained,
   noWorker,
@@ -24,20 +26,27 @@ export const RULES: readonly Rule[] = [
   paused,
   noWorker,
   unserved,
+  givesNothing,
   takesNothing,
   expired,
+  crashing,
   failing,
   resting,
   rateLimited,
   full,
   heldByGroups,
+  unrunSchedule,
+  hangingSchedule,
   behind,
   slow,
+  late,
   maintained,
   someStuck,
+  draining,
   dying,
   waitsForNothing,
   dropped,
+  remembering,
   flowing,
 ];
 
@@ -46,6 +55,7 @@ const HOLDING: readonly Rule[] = [
   stuckHandlers,
   paused,
   noWorker,
+  givesNothing,
   takesNothing,
   resting,
   rateLimited,
@@ -53,6 +63,7 @@ const HOLDING: readonly Rule[] = [
   heldByGroups,
   behind,
   slow,
+  late,
 ];
 
 /**
@@ -94,9 +105,42 @@ function rank({ severity }: Pick<QueueVerdict, 'severity'>): number {
   return ORDER.indexOf(severity);
 }
 
-/** Sorts verdicts, the worst first. */
-export function worstFirst(a: Pick<QueueVerdict, 'severity'>, b: Pick<QueueVerdict, 'severity'>): number {
-  return rank(b) - rank(a);
+/** A queue as far as its place among others depends on it. */
+export interface RankedQueue {
+  name: string;
+  verdict: { severity: Severity; state?: string };
+  /** True if the app does not know it. */
+  isOther?: boolean;
+  /** The jobs that died or are late, see {@link harmOf}. Absent: unknown. */
+  harm?: number;
+}
+
+/** The states that somebody wants: a pause and a limit. They come after all others of the same severity. */
+const WANTED: readonly (string | undefined)[] = ['paused', 'limited'];
+
+/**
+ * Compares two queues, the worse first: by severity, then by harm, then by name. Dashboard, command line and `top` have
+ * this order. Harm counts in coarse steps, so that rows stand still while figures change.
+ */
+export function worstFirst(a: RankedQueue, b: RankedQueue): number {
+  return (
+    rank(b.verdict) - rank(a.verdict) ||
+    Number(WANTED.includes(a.verdict.state)) - Number(WANTED.includes(b.verdict.state)) ||
+    Number(a.isOther ?? false) - Number(b.isOther ?? false) ||
+    stepOf(b) - stepOf(a) ||
+    a.name.localeCompare(b.name)
+  );
+}
+
+function stepOf({ verdict, harm = 0 }: RankedQueue): number {
+  return verdict.severity === 'ok' ? 0 : Math.floor(Math.log2(1 + harm) / 1.5);
+}
+
+/** Returns the jobs that died in the last ten minutes, and those that wait for too long now. */
+export function harmOf(signs: QueueSigns): number {
+  const { stats, diedLately = 0 } = signs;
+  const waiting = isOverdue(signs, LONG_WAIT_MS) ? stats.pending - (stats.heldByGroups ?? 0) : 0;
+  return Math.min(diedLately, stats.failed) + Math.max(0, waiting);
 }
 
 /** Returns the worst of some verdicts; `ok` of none. */

@@ -1,6 +1,7 @@
-import type { JobRecord } from '../queue/model/job.js';
+import type { JobReference } from '../queue/model/batch.js';
+import type { JobFacts } from '../queue/store/shown-content.js';
 import { groupHoldOf, pauseNote } from './group-hold.js';
-import type { JobSigns } from './job-signs.js';
+import { HIDDEN, type JobSigns } from './job-signs.js';
 import type { QueueState } from './queue-signs.js';
 import type { Finding, Remedy } from './rule.js';
 import { holdingBack } from './verdict.js';
@@ -20,7 +21,7 @@ export type Reason = { because: string; next?: string; remedy?: Remedy } | undef
  *
  * @example whyNotRunning(job, { queue: 'email', stats }); // { because: 'it starts in 3 min, as its delay asks' }
  */
-export function whyNotRunning(job: JobRecord, signs: JobSigns): Reason {
+export function whyNotRunning(job: JobFacts, signs: JobSigns): Reason {
   switch (job.status) {
     case 'processing':
       return running(job, signs);
@@ -37,7 +38,7 @@ export function whyNotRunning(job: JobRecord, signs: JobSigns): Reason {
   }
 }
 
-function running(job: JobRecord, signs: JobSigns): Reason {
+function running(job: JobFacts, signs: JobSigns): Reason {
   const { stats, at = new Date() } = signs;
   if (signs.hasExpired) {
     const owner = job.worker === undefined ? 'its worker' : `worker ${job.worker}`;
@@ -49,7 +50,7 @@ function running(job: JobRecord, signs: JobSigns): Reason {
   }
   if (job.isolated) {
     return {
-      because: `claimed by ${job.worker ?? 'a worker'}, it waits there to run alone, because its worker died ${job.crashes === 1 ? 'once' : `${count(job.crashes)} times`}`,
+      because: `claimed by ${job.worker ?? 'a worker'}, it waits there to run alone, because its worker died ${times(job.crashes)}`,
       next: 'look at what else runs there',
       remedy: WORKERS,
     };
@@ -84,16 +85,10 @@ function reclaimOf({ stats, sinceMaintenanceMs = 0 }: JobSigns): string {
     : 'wait for the next maintenance, which reclaims it';
 }
 
-function scheduled(job: JobRecord, signs: JobSigns): Reason {
+function scheduled(job: JobFacts, signs: JobSigns): Reason {
   const { at = new Date() } = signs;
   if (job.after) {
-    const [first, ...others] = job.after;
-    const more = others.length === 0 ? '' : ` and ${count(others.length)} more`;
-    const place = first!.queue === job.queue ? '' : ` of the queue ${first!.queue}`;
-    return {
-      because: `it starts after job ${first!.id}${place}${more}`,
-      next: 'look at that job if it takes long',
-    };
+    return after(job.queue, job.after, signs.hiddenBefore);
   }
   const inMs = (job.dueAt?.getTime() ?? 0) - at.getTime();
   if (inMs > 0) {
@@ -109,7 +104,20 @@ function scheduled(job: JobRecord, signs: JobSigns): Reason {
     : heldBy(hold);
 }
 
-function delayOf({ attempts, errors, crashes, attemptLog }: JobRecord): string {
+function after(home: string, [first, ...others]: readonly JobReference[], hidden = 0): Reason {
+  if (first === undefined) {
+    const jobs = hidden === 1 ? 'a job that you may not see' : `${count(hidden)} jobs that you may not see`;
+    return { because: `it starts after ${jobs}` };
+  }
+  const left = others.length + hidden;
+  const place = first.queue === home ? '' : ` of the queue ${first.queue}`;
+  return {
+    because: `it starts after job ${first.id}${place}${left === 0 ? '' : ` and ${count(left)} more`}`,
+    next: 'look at that job if it takes long',
+  };
+}
+
+function delayOf({ attempts, errors, crashes, attemptLog }: JobFacts): string {
   if (attemptLog.at(-1)?.outcome === 'snooze') {
     return 'its handler snoozed it';
   }
@@ -119,7 +127,7 @@ function delayOf({ attempts, errors, crashes, attemptLog }: JobRecord): string {
 /** A hold of the whole queue comes before a hold of one group. */
 const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck'];
 
-function pending(job: JobRecord, signs: JobSigns): Reason {
+function pending(job: JobFacts, signs: JobSigns): Reason {
   const hold = holdingBack(signs);
   if (signs.unserved?.some(({ name }) => name === job.name) && hold?.state !== 'paused') {
     return {
@@ -179,7 +187,7 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
   if (!hold) {
     return undefined;
   }
-  const name = `its group \`${group.name}\``;
+  const name = group.name === HIDDEN ? 'its group' : `its group \`${group.name}\``;
   switch (hold.by) {
     case 'pause':
       return {
@@ -188,6 +196,9 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
         remedy: GROUPS,
       };
     case 'job':
+      if (hold.id === undefined) {
+        return { because: `${name} waits for a job that you may not see` };
+      }
       return {
         because: `${name} waits for job ${hold.id}`,
         next: 'look at that job: redrive or discard it where it failed',
@@ -204,11 +215,16 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
   }
 }
 
-function dead(job: JobRecord): Reason {
-  const { lastError, attempts, maxAttempts } = job;
+const times = (number: number) => (number === 1 ? 'once' : `${count(number)} times`);
+
+function dead(job: JobFacts): Reason {
+  const { crashes, lastError, attempts, maxAttempts } = job;
   const of = maxAttempts === undefined ? '' : ` of ${maxAttempts}`;
   return {
     because: `it failed for good in attempt ${attempts}${of}${lastError ? `: ${lastError}` : ''}`,
-    next: 'fix the cause, then redrive it',
+    next:
+      crashes > 0
+        ? `find why its worker died ${times(crashes)}, before it kills another; a redrive runs it alone in its worker`
+        : 'fix the cause, then redrive it',
   };
 }

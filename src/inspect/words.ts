@@ -77,6 +77,25 @@ function rounded(value: number): string {
 }
 
 /** Returns a mark of the history in words. */
-export function markInWords({ kind, version }: Pick<HistoryMark, 'kind' | 'version'>): string {
-  return kind === 'deploy' ? `version ${version ?? ''}` : 'no process maintained the queue';
+export function markInWords({ kind, version, death }: Omit<HistoryMark, 'at'>): string {
+  switch (kind) {
+    case 'deploy':
+      return `version ${version ?? ''}`;
+    case 'death':
+      return `worker ${death?.worker ?? ''} died, which ran ${namesOf(death?.ran ?? [])}`;
+    default:
+      return 'no process maintained the queue';
+  }
+}
+
+/** Returns the names of jobs in words, each once: `image`, `image, video and 2 more`. */
+export function namesOf(jobs: readonly { name: string }[]): string {
+  const names = [...new Set(jobs.map(({ name }) => name))];
+  const more = names.length > 2 ? ` and ${count(names.length - 2)} more` : '';
+  return names.slice(0, 2).join(more === '' ? ' and ' : ', ') + more;
+}
+
+/** Returns words that begin with a capital letter. */
+export function capitalised(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

@@ -75,6 +75,7 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
     figure('errorKinds', stats.errorKinds ?? 0),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),
     figure('unheldAge', stats.oldestUnheldAgeMs / 1_000),
+    figure('scheduleLate', sinceMs(stats.schedulesOverdueSince, stats) / 1_000),
     figure('unserved', stats.unserved.length),
     figure('expiredClaims', stats.expiredClaims),
     ...(stats.maintainedAt
@@ -84,4 +85,8 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
     figure('paused', stats.pausedAt ? 1 : 0),
     ...Object.entries({ ...NO_EVENTS, ...totals }).map(([event, value]) => figure('jobs', value, { event })),
   ];
+}
+
+function sinceMs(since: Date | undefined, { at }: QueueStats): number {
+  return since ? Math.max(0, at.getTime() - since.getTime()) : 0;
 }

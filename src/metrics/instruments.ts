@@ -66,6 +66,14 @@ export const INSTRUMENTS = {
     help: 'The same of the jobs that no group holds back by a pause, a limit or a job of its own',
     labels: ['queue'],
   },
+  scheduleLate: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.schedule.late',
+    unit: 's',
+    help: 'How long the run of a schedule has been due without being made; 0 if all are on time',
+    labels: ['queue'],
+  },
   unserved: {
     source: 'fleet',
     kind: 'gauge',

@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { keptIn } from '../queue/runtime/kept.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { WorkerEvent } from '../worker/reports/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
-import { createInstruments, type Meter } from './open-telemetry.js';
+import type { Labels } from './instruments.js';
+import { type Meter, createInstruments } from './open-telemetry.js';
 import type { MeasuredOutbox } from './outbox-figures.js';
-import { type Durations, ProcessFigures } from './process-figures.js';
+import { type Count, type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
-import { QueueFigures } from './queue-figures.js';
 import { type QueueScaling, scalingReportOf } from './scaling-report.js';
-import { keptIn } from '../queue/runtime/kept.js';
 
 /** The options of the metrics. */
 export interface JobMetricsOptions {
@@ -156,5 +156,66 @@ export class JobMetrics {
   /** Returns the name as far as it may be a label. */
   private labelOf({ name }: WorkerEvent['job']): string {
     return this.names.has(name) ? name : 'other';
+  }
+}
+
+/** The figures of one queue in this process. */
+class QueueFigures {
+  readonly running: Count;
+  private readonly names = new Map<string, NameFigures>();
+
+  constructor(
+    private readonly figures: ProcessFigures,
+    private readonly queue: string,
+  ) {
+    this.running = figures.newCount('running', { queue });
+  }
+
+  /** @param name the label, which limits the number of names */
+  of(name: string): NameFigures {
+    return keptIn(this.names, name, () => new NameFigures(this.figures, { queue: this.queue, name }));
+  }
+}
+
+/** The figures of attempts with one outcome. */
+interface EndFigures {
+  attempts: Count;
+  /** Absent until a handler was called. */
+  run?: Durations;
+}
+
+/** The figures of one job name in a queue. Each other line appears with its first measurement. */
+class NameFigures {
+  /** Begins with 0, because Prometheus sees no increase in a line that appears. */
+  private readonly stuckCount: Count;
+  private waits: Durations | undefined;
+  private readonly ends = new Map<string, EndFigures>();
+
+  constructor(
+    private readonly figures: ProcessFigures,
+    private readonly labels: Labels,
+  ) {
+    this.stuckCount = figures.newCount('stuck', labels);
+  }
+
+  waited(seconds: number): void {
+    this.waits ??= this.figures.newDurations('wait', this.labels);
+    this.waits.add(seconds);
+  }
+
+  gotStuck(): void {
+    this.stuckCount.value++;
+  }
+
+  /** @param seconds how long the handler ran; undefined where none was called */
+  ended(outcome: string, seconds: number | undefined): void {
+    const end = keptIn<string, EndFigures>(this.ends, outcome, () => ({
+      attempts: this.figures.newCount('attempts', { ...this.labels, outcome }),
+    }));
+    end.attempts.value++;
+    if (seconds !== undefined) {
+      end.run ??= this.figures.newDurations('run', end.attempts.labels);
+      end.run.add(seconds);
+    }
   }
 }

@@ -1,5 +1,7 @@
 // Moves the jobs of a queue of BullMQ, Bull or bee-queue: take, import, acknowledge. See docs/internals/migration.md.
 import type { JobQueue } from '../queue/job-queue.js';
+import { JobQueueError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
 import type { Clock } from '../queue/runtime/clock.js';
 import type {
   DeadEntry,
@@ -9,12 +11,12 @@ import type {
   OnceReply,
   OnceSender,
 } from '../queue/store/verbs/once-verbs.js';
-import { keyOf, type OldJob, type TakenJob } from './bullmq/old-job.js';
-import { OvertakenError, STEP, type Source, type SourceEra } from './bullmq/source.js';
+import { type OldJob, type TakenJob, keyOf } from './bullmq/old-job.js';
 import type { Place } from './bullmq/source-keys.js';
-import { translateJob, type Translated } from './bullmq/translate-job.js';
-import { tally, type MoveReport, type MoveStep } from './move-report.js';
-import { placesOf, type MoveRules } from './move-rules.js';
+import { OvertakenError, STEP, type Source, type SourceEra, type SourceSettings } from './bullmq/source.js';
+import { type Translated, translateJob } from './bullmq/translate-job.js';
+import { type MoveReport, type MoveStep, tally } from './move-report.js';
+import { type MoveRules, placesOf } from './move-rules.js';
 import { SchedulerMover } from './scheduler-mover.js';
 
 /** The most characters of payload in one call, which must not block the server. */
@@ -209,6 +211,9 @@ export class Mover {
       dropped.forEach((option) => tally(report.dropped, option));
       return true;
     }
+    if (reply.outcome === 'broken') {
+      throw new JobQueueError(`Could not add job ${show(taken.id)}, which stays where it is: ${reply.message}`);
+    }
     if (reply.outcome === 'existing') {
       this.clashes.add(taken.id);
     }
@@ -291,4 +296,37 @@ function slicesOf(jobs: readonly Ready[]): Ready[][] {
     slices.at(-1)!.push(each);
   }
   return slices;
+}
+
+/**
+ * Sets a pause and limits of the old queue here, where none is set. Sets each once, because an operator may remove it before
+ * the next run. Returns what it set, in words.
+ */
+export async function moveSettings(
+  { isPaused, concurrency, rate }: SourceSettings,
+  queue: JobQueue,
+  source: Pick<Source, 'settingsMoved' | 'noteSettings'>,
+): Promise<string[]> {
+  const done: string[] = [];
+  const before = await source.settingsMoved(queue.name);
+  if (isPaused && !before.includes('pause')) {
+    if (await queue.pause({ by: 'migrate', reason: 'It was paused in BullMQ.' })) {
+      done.push('paused');
+    }
+  }
+  const { maxRunning, rateLimit } = await queue.limits.get();
+  if (concurrency !== undefined && !before.includes('concurrency') && maxRunning === undefined) {
+    await queue.limits.change({ maxRunning: concurrency });
+    done.push(`maxRunning ${concurrency}`);
+  }
+  if (rate && !before.includes('rate') && rateLimit === undefined) {
+    await queue.limits.change({ rateLimit: { limit: rate.max, periodMs: rate.duration } });
+    done.push(`rateLimit ${rate.max} in ${rate.duration} ms, spread evenly`);
+  }
+  const seen = { pause: isPaused, concurrency: concurrency !== undefined, rate: rate !== undefined };
+  await source.noteSettings(
+    queue.name,
+    Object.entries(seen).flatMap(([name, is]) => (is || before.includes(name) ? [name] : [])),
+  );
+  return done;
 }

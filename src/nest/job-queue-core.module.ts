@@ -1,48 +1,63 @@
 import {
-  ConfigurableModuleBuilder,
-  Module,
   type ConfigurableModuleAsyncOptions,
+  ConfigurableModuleBuilder,
   type DynamicModule,
+  type FactoryProvider,
+  type InjectionToken,
+  Module,
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
-import { BootAudit, type AuditParts } from './lifecycle/boot-audit.js';
-import { HandlerBinder } from './enhancers/handler-binder.js';
-import { HandlerExplorer } from './handlers/handler-explorer.js';
-import { HandlerRegistry } from './handlers/handler-registry.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
 import {
   CONNECTION_NAME,
+  type ConnectionPart,
   DEFAULT_CONNECTION,
   LIFECYCLE,
   partToken,
-  type ConnectionPart,
 } from './connection/connection-tokens.js';
-import {
-  JOB_QUEUE_OPTIONS,
-  RESOLVED_OPTIONS,
-  resolveModuleOptions,
-  type JobQueueModuleOptions,
-  type JobQueueOptionsFactory,
-  type ResolvedModuleOptions,
-} from './options/job-queue.options.js';
-import { JobQueueService } from './service/job-queue.service.js';
-import { JobListeners } from './handlers/job-listeners.js';
-import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
+import { connectInMemory } from './connection/memory-connection.js';
 import { QueueRegistry } from './connection/queue-registry.js';
 import { QuietLogger } from './connection/quiet-logger.js';
-import { connectInMemory } from './connection/memory-connection.js';
-import { MaintenanceScheduler, type MaintenanceParts } from './lifecycle/maintenance.scheduler.js';
-import { UnusedNames } from './lifecycle/unused-names.js';
-import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
-import { IN_MEMORY } from './options/redis-options.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
-import { InvalidOptionError } from '../queue/errors/errors.js';
-import { show } from '../queue/errors/show.js';
+import { HandlerBinder } from './enhancers/handler-binder.js';
+import { HandlerExplorer } from './handlers/handler-explorer.js';
+import { HandlerRegistry } from './handlers/handler-registry.js';
+import { JobListeners } from './handlers/job-listeners.js';
+import { type AuditParts, BootAudit } from './lifecycle/boot-audit.js';
+import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
 import type { LifecycleParts } from './lifecycle/lifecycle-parts.js';
-import { provideByParts } from './provide-by-parts.js';
-import { VerdictWatch, type VerdictWatchParts } from './verdicts/verdict-watch.js';
+import { type MaintenanceParts, MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
+import { ModuleMiddleware } from './lifecycle/module-middleware.js';
+import { UnusedNames } from './lifecycle/unused-names.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
+import {
+  JOB_QUEUE_OPTIONS,
+  type JobQueueModuleOptions,
+  type JobQueueOptionsFactory,
+  RESOLVED_OPTIONS,
+  type ResolvedModuleOptions,
+  resolveModuleOptions,
+} from './options/job-queue.options.js';
+import { IN_MEMORY } from './options/redis-options.js';
+import { JobQueueService } from './service/job-queue.service.js';
+import { VerdictWatch, type VerdictWatchParts } from './verdicts/verdict-watch.js';
+
+/** Returns a provider of a class that takes its dependencies as one object: the token of each part. */
+function provideByParts<Parts extends object>(
+  provide: new (parts: Parts) => object,
+  tokens: Readonly<Record<keyof Parts, InjectionToken>>,
+): FactoryProvider {
+  const names = Object.keys(tokens);
+  return {
+    provide,
+    useFactory: (...found: unknown[]) =>
+      new provide(Object.fromEntries(names.map((name, i) => [name, found[i]])) as Parts),
+    inject: Object.values(tokens),
+  };
+}
 
 /** The options of the module beside those of the queue. */
 export interface JobQueueModuleExtras {
@@ -174,6 +189,7 @@ const providers: Provider[] = [
     queues: QueueRegistry,
     logger: QuietLogger,
     names: UnusedNames,
+    handlers: HandlerRegistry,
   }),
   provideByParts<MaintenanceParts>(MaintenanceScheduler, {
     options: RESOLVED_OPTIONS,

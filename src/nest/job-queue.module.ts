@@ -1,21 +1,30 @@
-import { Module, type DynamicModule, type InjectionToken, type Provider, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { InvalidOptionError } from '../queue/errors/errors.js';
-import { show } from '../queue/errors/show.js';
-import { checkConnectionName, DEFAULT_CONNECTION } from './connection/connection-tokens.js';
-import { declaredNames } from './connection/inject-queue.decorator.js';
-import { declaredQueueProvider, queueProvider } from './connection/queue-providers.js';
-import { checkQueueName, isQueueName } from '../queue/validation/names.js';
-import { checkOptions } from '../queue/validation/validate-options.js';
+import {
+  type DynamicModule,
+  type FactoryProvider,
+  type InjectionToken,
+  Module,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { PROPERTY_DEPS_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { z } from 'zod';
-import type { JobQueueModuleOptions } from './options/job-queue.options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show, showName } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { checkQueueName, isQueueName } from '../queue/validation/names.js';
+import { checkFlag, checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
+import { DEFAULT_CONNECTION, checkConnectionName, partToken } from './connection/connection-tokens.js';
+import { declaredNames, getQueueToken } from './connection/inject-queue.decorator.js';
+import type { QueueRegistry } from './connection/queue-registry.js';
 import { serviceProviders } from './connection/service-classes.js';
 import {
-  asyncCoreModule,
   JobQueueCoreModule,
   type JobQueueModuleAsyncOptions,
   type JobQueueModuleExtras,
+  asyncCoreModule,
 } from './job-queue-core.module.js';
+import type { JobQueueModuleOptions } from './options/job-queue.options.js';
 
 /** The module that feature modules import if the app's module is not global. */
 @Module({})
@@ -84,12 +93,13 @@ export class JobQueueModule {
     if (other !== undefined) {
       const remedy = `Return it from ${ways[0]!}, if it is an option of forRoot.`;
       throw new InvalidOptionError(
-        `JobQueueModule.forRootAsync.${other}`,
+        `JobQueueModule.forRootAsync.${showName(other)}`,
         ASYNC_OPTIONS.join(', '),
         show(other),
         remedy,
       );
     }
+    checkNestModules('JobQueueModule.forRootAsync.imports', options.imports);
     return facade(options, asyncCoreModule(options), []);
   }
 
@@ -175,6 +185,7 @@ const featureSchema = z.strictObject(
 function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
   const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};
   checkConnectionName('JobQueueModule.forRoot.name', name);
+  checkFlag('JobQueueModule.forRoot.isGlobal', isGlobal);
   const parts = exporting(JobQueueModule, () => [
     ...(name === DEFAULT_CONNECTION ? serviceProviders() : []),
     ...queues.map((queue) => queueProvider(queue, name)),
@@ -203,4 +214,69 @@ function exporting(module: Type, listed: () => (Provider & { provide: InjectionT
       return listed().map(({ provide }) => provide);
     },
   };
+}
+
+/**
+ * Returns the provider of a queue that a class of the process declares, perhaps a class of another app. An app
+ * maintains the queue only if a class of this app injects it.
+ */
+function declaredQueueProvider(name: string, connection: string): FactoryProvider<JobQueue> {
+  const token = getQueueToken(name, connection);
+  return {
+    provide: token,
+    useFactory: (queues: QueueRegistry, modules: ModulesContainer) =>
+      isInjected(token, modules) ? queues.queue(name) : queues.reference(name),
+    inject: [partToken('queues', connection), ModulesContainer],
+  };
+}
+
+/** Returns a provider of a queue that this app asks for. */
+function queueProvider(name: string, connection: string): FactoryProvider<JobQueue> {
+  return {
+    provide: getQueueToken(name, connection),
+    useFactory: (queues: QueueRegistry) => queues.queue(name),
+    inject: [partToken('queues', connection)],
+  };
+}
+
+/**
+ * The tokens that the classes and factories of an app inject, and the number of its modules at that time. A lazy module
+ * loads later.
+ */
+const askedTokens = new WeakMap<ModulesContainer, { modules: number; tokens: ReadonlySet<unknown> }>();
+
+/** Returns whether a class or a factory of the app asks for a token. */
+function isInjected(token: InjectionToken, modules: ModulesContainer): boolean {
+  let asked = askedTokens.get(modules);
+  if (asked?.modules !== modules.size) {
+    asked = { modules: modules.size, tokens: new Set(allAsked(modules)) };
+    askedTokens.set(modules, asked);
+  }
+  return asked.tokens.has(token);
+}
+
+function allAsked(modules: ModulesContainer): unknown[] {
+  const wrappers = [...modules.values()].flatMap(({ providers, controllers, injectables }) => [
+    ...providers.values(),
+    ...controllers.values(),
+    ...injectables.values(),
+  ]);
+  // An optional dependency of a factory is { token, optional }.
+  return wrappers.flatMap(({ metatype, inject }) =>
+    (inject ?? tokensOf(metatype)).flatMap((each) => [each, (each as { token?: unknown } | null)?.token]),
+  );
+}
+
+/** Returns the tokens that `@Inject` names in a class. */
+function tokensOf(type: unknown): unknown[] {
+  if (typeof type !== 'function') {
+    return [];
+  }
+  const ofConstructor = listOf<{ param: unknown }>(Reflect.getMetadata(SELF_DECLARED_DEPS_METADATA, type));
+  const ofProperties = listOf<{ type: unknown }>(Reflect.getMetadata(PROPERTY_DEPS_METADATA, type));
+  return [...ofConstructor.map(({ param }) => param), ...ofProperties.map((property) => property.type)];
+}
+
+function listOf<Entry>(metadata: unknown): Entry[] {
+  return Array.isArray(metadata) ? (metadata as Entry[]) : [];
 }

@@ -6,7 +6,8 @@ import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { duration } from '../queue/validation/numbers.js';
-import { checkOptions } from '../queue/validation/validate-options.js';
+import { checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
+import { missingTables, unsafeSetting } from './check/check-tables.js';
 import { JobOutbox } from './job-outbox.js';
 import { DIALECTS, type OutboxDatabase } from './outbox-database.js';
 
@@ -56,6 +57,8 @@ export interface OutboxModule {
 }
 
 const OPTIONS: symbol = Symbol.for('nest-job-queue:outbox-options');
+/** The table that each process writes. */
+const WRITTEN_TABLE = 'job_outbox';
 const MONTH_MS = 30 * 24 * 3_600_000;
 
 const optionsSchema = z.strictObject(
@@ -96,6 +99,7 @@ export class JobOutboxModule {
 
 function moduleOf(options: JobOutboxAsyncOptions): OutboxModule {
   const { imports = [], inject = [], useFactory, connections = [DEFAULT_CONNECTION] } = options;
+  checkNestModules('JobOutboxModule.imports', imports);
   connections.forEach((name) => checkConnectionName('JobOutboxModule.connections', name));
   return {
     module: JobOutboxModule,
@@ -130,9 +134,10 @@ class AppOutbox extends JobOutbox {
       relays: relay,
       clock: systemClock,
       logger: first!.redis.connection.logger,
+      connections: [...registries.keys()],
       queueOf: (connection, name) => {
-        const queue = registries.get(connection)?.requested(name);
-        if (queue) registerQueues(queue);
+        const queue = registries.get(connection)!.requested(name);
+        registerQueues(queue);
         return queue;
       },
     });
@@ -151,29 +156,41 @@ class AppOutbox extends JobOutbox {
   }
 
   /**
-   * Checks the tables and starts. Called by Nest.
+   * Checks the database and starts. Called by Nest.
    *
-   * @throws InvalidOptionError if a table is missing
+   * @throws InvalidOptionError if a table is missing, or statements of the database's client are unsafe
    */
   async onApplicationBootstrap(): Promise<void> {
-    try {
-      await this.stats();
-    } catch (error) {
-      const hint = 'Make them by a migration: `npx nest-job-queue outbox sql` prints it.';
-      throw new InvalidOptionError(
-        'JobOutboxModule.database',
-        'the tables of the outbox',
-        (error as Error).message,
-        hint,
-      );
+    const expected = 'the tables of the outbox';
+    const missing = await this.missingTables().catch((error: unknown) => (error as Error).message);
+    if (missing !== undefined) {
+      refuseDatabase(expected, missing, 'Make them by a migration: `npx nest-job-queue outbox sql` prints it.');
+    }
+    const unsafe = await unsafeSetting(this.table.database);
+    if (unsafe) {
+      refuseDatabase(unsafe.expected, unsafe.found, unsafe.remedy);
     }
     this.start();
+  }
+
+  /** Returns the missing tables that this process needs, in words. One that only writes rows may have no right to read them. */
+  private async missingTables(): Promise<string | undefined> {
+    const missing = await missingTables(this.table.database);
+    const needed = this.relays ? missing : missing.filter((table) => table === WRITTEN_TABLE);
+    if (this.relays && needed.length === 0) {
+      await this.stats();
+    }
+    return needed.length > 0 ? `none of the name ${needed.join(', ')}` : undefined;
   }
 
   /** Stops before the connections close. Called by Nest. */
   async onModuleDestroy(): Promise<void> {
     await this.stop();
   }
+}
+
+function refuseDatabase(expected: string, found: string, hint: string): never {
+  throw new InvalidOptionError('JobOutboxModule.database', expected, found, hint);
 }
 
 /** Returns the refusal of a relay that would move the rows of all processes into the memory of this one. */

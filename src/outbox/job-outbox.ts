@@ -1,7 +1,13 @@
 import type { EncodedJob } from '../queue/store/enqueue-call.js';
-import type { OutboxWriter, TransactionHandle } from '../queue/store/verbs/outbox-writer.js';
+import type {
+  OutboxRecord,
+  OutboxSigns,
+  OutboxWriter,
+  TransactionHandle,
+} from '../queue/store/verbs/outbox-writer.js';
+import { isForbidden } from './check/is-forbidden.js';
 import { checkTransaction, type OutboxDatabase } from './outbox-database.js';
-import { OutboxTable, type OutboxRecord, type OutboxStats } from './outbox-table.js';
+import { OutboxTable, type OutboxStats } from './outbox-table.js';
 import { rowOf } from './relay/outbox-row.js';
 import { Relay, type RelayParts } from './relay/relay.js';
 
@@ -20,9 +26,11 @@ interface JobOutboxParts extends Omit<RelayParts, 'table'> {
  * const { waiting, oldestAgeMs } = await this.outbox.stats();
  */
 export class JobOutbox {
-  private readonly table: OutboxTable;
+  /** @internal */
+  protected readonly table: OutboxTable;
+  /** @internal */
+  protected readonly relays: boolean;
   private readonly relay: Relay;
-  private readonly relays: boolean;
 
   /** @internal */
   constructor({ database, relays, ...parts }: JobOutboxParts) {
@@ -54,8 +62,8 @@ export class JobOutbox {
   }
 
   /** Deletes a failed row, whose job is never added. Returns false if there is none of this number. */
-  discard(seq: string): Promise<boolean> {
-    return this.table.discard(seq);
+  async discard(seq: string): Promise<boolean> {
+    return (await this.table.discard({ seqs: [seq] })) > 0;
   }
 
   /** Looks for rows now. Call it after a commit, where the few ms until the next look matter. */
@@ -91,11 +99,29 @@ export class JobOutbox {
         return table.markDone(transaction, queue, id);
       },
       relayed: this.relay.relayed,
-      signs: async () => ({
-        ...(await this.stats()),
-        ...(this.trouble !== undefined && { trouble: this.trouble }),
-      }),
+      signs: () => this.signs(),
+      rows: {
+        list: (limit) => table.list(limit, connection),
+        retry: async (queue, seqs) => {
+          const count = await table.retry({ connection, queue, seqs });
+          this.wake();
+          return count;
+        },
+        discard: (queue, seqs) => table.discard({ connection, queue, seqs }),
+      },
     };
+  }
+
+  /** Returns undefined if this process only writes rows, and may not read them. */
+  private async signs(): Promise<OutboxSigns | undefined> {
+    try {
+      return { ...(await this.stats()), ...(this.trouble !== undefined && { trouble: this.trouble }) };
+    } catch (error) {
+      if (this.relays || !isForbidden(error)) {
+        throw error;
+      }
+      return undefined;
+    }
   }
 
   /** @internal */

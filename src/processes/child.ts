@@ -1,25 +1,26 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import type { INestApplicationContext, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { LIFECYCLE, METRICS_REGISTRY, partToken } from '../nest/connection/connection-tokens.js';
+import { findProvider } from '../nest/connection/find-provider.js';
+import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
+import { IN_MEMORY } from '../nest/options/redis-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
-import { LIFECYCLE, METRICS_REGISTRY, partToken } from '../nest/connection/connection-tokens.js';
-import { findProvider } from '../nest/connection/find-provider.js';
-import { IN_MEMORY } from '../nest/options/redis-options.js';
-import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
-import { ChildLogger } from './child-logger.js';
-import { loadMetricsClient } from './metrics/server.js';
-import type { MetricList, MetricsRegistry } from './metrics/sum.js';
+import { type LogLevel, encodeRecord } from './log-record.js';
 import {
+  type FromChild,
   PROCESS_NAME,
   STOP_TIMEOUT,
+  type ServingWorker,
   pack,
   reportedError,
   toChild,
-  type FromChild,
-  type ServingWorker,
 } from './messages.js';
-import { setTimeout as delay } from 'node:timers/promises';
+import { loadMetricsClient } from './metrics/server.js';
+import type { MetricList, MetricsRegistry } from './metrics/sum.js';
 
 /** The time a boot may continue after a stop request, in ms. */
 const BOOT_END_MS = 1_000;
@@ -94,7 +95,7 @@ class Child {
         controls.watchServed((id, queues) => send({ type: 'serves', worker: { id, queues } })),
       );
       send({ type: 'booted' });
-      await lifecycle.whenRunning();
+      await lifecycle.startWorkers();
       lifecycle.watchConnection((connected) => send({ type: connected ? 'running' : 'disconnected' }));
     } catch (error) {
       if (!this.stopping) {
@@ -162,7 +163,7 @@ class Child {
 
 function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
   const lifecycle = app.get<WorkerLifecycle>(LIFECYCLE, { strict: false });
-  if (!lifecycle.expected) {
+  if (!lifecycle.canServe) {
     throw new InvalidOptionError(
       'runWorkers',
       'an app with a @JobHandler and without `worker: false`',
@@ -222,4 +223,26 @@ async function reclaimDead(lifecycles: readonly WorkerLifecycle[], worker: Servi
   await reclaim();
   await delay(LAST_CALLS_MS, undefined, { ref: false });
   await reclaim();
+}
+
+/** Nest's logger in a worker process: hands every call to the supervisor, whose own logger prints it. */
+class ChildLogger implements LoggerService {
+  log = (message: unknown, ...rest: unknown[]) => this.send('log', message, rest);
+  error = (message: unknown, ...rest: unknown[]) => this.send('error', message, rest);
+  warn = (message: unknown, ...rest: unknown[]) => this.send('warn', message, rest);
+  debug = (message: unknown, ...rest: unknown[]) => this.send('debug', message, rest);
+  verbose = (message: unknown, ...rest: unknown[]) => this.send('verbose', message, rest);
+  fatal = (message: unknown, ...rest: unknown[]) => this.send('fatal', message, rest);
+
+  /** Sends one call of Nest: messages (after an error its stack), and the context as the last string. */
+  private send(level: LogLevel, message: unknown, rest: unknown[]): void {
+    const last = rest.at(-1);
+    const context = typeof last === 'string' ? last : undefined;
+    const others = (context === undefined ? rest : rest.slice(0, -1)).filter((each) => each !== undefined);
+    process.stdout.write(encodeRecord({ level, text: [message, ...others].map(textOf).join('\n'), context }));
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : inspect(value);
 }

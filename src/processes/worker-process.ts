@@ -1,23 +1,27 @@
-import type { ChildProcess, Serializable } from 'node:child_process';
+import { type ChildProcess, type Serializable, fork } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
+import type { BackgroundRole } from '../queue/runtime/background-role.js';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import { WorkerBootError } from './boot-error.js';
-import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
-import { LogStream } from './log-stream.js';
-import { MetricsQuestions } from './metrics/question.js';
-import type { ScrapedProcess } from './metrics/sum.js';
+import { type LogLevel, decodeLine } from './log-record.js';
 import {
+  type FromChild,
+  PROCESS_NAME,
+  type ReportedError,
+  STOP_TIMEOUT,
+  type ServingWorker,
+  type ToChild,
   fromChild,
   pack,
   reportedError,
-  type FromChild,
-  type ReportedError,
-  type ServingWorker,
-  type ToChild,
 } from './messages.js';
+import { MetricsQuestions } from './metrics/question.js';
+import type { ScrapedProcess } from './metrics/sum.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
-import { Pulse } from './pulse.js';
 
 /**
  * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker lost the
@@ -273,5 +277,169 @@ export class WorkerProcess {
 
   private send(message: ToChild): void {
     this.post(pack(message));
+  }
+}
+
+/** The time the last output of an ended process may take, in ms. A child of that process may keep the output open. */
+const LAST_OUTPUT_MS = 500;
+
+/** The end of a process. */
+interface ProcessEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** Why it could not be started. */
+  error?: unknown;
+}
+
+/** A process, and how it ends. */
+interface Forked {
+  /** Undefined if it could not be started. */
+  child: ChildProcess | undefined;
+  end: Promise<ProcessEnd>;
+}
+
+/**
+ * Starts the entry file again, with the arguments and Node options of this process. So a loader for TypeScript works
+ * there too. Never throws: a process that cannot be started has ended.
+ */
+function forkEntry(name: string, options: ResolvedRunWorkersOptions): Forked {
+  try {
+    const child = tryFork(name, options);
+    return { child: child.pid === undefined ? undefined : child, end: endOf(child) };
+  } catch (error) {
+    return { child: undefined, end: Promise.resolve({ code: null, signal: null, error }) };
+  }
+}
+
+/** Throws what `env` throws, and where memory is short or the environment too long. */
+function tryFork(name: string, { entry, env, stopTimeoutMs }: ResolvedRunWorkersOptions): ChildProcess {
+  const own = typeof env === 'function' ? env(name) : env;
+  return fork(entry, process.argv.slice(2), {
+    // A debugger's port can be had once only.
+    execArgv: process.execArgv.map((arg) => arg.replace(/^--inspect(-brk|-wait)?(=.*)?$/, '--inspect=0')),
+    env: { ...process.env, ...own, [PROCESS_NAME]: name, [STOP_TIMEOUT]: String(stopTimeoutMs) },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+}
+
+/** Resolves when a process has ended and all it said has arrived. */
+async function endOf(child: ChildProcess): Promise<ProcessEnd> {
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  const disconnected = new Promise<void>((resolve) => child.once('disconnect', resolve));
+  const end = await new Promise<ProcessEnd>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.on('error', (error) => child.pid === undefined && resolve({ code: null, signal: null, error }));
+  });
+  if (child.pid !== undefined) {
+    const quiet = Promise.all([closed, child.connected ? disconnected : undefined]);
+    await within(systemClock, LAST_OUTPUT_MS, quiet, () => undefined);
+  }
+  return end;
+}
+
+function describeEnd({ code, signal }: ProcessEnd): string {
+  return signal ? `was ended by ${signal}` : code === null ? 'could not be started' : `ended with code ${code}`;
+}
+
+/** The longest piece that is printed as one line, in characters. */
+const LONGEST_LINE = 1_024 * 1_024;
+
+/**
+ * Prints the output of a worker process through this process's Nest logger, with its name before each line. Calls of its
+ * own logger keep their level and context. Its other output is `log`, its error output `warn`.
+ */
+class LogStream {
+  constructor(private readonly name: string) {}
+
+  read(stdout: Readable, stderr: Readable): void {
+    readLines(stdout, (line) => this.printLine(line, 'log'));
+    readLines(stderr, (line) => this.printLine(line, 'warn'));
+  }
+
+  private printLine(line: string, level: LogLevel): void {
+    const { text, record } = decodeLine(line);
+    if (text || !record) {
+      this.print(level, text, 'output');
+    }
+    if (record) {
+      this.print(record.level, record.text, record.context ?? '');
+    }
+  }
+
+  private print(level: LogLevel, text: string, context: string): void {
+    const named = text
+      .split('\n')
+      .map((line) => `${this.name} | ${line}`)
+      .join('\n');
+    new Logger(context)[level](named);
+  }
+}
+
+/** Calls `take` for each line; the last one need not have an end. */
+function readLines(stream: Readable, take: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    lines.forEach((line) => take(line.replace(/\r$/, '')));
+    if (rest.length > LONGEST_LINE) {
+      take(rest);
+      rest = '';
+    }
+  });
+  stream.on('end', () => rest && take(rest));
+  stream.on('error', () => undefined); // its end is noticed by the process's
+}
+
+/** The most often a process is asked, in ms. */
+const LONGEST_PAUSE_MS = 5_000;
+/** The lateness of a timer of this process that shows that this process was suspended, in ms. */
+const OWN_LATENESS_MS = 1_000;
+
+/** Asks a process over and over whether its event loop runs, and reports one that gives no answer in time. */
+class Pulse implements BackgroundRole {
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param timeoutMs 0: never asks */
+  constructor(
+    private readonly timeoutMs: number,
+    private readonly ask: () => void,
+    private readonly hangs: () => void,
+  ) {}
+
+  start(): void {
+    if (this.timeoutMs > 0) {
+      this.timer = setTimeout(() => this.runOnce(), Math.min(LONGEST_PAUSE_MS, this.timeoutMs / 3));
+    }
+  }
+
+  answered(): void {
+    if (this.timer) {
+      this.stop();
+      this.start();
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  /** Asks now, and reports the process if no answer comes in time. */
+  runOnce(): void {
+    this.ask();
+    const due = performance.now() + this.timeoutMs;
+    this.timer = setTimeout(() => {
+      // If this process was suspended too, nothing is known about the other. A waiting answer is read first.
+      this.timer = setTimeout(() => {
+        if (performance.now() - due > OWN_LATENESS_MS) {
+          this.runOnce();
+        } else {
+          this.timer = undefined;
+          this.hangs();
+        }
+      }, 0);
+    }, this.timeoutMs);
   }
 }

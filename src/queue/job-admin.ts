@@ -1,18 +1,22 @@
 import { ActionLog } from './actions/action-log.js';
 import { authoredBy } from './actions/author.js';
-import { onOne } from './actions/noted-action.js';
+import { onTarget } from './actions/noted-action.js';
 import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
+import { EncryptedQueueError } from './errors/enqueue-errors.js';
+import { InvalidOptionError } from './errors/errors.js';
+import { QueueLayoutError } from './errors/layout-error.js';
+import { show } from './errors/show.js';
+import type { ActionName } from './model/actions.js';
 import type { JobOutcome } from './model/job-event.js';
 import type { JobRecord } from './model/job.js';
-import type { StatusCondition } from './store/job-ref.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import { Canceller, statusOf } from './operate/canceller.js';
 import { deliverPosted } from './operate/maintain-batches.js';
 import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
-import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+import { RedisStore } from './redis-store.js';
+import { type ForeignRedisClient, type RedisClient, isRedisClient } from './redis/redis-client.js';
 import { SHORTEST_TRIP_MS } from './runtime/bounds.js';
-import { storeOf } from './store-of.js';
 import type {
   CancelOutcome,
   RemoveOutcome,
@@ -21,6 +25,9 @@ import type {
   UpdateOutcome,
 } from './store/call-outcomes.js';
 import { codedCalls } from './store/coded-calls.js';
+import type { StatusCondition } from './store/job-ref.js';
+import { afterLayoutCheck } from './store/layout-check.js';
+import { watchContent } from './store/plain-guard.js';
 import { plainJobWarning } from './store/plain-job-warning.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
@@ -46,12 +53,22 @@ export abstract class JobAdmin {
   definitionOf?: (job: string) => JobDefinition | undefined;
   /** Looks at the queue's name after a call that changed the queue's state. Absent without Nest. @internal */
   afterChange?: (verb: string) => Promise<void>;
+  /** Returns what to say of a name that no live worker handles; '' for nothing. Absent without Nest. @internal */
+  unservedHint?: (job: string) => string;
   /** Called at the next use of a queue that its process has let go of. Absent otherwise. @internal */
   onUse?: (() => void) | undefined;
   /** The time limit of a step without its own. @internal */
   readonly callLimit: Required<CallLimit>;
   private opened: StoreCalls | undefined;
+  /** True while another version has the queue, whose layout this one cannot use. @internal */
+  isRefused = false;
+  /** The calls of the first opening. Later ones only check the layout. */
+  private kept: StoreCalls | undefined;
   private opening: Promise<StoreCalls> | undefined;
+  /** True if the calls were used since the last look at the layout. */
+  private isUsed = false;
+  /** The calls that refuse content in the clear, by the calls and the object that they were made for. */
+  private watched: { of: StoreCalls; by: JobAdmin; calls: StoreCalls } | undefined;
   private readonly canceller = new Canceller(this);
 
   /** @internal */
@@ -67,10 +84,13 @@ export abstract class JobAdmin {
     this.callLimit = { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
   }
 
-  /** Returns the record of a job, or null for an unknown one. */
-  async get(id: string): Promise<JobRecord | null> {
+  /**
+   * Returns the record of a job, or null for an unknown one. The types of payload and result are those that the caller
+   * expects: nothing checks them.
+   */
+  async get<Payload = unknown, Result = unknown>(id: string): Promise<JobRecord<Payload, Result> | null> {
     checkText('job id', id);
-    return this.exec((calls) => calls.get(id));
+    return this.exec((calls) => calls.get(id)) as Promise<JobRecord<Payload, Result> | null>;
   }
 
   /**
@@ -214,30 +234,109 @@ export abstract class JobAdmin {
    * @param changes the outcomes that mean a change
    */
   private asAction<Outcome>(
-    action: string,
+    action: ActionName,
     id: string,
     changes: readonly NoInfer<Outcome>[],
-    deed: () => Promise<Outcome>,
+    change: () => Promise<Outcome>,
   ): Promise<Outcome> {
     const count = (outcome: Outcome) => Number(changes.includes(outcome));
-    return this.actionLog.recordOfJob(onOne(action, 'job', id), deed, { count });
+    return this.actionLog.recordOfJob(onTarget(action, 'job', id), change, { count });
   }
 
   /** @internal Returns the calls of this queue, once the store knows how it is kept. */
   async calls(): Promise<StoreCalls> {
-    if (this.opened) {
-      return this.opened;
+    this.isUsed = true;
+    const calls = this.opened ?? (await this.open());
+    if (this.isPlainWindow) {
+      await this.store.exec(calls.content(), this.callLimit);
     }
+    return this.permitted(calls);
+  }
+
+  /** @internal Returns the calls of this queue for its producer, once windows can know what its payloads hide. */
+  async producerCalls(): Promise<StoreCalls> {
+    const calls = await this.calls();
+    this.store.announceProducer?.(calls);
+    return calls;
+  }
+
+  /** True if a person acts by this object, in a process without the key of the queue. @internal */
+  get isPlainWindow(): boolean {
+    return this.author !== undefined && !this.options.codec?.secret;
+  }
+
+  private open(): Promise<StoreCalls> {
     this.opening ??= this.store
       .open(this.name, this.options, this.callLimit)
-      .then((calls) => (this.opened = this.coded(calls)))
+      .then(
+        (calls) => this.untilChecked(calls),
+        (error: Error) => {
+          if (error instanceof QueueLayoutError) this.refuse();
+          throw error;
+        },
+      )
       .finally(() => (this.opening = undefined));
     return this.opening;
   }
 
+  private untilChecked(calls: StoreCalls): StoreCalls {
+    afterLayoutCheck(this.store, this, (queue) => queue.checkAgain());
+    this.isRefused = false;
+    if (this.kept) Object.assign(this.kept.announced, calls.announced);
+    return (this.opened = this.kept ??= this.coded(calls));
+  }
+
+  /** Reads the layout of a queue in use again, beside its calls. After an error the next call waits, and gets its own. */
+  private checkAgain(): void {
+    const wasUsed = this.isUsed;
+    this.isUsed = false;
+    if (wasUsed) {
+      this.open().catch(() => (this.opened = undefined));
+    } else {
+      this.opened = undefined;
+    }
+  }
+
+  /** True while the layout is read. The calls of before may be those of another layout. @internal */
+  get isBeingOpened(): boolean {
+    return this.opening !== undefined;
+  }
+
+  /** @internal Notes that another version has the queue now. Each call looks again whether it still has. */
+  refuse(): void {
+    this.opened = undefined;
+    this.isRefused = true;
+  }
+
+  /** Returns the calls, which refuse content in the clear for an encrypted queue. Code of an app has the option `plainJobs`. */
+  private permitted(calls: StoreCalls): StoreCalls {
+    if (!this.isPlainWindow && !this.refusesPlainJobs(calls)) {
+      return calls;
+    }
+    if (this.watched?.of !== calls || this.watched.by !== this) {
+      const watched = watchContent(calls, this.options.codec, () => this.refusePlain(calls));
+      this.watched = { of: calls, by: this, calls: watched };
+    }
+    return this.watched.calls;
+  }
+
+  /** @throws EncryptedQueueError by what the last reading found announced */
+  private refusePlain(calls: StoreCalls): void {
+    if ((this.isPlainWindow && calls.announced.content?.encrypted) || this.refusesPlainJobs(calls)) {
+      throw new EncryptedQueueError(this.name);
+    }
+  }
+
+  /** Returns whether the codec of this process refuses plain jobs, or that of others by the last reading. */
+  private refusesPlainJobs({ announced }: StoreCalls): boolean {
+    const { codec } = this.options;
+    const { encrypted, plainJobs } = announced.content ?? {};
+    return (codec?.secret && codec.plainJobs === 'refuse') || (encrypted === true && plainJobs === 'refuse');
+  }
+
   /** @internal Returns the calls of this queue for a worker, whose announcement checks how the queue is kept. */
   uncheckedCalls(): StoreCalls {
-    return this.opened ?? this.coded(this.store.callsOf(this.name, this.options));
+    return this.kept ?? this.coded(this.store.callsOf(this.name, this.options));
   }
 
   private coded(calls: StoreCalls): StoreCalls {
@@ -247,8 +346,47 @@ export abstract class JobAdmin {
   /** @internal Runs one step. */
   exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit: CallLimit = this.callLimit): Promise<Reply> {
     this.onUse?.();
-    return this.opened
+    this.isUsed = true;
+    if (this.isPlainWindow) {
+      return this.execOfWindow(build, limit);
+    }
+    return this.opened && !this.refusesPlainJobs(this.opened)
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));
   }
+
+  /** Runs a step. Before one that stores content it reads anew whether the queue is encrypted. */
+  private async execOfWindow<Reply>(
+    build: (calls: StoreCalls) => StoreCall<Reply>,
+    limit: CallLimit,
+  ): Promise<Reply> {
+    const calls = this.opened ?? (await this.open());
+    let hasContent = false;
+    const call = build(watchContent(calls, this.options.codec, () => (hasContent = true)));
+    if (hasContent) {
+      await this.store.exec(calls.content(), limit);
+      this.refusePlain(calls);
+    }
+    return this.store.exec(call, limit);
+  }
+}
+
+/**
+ * Returns the store of a queue: for a client, or the given store itself.
+ *
+ * @throws InvalidOptionError
+ */
+function storeOf(client: RedisClient | ForeignRedisClient | QueueStore): QueueStore {
+  if (isRedisClient(client)) {
+    return RedisStore.of(client);
+  }
+  if (isStore(client)) {
+    return client;
+  }
+  throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
+}
+
+function isStore(value: unknown): value is QueueStore {
+  const { exec, clock } = (value ?? {}) as Partial<QueueStore>;
+  return typeof exec === 'function' && clock !== undefined;
 }

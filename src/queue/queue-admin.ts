@@ -9,7 +9,7 @@ import { JobAdmin } from './job-admin.js';
 import type { BatchRecord } from './model/batch.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
-import { type PauseOptions, pauseOptions } from './model/pause.js';
+import { type PauseOptions, pauseOptions, rateOfResume, type ResumeOptions, resumeOptions } from './model/pause.js';
 import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
 import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
@@ -45,21 +45,28 @@ export abstract class QueueAdmin extends JobAdmin {
   /** The permanently failed jobs. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
 
+  /** Waits, and rejects with a QueueClosedError once the queue is closed. @internal */
+  abstract sleep(ms: number): Promise<void>;
+
   /**
    * Returns one page of the jobs in one state. Pending jobs are in the order of their claims, scheduled jobs by due
    * time, processing jobs by expiry. Ended ones come newest first.
    *
-   * A filter reads all jobs of the state, in slices of 500, until the page is full.
+   * A filter reads all jobs of the state, in slices of 500, until the page is full. The types of payload and result are those that
+   * the caller expects: nothing checks them.
    *
    * @param options.limit at most 1,000. Default 50
    * @throws InvalidOptionError
    * @example await queue.list('completed', { name: 'email', metadata: { tenant: 'acme' }, newerThanMs: 3_600_000 });
    */
-  async list(status: JobStatus, options: ListOptions = {}): Promise<JobRecord[]> {
+  async list<Payload = unknown, Result = unknown>(
+    status: JobStatus,
+    options: ListOptions = {},
+  ): Promise<JobRecord<Payload, Result>[]> {
     if (!JOB_STATUSES.includes(status)) {
       throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
     }
-    return findJobs(this, status, options);
+    return findJobs(this, status, options) as Promise<JobRecord<Payload, Result>[]>;
   }
 
   /** Returns depths, ages and counters, at a cost that does not grow with the queue. */
@@ -147,9 +154,22 @@ export abstract class QueueAdmin extends JobAdmin {
     return pausedUntil !== undefined && this.exec((calls) => calls.extendPause(pausedUntil.getTime(), forMs));
   }
 
-  /** Ends a pause. False when it was not paused. */
-  async resume(): Promise<boolean> {
-    return this.actionLog.record(onQueue('resume'), () => this.exec((calls) => calls.resume()), { count: Number });
+  /**
+   * Ends a pause. Returns false if the queue was not paused. Then the options change nothing.
+   *
+   * @param options.first the number of jobs that start at once. Then one job starts a day, by a rate limit at run time;
+   *   `limits.clear()` ends it, and starts the rest
+   * @param options.perSecond the most jobs that start in a second. It sets a rate limit at run time
+   * @throws InvalidOptionError
+   */
+  async resume(options: ResumeOptions = {}): Promise<boolean> {
+    const checked = checkOptions('resume', resumeOptions, options);
+    const rateLimit = rateOfResume(checked);
+    return this.actionLog.record(
+      onQueue('resume', inWords(checked)),
+      () => this.exec((calls) => calls.resume(rateLimit && { rateLimit })),
+      { count: Number },
+    );
   }
 
   /**

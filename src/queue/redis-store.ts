@@ -1,16 +1,14 @@
 import { brand, brandCheck } from './errors/brand.js';
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
-import { announcedOutcomes } from './codec/announced-content.js';
 import { isPassing } from './redis/passing-errors.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
 import { isUnanswered, unansweredError, withResponseTimeout } from './redis/response-timeout.js';
-import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { isAutoPipelinedForeignClient } from './transport/our-copy.js';
-import { serverOfKey } from './redis/server-of-key.js';
+import { serverOfKey, socketOfKey } from './redis/server-of-key.js';
 import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
@@ -20,13 +18,18 @@ import { RedisKeyTypeError } from './errors/redis-errors.js';
 import { Doctor } from './doctor/doctor.js';
 import { systemClock, type Clock } from './runtime/clock.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
-import type { JobEvent } from './model/job-event.js';
+import type { EventListener } from './store/event-listeners.js';
 import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
-import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
-import { allCalls, type QueueCalls } from './scripts/calls/all-calls.js';
-import { auditedCalls } from './scripts/audited-calls.js';
-import { QueueKeys } from './scripts/queue-keys.js';
+import type { QueueCalls } from './scripts/calls/all-calls.js';
+import {
+  callsOfKnownQueue,
+  callsOfQueue,
+  READ_FIRST,
+  PRODUCER_CONTENT,
+  producerAnnouncement,
+} from './scripts/audited-calls.js';
+import type { QueueKeys } from './scripts/queue-keys.js';
 import { Preparation } from './scripts/preparation.js';
 import { RedisConsumerWait } from './scripts/consumer-wait.js';
 import { queuesVerbs } from './scripts/queues-calls.js';
@@ -41,6 +44,7 @@ import { keptIn } from './runtime/kept.js';
 
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
 export class RedisStore implements QueueStore {
+  readonly isShared = true;
   private static readonly known = new WeakMap<RedisClient, RedisStore>();
 
   static {
@@ -110,38 +114,39 @@ export class RedisStore implements QueueStore {
   }
 
   /**
-   * Reads the layout once for each queue, and not for each job. A process without the option `outcomes` keeps those that
-   * the workers of the queue announce.
+   * Reads the layout once for each queue, and not for each job.
    *
    * @throws QueueLayoutError
    */
   private async callsOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueCalls> {
     await this.connection.inspect();
     const calls = this.callsOf(queue, options);
-    const [layout = null, content = null] = await this.announced(calls.keys);
-    checkLayout(queue, layout);
-    const outcomes = options.outcomes ? undefined : announcedOutcomes(content);
-    return outcomes ? auditedCalls(this.bareCallsOf(queue, options), markOf(calls, outcomes)!) : calls;
+    return callsOfKnownQueue(calls, await this.announced(calls.keys));
+  }
+
+  announceProducer(calls: StoreCalls): void {
+    const { keys } = calls as QueueCalls;
+    const content = producerAnnouncement(calls.options, calls.announced.ofProducers);
+    if (content !== undefined) {
+      calls.announced.ofProducers = content; // else each call announced it again
+      this.connection.client.hset(keys.sweep, PRODUCER_CONTENT, content).catch((error: unknown) => {
+        calls.announced.ofProducers = null;
+        this.logger.debug?.(`Could not announce the content of queue "${keys.queue}": ${(error as Error).message}`);
+      });
+    }
   }
 
   private async announced({ sweep, base }: QueueKeys): Promise<(string | null)[]> {
     const { client } = this.connection;
     try {
-      return await client.hmget(sweep, LAYOUT_FIELD, 'content');
+      return await client.hmget(sweep, ...READ_FIRST);
     } catch (error) {
       throw isWrongType(error) ? await nameWrongKeys(client, error, typesOfQueue(base)) : error;
     }
   }
 
   callsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
-    const calls = this.bareCallsOf(queue, options);
-    const mark = markOf(calls);
-    return mark ? auditedCalls(calls, mark) : calls;
-  }
-
-  private bareCallsOf(queue: string, options: ResolvedQueueOptions): QueueCalls {
-    const { prefix, hashTag = this.isSharded } = options;
-    return allCalls(new QueueKeys(queue, { prefix, hashTag }), options);
+    return callsOfQueue(queue, options, this.isSharded);
   }
 
   passes(error: unknown): boolean {
@@ -155,6 +160,10 @@ export class RedisStore implements QueueStore {
   /** Returns the address of the server that has a queue; '' for the only one. */
   serverOf({ keys }: QueueCalls): string {
     return serverOfKey(this.connection.client, keys.jobPrefix);
+  }
+
+  connectionOf({ keys }: QueueCalls): object | undefined {
+    return socketOfKey(this.connection.client, keys.jobPrefix);
   }
 
   exec<Reply>(call: StoreCall<Reply>, { timeoutMs }: CallLimit = {}): Promise<Reply> {
@@ -206,8 +215,8 @@ export class RedisStore implements QueueStore {
     return new RedisConsumerWait(this.connection, keysOf(queue).wake);
   }
 
-  subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void> {
-    return EventSubscriber.of(this.connection).listen(keysOf(queue).events, listener);
+  subscribe(queue: StoreCalls, ...to: [listener: EventListener, ids?: readonly string[]]): Promise<() => void> {
+    return EventSubscriber.of(this.connection).listen(keysOf(queue).events, ...to);
   }
 
   readonly replicated = {
@@ -264,16 +273,6 @@ export class RedisStore implements QueueStore {
 function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number) => number {
   const silence = silenceOf(client, askedAtMs);
   return (limitMs) => silence.remainingMs(limitMs);
-}
-
-/** Returns what the calls of a queue write beside their changes; undefined without these options. */
-function markOf(
-  { keys, options: { auditTrail, ...options } }: QueueCalls,
-  outcomes: AuditMark['outcomes'] = options.outcomes,
-): AuditMark | undefined {
-  return auditTrail || outcomes
-    ? { keys: [keys.audit, keys.outcomesA, keys.outcomesB], ...auditTrail, ...(outcomes && { outcomes }) }
-    : undefined;
 }
 
 /** Returns the keys of calls that this store made. */

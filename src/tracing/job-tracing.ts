@@ -204,8 +204,9 @@ function noteError(span: Span, error: unknown, jobs: readonly Job[]): void {
   if (error instanceof RetryLaterError || error instanceof RateLimitedError) {
     return;
   }
-  const { name, message: text } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  const message = jobs.reduce((rest, job) => job.shownText(rest), text);
+  const thrown = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  const shown = (text: string) => jobs.reduce((rest, job) => job.shownText(rest), text);
+  const [name, message] = [shown(thrown.name), shown(thrown.message)];
   span.recordException({ name, message });
   span.setAttribute('error.type', name);
   span.setStatus({ code: SpanStatusCode.ERROR, message });

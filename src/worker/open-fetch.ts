@@ -22,12 +22,19 @@ interface WaitingWorker {
 }
 
 /**
- * Returns the turns of a worker in the looks of its fleet. A worker of a few queues claims after each wait instead. In a
- * Cluster each worker looks by itself.
+ * Returns the turns of a worker in the looks of its fleet. A worker of a few queues has its claims behind each wait instead,
+ * so that no death loses a wake. In a Cluster each worker looks by itself.
+ *
+ * @param hasLimit true if the queues of the process share its `concurrency`, so that no claim is behind a wait
  */
-export function openTurns(member: ConstructorParameters<typeof FleetTurns>[0]): FleetTurns | undefined {
+export function openTurns(
+  member: ConstructorParameters<typeof FleetTurns>[0],
+  hasLimit: boolean,
+): FleetTurns | undefined {
   const { store, runners } = member;
-  return store.isSharded || runners.length <= MOST_CLAIMED_AT_ONCE ? undefined : new FleetTurns(member);
+  return store.isSharded || (runners.length <= MOST_CLAIMED_AT_ONCE && !hasLimit)
+    ? undefined
+    : new FleetTurns(member);
 }
 
 /**

@@ -31,11 +31,12 @@ export function openRunner(
 export function runnerHost(
   { options, slots, isolation, failures, changed }: WorkerParts,
   loops: () => WorkerLoops | undefined,
-  announce: (runner: QueueRunner) => void,
+  { announce, afterWake }: Pick<QueueRunnerHost<QueueRunner>, 'announce' | 'afterWake'>,
 ): QueueRunnerHost<QueueRunner> {
   return {
     failures,
     announce,
+    afterWake,
     changed,
     shared: slots.shared,
     expectsJobs: (runner) => loops()?.trips.expectJobs(runner),

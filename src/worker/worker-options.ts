@@ -36,6 +36,8 @@ export interface WorkerOptions {
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
   logFailures?: boolean | FailureLogging | undefined;
+  /** The name of the app, which the worker announces. So apps that share a queue by mistake are found. @default none */
+  app?: string | undefined;
   /** The version of the app, such as a release or a commit. Each new one is marked in the history. @default none */
   version?: string | undefined;
   /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. @default none */
@@ -55,7 +57,7 @@ export const logFailuresSchema = z.union([z.boolean(), z.strictObject({ attempts
   error: 'expected true, false or { attempts, deadLetters }',
 });
 
-/** The option `version`, wherever it is set. */
+/** The options `app` and `version`, wherever they are set. */
 export const versionSchema = z
   .string({ error: 'expected text' })
   .regex(/^[\x21-\x7e]{1,100}$/, 'expected 1 to 100 visible characters of ASCII');
@@ -73,6 +75,7 @@ const optionsSchema = z.strictObject({
     .default(() => silentLogger) // itself: of an object zod gives a copy
     .transform((logger) => SafeLogger.of(logger)),
   logFailures: logFailuresSchema.default(true),
+  app: versionSchema.default(''),
   version: versionSchema.default(''),
   middleware: z
     .custom<readonly AttemptMiddleware[]>()

@@ -73,7 +73,10 @@ export class Worker {
       liveness: new FetchLiveness(() => clock.monotonic()),
       changed,
     };
-    this.schedules = new WorkerSchedules(this.id, queues, logger, () => this.turns);
+    this.schedules = new WorkerSchedules(this.id, queues, logger, {
+      turns: () => this.turns,
+      isWaiting: () => this.runners.every(({ state }) => state.isBlockedOn),
+    });
   }
 
   /**
@@ -184,7 +187,8 @@ export class Worker {
     await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
     if (this.stopping) return;
     const runners = (this.runners = this.openRunners());
-    this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity });
+    const hasLimit = options.concurrency !== undefined;
+    this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);
     this.reports = new WorkerReports({ ...options, id, runners, store, repeats, fleet: this.turns });
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
@@ -194,7 +198,10 @@ export class Worker {
   private openRunners(): QueueRunner[] {
     const { options, store, queues } = this.parts;
     const announce = (runner: QueueRunner) => this.reports?.announce(runner);
-    const host = runnerHost(this.parts, () => this.loops, announce);
+    const host = runnerHost(this.parts, () => this.loops, {
+      announce,
+      afterWake: ({ queue }, foundJobs) => this.schedules.lookAgain(queue, foundJobs),
+    });
     const shared = store.isSharded ? undefined : new ClaimBudget();
     return queues.map((served) => {
       const runner = openRunner(served, { ...options, budget: shared ?? new ClaimBudget() }, host);

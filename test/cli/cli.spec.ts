@@ -1,4 +1,5 @@
 // The command line: within this process, and where a process is the point, as one.
+import { randomBytes } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { describe, expect, it, jest } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
@@ -66,7 +67,7 @@ describe('on a pipe', () => {
 
   it('hides the fields that workers hide, and encrypts where they encrypt', async () => {
     const { name } = newQueue();
-    const key = { id: 'a', key: Buffer.alloc(32) };
+    const key = { id: 'a', key: randomBytes(32) };
     const queue = new JobQueue(connect(), name, { codec: encrypted([key]), redact: ['iban'] });
     await startWorker(queue, () => undefined);
     const plain = new JobQueue(connect(), name);
@@ -81,7 +82,7 @@ describe('on a pipe', () => {
     }
     expect(await cli(['enqueue', name, '{}'])).toMatchObject({
       code: EXIT.failed,
-      stderr: expect.stringContaining('is encrypted, and the command line has no key'),
+      stderr: expect.stringContaining('is encrypted, and the payload is not'),
     });
   });
 
@@ -163,8 +164,8 @@ describe('on a pipe', () => {
     expect(await cli(['pause', queue.name])).toMatchObject({ stdout: 'paused\n' });
     expect(await queue.stats()).toMatchObject({ pausedAt: expect.any(Date), pausedBy: userInfo().username });
     expect(await cli(['pause', queue.name])).toMatchObject({ stdout: 'was paused already\n' });
-    await cli(['resume', queue.name]);
-    await cli(['resume', queue.name]);
+    await cli(['resume', queue.name, '--yes']);
+    await cli(['resume', queue.name, '--yes']);
     expect(await cli(['pause', queue.name, '--for', '2h'])).toMatchObject({ stdout: 'paused for 2 h\n' });
     const { pausedUntil } = await queue.stats();
     expect(await cli(['pause', queue.name])).toMatchObject({
@@ -180,12 +181,12 @@ describe('on a pipe', () => {
     expect(await cli(ofGroup)).toMatchObject({ stdout: 'paused for 2 h\n' });
     expect(await cli(ofGroup)).toMatchObject({ stdout: 'paused for 2 h\n' }); // its end is later now
     expect((await cli(['pause', queue.name, '--group', 'a'])).stdout).toMatch(/^was paused already, until 20/);
-    await cli(['resume', queue.name]);
+    await cli(['resume', queue.name, '--yes']);
     await cli(['pause', queue.name, '--by', 'ada', '--reason', 'red\u001B[31m']);
     const { stdout } = await cli(['health', queue.name]);
     expect(stdout).toContain('paused by ada for');
     expect(stdout).toContain('(red\\x1b[31m): 1 waiting');
-    expect(await cli(['resume', queue.name])).toMatchObject({ stdout: 'resumed\n' });
+    expect(await cli(['resume', queue.name, '--yes'])).toMatchObject({ stdout: 'resumed\n' });
     expect(await cli(['cancel', queue.name, id])).toMatchObject({ stdout: 'cancelled\n' });
     const limits = await cli(['limits', queue.name, '--max-running', '3', '--json']);
     expect(JSON.parse(limits.stdout)).toMatchObject({ maxRunning: 3, source: 'set' });

@@ -34,7 +34,7 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   errors: (name) => ['errors', name],
   discard: (name) => ['discard', name, '--all', '--error', 'none', '--yes'],
   pause: (name) => ['pause', name, '--group', HOSTILE],
-  resume: (name) => ['resume', name, '--group', HOSTILE],
+  resume: (name) => ['resume', name, '--group', HOSTILE, '--yes'],
   doctor: (name) => ['doctor', name],
   limits: (name) => ['limits', name, '--max-running', '3'],
   groups: (name) => ['groups', name],

@@ -139,3 +139,69 @@ it('shows each attempt of a job with its wait, its length and its error', async 
   expect(stdout).not.toMatch(/^\s+at /m);
   expect((await cli(['show', queue.name, id, '--verbose'])).stdout).toMatch(/^\s+at /m);
 });
+
+it('asks before a resume that ends a pause with a reason, and may start only the first', async () => {
+  const queue = newQueue();
+  await queue.enqueueMany(Array.from({ length: 12 }, () => ({ payload: {} })));
+  await queue.pause({ by: 'ada', reason: 'wrong template, wait for me' });
+  const asked = await cliOnTerminal(['resume', queue.name], 'n\n');
+  expect(asked.stdout + asked.stderr).toMatch(
+    /resume .*, paused by ada (?:now|.* ago): wrong template, wait for me; 12 jobs start/,
+  );
+  expect((await cli(['resume', queue.name])).code).toBe(EXIT.usage);
+  expect((await queue.stats()).pausedAt).not.toBeNull();
+  expect((await cli(['resume', queue.name, '--first', '10', '--yes'])).stdout).toBe('resumed\n');
+  const started = async () => {
+    let count = 0;
+    while (await queue.claim()) count += 1;
+    return count;
+  };
+  expect(await started()).toBe(10);
+  await queue.limits.clear();
+  expect(await started()).toBe(2);
+});
+
+it('does not wait for a redriven job that was removed', async () => {
+  const queue = newQueue();
+  const { id } = await queue.enqueue({});
+  await queue.fail((await queue.claim())!, new Error('no'), { final: true });
+  const running = cli(['redrive', queue.name, '--first', '1']);
+  await eventually(async () => (await queue.stats()).pending === 1);
+  await queue.remove(id);
+  expect((await running).stdout).toBe(
+    'redriven: 1 dead letter; 0 completed, 0 failed, 1 gone; 0 dead letters left\n',
+  );
+});
+
+it('redrives the first few and says how they ended; those that killed their workers only where asked', async () => {
+  const queue = newQueue();
+  const bury = async (id: string) => {
+    await queue.enqueue({}, { id });
+    const job = await queue.claim();
+    await queue.fail(job!, new Error(`no ${id}`), { final: true });
+  };
+  for (const id of ['a', 'b', 'killer']) {
+    await bury(id);
+  }
+  const [redis, key] = [connect(), `queue:${queue.name}`];
+  await redis.hdel(`${key}:error_kinds`, (await redis.hget(`${key}:job:killer`, 'error_kind'))!);
+  await redis.hset(`${key}:error_kinds`, '@crash', '1 1 1 1 1 0 killer');
+  await redis.hset(`${key}:job:killer`, 'error_kind', '@crash');
+  const paced = await cli(['redrive', queue.name, '--first', '2', '--rate', '1']);
+  expect(paced.stderr).toContain('--rate slows down --all. Leave it out beside an id or --first.');
+  const running = cli(['redrive', queue.name, '--first', '2', '--json']);
+  await eventually(async () => (await queue.stats()).pending === 2);
+  for (const job of [await queue.claim(), await queue.claim()]) {
+    await (job!.id === 'a' ? queue.complete(job!) : queue.fail(job!, new Error('no b'), { final: true }));
+  }
+  expect(JSON.parse((await running).stdout)).toEqual({
+    redriven: 2,
+    completed: 1,
+    failed: 1,
+    open: 0,
+    left: 2,
+    error: 'no b',
+  });
+  expect((await cli(['redrive', queue.name, '--all'])).stdout).toContain('redriven: 1 dead letter');
+  expect((await queue.get('killer'))?.status).toBe('failed');
+});

@@ -157,7 +157,7 @@ describe('an address', () => {
     const asked = 'Database 99 of Redis at';
     await expectRefused(['health'], at('99'), EXIT.unreachable, asked, 'out of range', 'a wrong number');
     await expectRefused(['pause', 'email'], at('99'), EXIT.unreachable, asked);
-    await expectRefused(['health'], at('abc'), EXIT.usage, 'redis://host:port/<number>', 'found "abc"');
+    await expectRefused(['health'], at('abc'), EXIT.usage, 'redis://host:port/<number>', '/…"');
     await redis.acl('SETUSER', 'reader', 'on', '>word', '~*', '&*', '+@all', '-select');
     const reader = { REDIS_URL: `${server.url.replace('//', '//reader:word@')}/1` };
     await expectRefused(['queues'], reader, EXIT.unreachable, 'Database 1', '`select`');

@@ -18,7 +18,8 @@ export interface DashboardApp {
   log: KeptLog;
   jobs: JobQueueService;
   queue(name: string): JobQueue;
-  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  /** @typeParam Body what the route returns */
+  get<Body = Record<string, unknown>>(path: string, headers?: Record<string, string>): Promise<Reply<Body>>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
 }
 
@@ -30,10 +31,14 @@ export interface Reply<Body = Record<string, unknown>> {
 
 interface Setup {
   platform?: Platform;
+  /** In place of the usual one of the platform. */
+  adapter?: FastifyAdapter;
   dashboard?: DashboardMount & DashboardOptions;
   jobs?: JobQueueModuleOptions;
   providers?: NonNullable<Parameters<typeof Test.createTestingModule>[0]['providers']>;
   prefix?: string;
+  /** A socket file in place of a free port. */
+  listen?: string;
   /** Prepares the app before it listens. */
   prepare?(app: INestApplication): void;
 }
@@ -46,7 +51,7 @@ afterEach(async () => {
 });
 
 export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
-  const { platform = 'express', dashboard, jobs, providers = [], prefix, prepare } = setup;
+  const { platform = 'express', adapter, dashboard, jobs, providers = [], prefix, listen, prepare } = setup;
   @Module({
     imports: [
       JobQueueModule.forRoot({ redis: testRedisUrl(), ...RETRIES_AT_ONCE, ...jobs }),
@@ -63,13 +68,15 @@ export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
   const compiled = await Test.createTestingModule({ imports: [TestedModule] })
     .setLogger(log)
     .compile();
-  const app = compiled.createNestApplication(platform === 'express' ? new ExpressAdapter() : new FastifyAdapter());
+  const app = compiled.createNestApplication(
+    adapter ?? (platform === 'express' ? new ExpressAdapter() : new FastifyAdapter()),
+  );
   open.add(app);
   if (prefix !== undefined) {
     app.setGlobalPrefix(prefix);
   }
   prepare?.(app);
-  await app.listen(0, '127.0.0.1');
+  await (listen === undefined ? app.listen(0, '127.0.0.1') : app.listen(listen));
   const { port } = app.getHttpServer().address() as { port: number };
   const root = `http://127.0.0.1:${port}`;
   const url = `${root}/${prefix === undefined ? '' : `${prefix}/`}${dashboard?.path ?? 'queues'}`;
@@ -90,13 +97,13 @@ export async function startDashboard(setup: Setup = {}): Promise<DashboardApp> {
   };
 }
 
-export async function ask(url: string, init: RequestInit): Promise<Reply> {
+export async function ask<Body = Record<string, unknown>>(url: string, init: RequestInit): Promise<Reply<Body>> {
   const response = await fetch(url, init);
   const text = await response.text();
   const json = (response.headers.get('content-type') ?? '').includes('json');
   return {
     status: response.status,
-    body: (json ? JSON.parse(text) : { text }) as Record<string, unknown>,
+    body: (json ? JSON.parse(text) : { text }) as Body,
     headers: response.headers,
   };
 }

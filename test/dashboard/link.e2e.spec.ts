@@ -1,5 +1,10 @@
 // A dashboard without a guard: only the link in the log opens it, wherever a request comes from.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { APP_GUARD, Reflector } from '@nestjs/core';
 import { JobQueueDashboardModule, LinkGuard } from 'nest-job-queue/dashboard';
 import { startDashboard, type Platform } from './dashboard-app.js';
 
@@ -22,7 +27,8 @@ async function open(link: string): Promise<{ cookie: string; leadsTo: string }> 
   const response = await fetch(link, { redirect: 'manual' });
   expect(response.status).toBe(302);
   const set = response.headers.get('set-cookie')!;
-  expect(set).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect(set).toMatch(/; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/);
+  expect(set).not.toContain(new URL(link).searchParams.get('token'));
   expect(response.headers.get('cache-control')).toBe('no-store');
   return {
     cookie: set.split(';')[0]!,
@@ -59,6 +65,8 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
       { 'x-forwarded-proto': 'https' },
       { cookie: `${name}=` },
       { cookie: `${name}=${'A'.repeat(43)}` },
+      { cookie: `${name}=${new URL(linkOf(log.lines)).searchParams.get('token')!}` },
+      { cookie: cookie.replace(/=(\d+)/, (_, until: string) => `=${Number(until) + 1}`) },
       { cookie: `other=${cookie.split('=')[1]!}` },
       { authorization: 'Bearer x' },
     ];
@@ -94,9 +102,95 @@ it('no app starts in production without a guard or allowRemote', async () => {
   expect(JobQueueDashboardModule.forRoot(unguarded)).toBeDefined();
 });
 
-it('a token of the environment must be long enough to be no guess', () => {
-  process.env.JOB_QUEUE_LINK_TOKEN = 'hunter2';
-  expect(() => LinkGuard.linkTo('http://localhost:3000/')).toThrow(
-    'JOB_QUEUE_LINK_TOKEN: expected at least 20 random characters, found 7 characters.',
-  );
+it.each([
+  ['hunter2', '7 characters'],
+  ['', '0 characters'],
+  [`${'a1'.repeat(12)}; Path=/admin`, 'another character, such as a blank or a line break'],
+  [`${'a1'.repeat(12)}\n`, 'another character, such as a blank or a line break'],
+  [`${'a1'.repeat(12)}\r\nSet-Cookie: a=b`, 'another character, such as a blank or a line break'],
+])('no app starts with the token %j of the environment, and no error quotes it', async (token, found) => {
+  process.env.JOB_QUEUE_LINK_TOKEN = token;
+  const words = `JOB_QUEUE_LINK_TOKEN: expected at least 20 random characters of A-Z a-z 0-9 - . _ ~ + /, found ${found}.`;
+  expect(() => LinkGuard.linkTo('http://localhost:3000/')).toThrow(words);
+  // Before it listens: afterwards nobody catches the error, and the process ends.
+  for (const dashboard of [unguarded, { guards: [LinkGuard] }]) {
+    await expect(startDashboard({ jobs: OFF, dashboard })).rejects.toThrow(words);
+  }
+});
+
+describe('the cookie', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('ends after twelve hours, by the clock of the server', async () => {
+    const { url, log } = await startDashboard({ jobs: OFF, dashboard: unguarded });
+    const { cookie } = await open(linkOf(log.lines));
+    const now = Date.now();
+    const statusAfter = async (ms: number) => {
+      jest.spyOn(Date, 'now').mockReturnValue(now + ms);
+      return (await fetch(`${url}/api/session`, { headers: { cookie } })).status;
+    };
+    expect([await statusAfter(43_190_000), await statusAfter(43_210_000)]).toEqual([200, 403]);
+  });
+
+  it('is sent over TLS only, where the browser asked over TLS', async () => {
+    const { log } = await startDashboard({ jobs: OFF, dashboard: unguarded });
+    const cookieBy = async (proto: string) =>
+      (await fetch(linkOf(log.lines), { redirect: 'manual', headers: { 'x-forwarded-proto': proto } })).headers.get(
+        'set-cookie',
+      );
+    expect(await cookieBy('https')).toMatch(/; Secure$/);
+    expect(await cookieBy('https, http')).toMatch(/; Secure$/);
+    expect(await cookieBy('http')).not.toMatch(/Secure/);
+  });
+});
+
+describe('beside global guards', () => {
+  const IS_PUBLIC = 'is-public';
+  const Public = () => SetMetadata(IS_PUBLIC, true);
+
+  @Injectable()
+  class SessionGuard implements CanActivate {
+    constructor(private readonly reflector: Reflector) {}
+
+    canActivate(context: ExecutionContext): boolean {
+      return (
+        this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()]) ?? false
+      );
+    }
+  }
+
+  const providers = [{ provide: APP_GUARD, useClass: SessionGuard }];
+
+  it.each<Platform>(['express', 'fastify'])('decorators mark the dashboard for them, on %s', async (platform) => {
+    const dashboard = { ...unguarded, decorators: [Public()] };
+    const { url, log } = await startDashboard({ platform, jobs: OFF, dashboard, providers });
+    expect(log.lines.join('\n')).toContain("The app's global guards decide before the link: SessionGuard.");
+    const { cookie } = await open(linkOf(log.lines));
+    for (const path of ['', '/api/session']) {
+      expect((await fetch(url + path, { headers: { cookie } })).status).toBe(200);
+      expect((await fetch(url + path)).status).toBe(403);
+    }
+  });
+
+  it('the log says which of them decide before the link, and what to set', async () => {
+    const { log } = await startDashboard({ jobs: OFF, dashboard: unguarded, providers });
+    expect(log.lines.join('\n')).toContain(
+      "The app's global guards decide before the link: SessionGuard. They may refuse it. Mark the dashboard for them, " +
+        'such as by `decorators: [Public()]`, or set its `guards`.',
+    );
+  });
+
+  it('refuses what is no decorator', () => {
+    expect(() => JobQueueDashboardModule.forRoot({ decorators: ['Public'] as never })).toThrow(
+      'JobQueueDashboardModule.decorators[0]: expected a function (class), such as the result of SkipThrottle(), found "Public".',
+    );
+  });
+});
+
+it('an app on a socket file starts, with a link for a proxy', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'link-')), 'app.sock');
+  const { log } = await startDashboard({ jobs: OFF, dashboard: unguarded, listen: path });
+  expect(linkOf(log.lines)).toMatch(/^http:\/\/localhost\/queues\?token=/);
 });

@@ -18,7 +18,7 @@ import { JobQueueModule } from 'nest-job-queue';
 import { JobQueueDashboardModule, type JobQueueDashboardAsyncOptions } from 'nest-job-queue/dashboard';
 import { KeptLog } from '../nest/app.js';
 import { testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
-import { ask, type Platform } from './dashboard-app.js';
+import { ask, startDashboard, type Platform } from './dashboard-app.js';
 
 @Injectable()
 class Passwords {
@@ -156,3 +156,38 @@ it('refuses two servers of one name', () => {
     expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('servers') }),
   );
 });
+
+describe.each<Platform>(['express', 'fastify'])(
+  'with a global prefix that leaves out the dashboard, on %s',
+  (platform) => {
+    const start = (exclude: string[]) =>
+      startDashboard({
+        platform,
+        jobs: { worker: false, maintenance: false },
+        dashboard: { path: 'ops/queues', allowRemote: false },
+        prepare: (nest) => nest.setGlobalPrefix('api', { exclude }),
+      });
+
+    it('the link of the log is without the prefix', async () => {
+      const { log, url } = await start(['ops/queues', 'ops/queues/{*path}']);
+      const [, link] = / (http\S+)\?token=/.exec(log.lines.join('\n'))!;
+      expect(link).toBe(url);
+      const { searchParams } = new URL(/http\S+\?token=\S+/.exec(log.lines.join('\n'))![0]);
+      const headers = { authorization: `Bearer ${searchParams.get('token')!}` };
+      const html = await (await fetch(url, { headers })).text();
+      const [, script] = /src="([^"]+\.js)"/.exec(html)!;
+      const base = new URL(/<base href="([^"]+)"/.exec(html)?.[1] ?? '', url);
+      expect((await fetch(new URL(script!, base), { headers })).status).toBe(200);
+      expect((await fetch(`${url}/api/session`, { headers })).status).toBe(200);
+    });
+
+    it.each([[['ops/queues']], [['ops/queues/{*path}']], [['ops/queues', 'ops/queues/assets/:name']]])(
+      'no app starts whose page would be white, because it leaves out %j alone',
+      async (exclude) => {
+        await expect(start(exclude)).rejects.toThrow(
+          /^setGlobalPrefix\.exclude: expected \["ops\/queues", "ops\/queues\/\{\*path\}"\] for the dashboard, or none of both, found \d+ of its \d+ routes excluded\.$/,
+        );
+      },
+    );
+  },
+);

@@ -3,6 +3,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { Logger, type LoggerService } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import { ToldErrors } from '../../src/dashboard/told-errors.js';
 import { Responder } from '../../src/dashboard/api/responder.js';
 
 afterEach(() => Logger.overrideLogger(false));
@@ -15,7 +16,7 @@ async function statusOf(thrown: unknown, logger: LoggerService): Promise<number 
   const sent: { status?: number } = {};
   host.httpAdapter.setHeader = () => undefined;
   host.httpAdapter.reply = (_response: unknown, _body: unknown, status?: number) => void (sent.status = status);
-  await new Responder(host).json({}, () => {
+  await new Responder(host, new ToldErrors()).json({}, () => {
     throw thrown;
   });
   return sent.status;

@@ -58,6 +58,11 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     ],
     'GET api/log': [[{ queue }, ['view']]],
     'POST api/queue/limits': [[{ queue, limits: null }, ['limits']]],
+    'GET api/outbox': [[{}, ['view']]],
+    'POST api/outbox/act': [
+      [{ action: 'retry', queue, rows: ['1'] }, ['redrive']],
+      [{ action: 'discard', queue, rows: ['1'] }, ['discard']],
+    ],
     'POST api/runs': [[{ action: 'redrive', queue, state: 'failed', match: {} }, ['redrive']]],
     'GET api/runs': [[{}, ['view']]],
     'POST api/runs/stop': [[{ queue, id: RUN }, ['redrive']]],

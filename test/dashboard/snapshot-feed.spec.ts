@@ -1,8 +1,9 @@
 /** @jest-environment ./test/support/own-environment.mjs */
 // A reading that takes long: Redis is away only where it is silent.
+import { ToldErrors } from '#dashboard/told-errors.js';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { SnapshotFeed } from '#dashboard/live/snapshot-feed.js';
-import type { OverviewView } from '#dashboard/views/views.js';
+import type { OverviewReading } from '#dashboard/live/overview-reader.js';
 import { gate } from '../support/faults/wait.js';
 
 beforeEach(() => void jest.useFakeTimers());
@@ -10,10 +11,15 @@ afterEach(() => void jest.useRealTimers());
 
 /** Makes a feed whose readings end when the test says so. */
 function newFeed(isHeard: (silentMs: number) => boolean) {
-  const readings = [gate<Omit<OverviewView, 'runs'>>(), gate<Omit<OverviewView, 'runs'>>()];
+  const readings = [gate<Omit<OverviewReading, 'runs'>>(), gate<Omit<OverviewReading, 'runs'>>()];
   let begun = 0;
   const reader = { listen: () => isHeard, read: () => readings[begun++]!.promise };
-  const feed = new SnapshotFeed({ refreshMs: 1_000 }, reader, { list: () => Promise.resolve([]) });
+  const feed = new SnapshotFeed(
+    { refreshMs: 1_000 },
+    reader,
+    { list: () => Promise.resolve([]) },
+    new ToldErrors(),
+  );
   const current = async (ms: number) => {
     const event = feed.current();
     await jest.advanceTimersByTimeAsync(ms);
@@ -22,7 +28,7 @@ function newFeed(isHeard: (silentMs: number) => boolean) {
   return { current, readings, begun: () => begun };
 }
 
-const VIEW = { at: 1 } as Omit<OverviewView, 'runs'>;
+const VIEW = { at: 1 } as Omit<OverviewReading, 'runs'>;
 
 it('is slow while Redis replies, and is waited for instead of begun again', async () => {
   const { current, readings, begun } = newFeed(() => true);

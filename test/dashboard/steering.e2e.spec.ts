@@ -1,4 +1,5 @@
 // What the dashboard steers beside single jobs: groups, batches, runs again, edited payloads.
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { defineJob, encrypted, JobHandler, type Job } from 'nest-job-queue';
 import { JobQueue } from 'nest-job-queue/core';
@@ -268,7 +269,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   it('refuses to edit a payload whose key this process does not have', async () => {
     const name = uniqueQueueName('mail');
     const jobs = { worker: false, maintenance: false } as const;
-    const key = { id: 'k1', key: Buffer.alloc(32, 1).toString('base64') };
+    const key = { id: 'k1', key: randomBytes(32).toString('base64') };
     const writer = await start({ jobs: { ...jobs, codec: encrypted([key]) }, dashboard: { queues: [name] } });
     const { id } = await writer.queue(name).enqueue({ card: '4111' }, { maxAttempts: 1 });
     await writer.queue(name).fail((await writer.queue(name).claim())!, new Error('broken'));
@@ -276,7 +277,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       payload: { card: '4111' },
       editRefusal: null,
     });
-    const other = { id: 'k2', key: Buffer.alloc(32, 2).toString('base64') };
+    const other = { id: 'k2', key: randomBytes(32).toString('base64') };
     for (const codec of [undefined, encrypted([other])]) {
       const blind = await start({ jobs: { ...jobs, ...(codec && { codec }) }, dashboard: { queues: [name] } });
       const { body } = await blind.get(`/api/job?queue=${name}&id=${id}`);

@@ -48,3 +48,41 @@ describe('the first sweep of a queue, after a restart of Redis', () => {
     expect(warnings).toEqual([]);
   });
 });
+
+describe('a restart of Redis that is shorter than the interval of maintenance', () => {
+  it.each([1, 2])('starts no job twice, after %i of them', async (times) => {
+    const server = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+    const proxy = await FaultProxy.start(server.url);
+    const slow = { retryStrategy: () => 1_500, maxRetriesPerRequest: null }; // a heartbeat is much shorter
+    const quick = { retryStrategy: () => 20, maxRetriesPerRequest: null };
+    const [redis, observer] = [connect(slow, proxy.url), connect(quick, server.url)];
+    [redis, observer].forEach((client) => client.on('error', () => undefined));
+    const options = { visibilityMs: VISIBILITY_MS, maxRunning: 6 };
+    const queue = newQueue(options, redis);
+    const elsewhere = newQueue(options, observer, queue.name);
+    const finish = gate();
+    const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 0 });
+    await elsewhere.enqueueMany(Array.from({ length: 8 }, (_, payload) => ({ payload })));
+    await worker.event('started', 6);
+    const sweeper = new Sweeper([elsewhere], 1_000, { log: () => {}, warn: () => {}, error: () => {} });
+    expect(await sweeper.runRound()).toMatchObject({ reclaimed: 0 });
+    const { keys } = await inside(elsewhere).scripts();
+    for (let i = 0; i < times; i++) {
+      await server.kill();
+      await sleep(VISIBILITY_MS); // the claims expire without a server
+      await server.restart();
+      await eventually(async () => Number(await observer.exists(keys.claims)) === 1);
+      expect(await sweeper.runRound()).toMatchObject({ reclaimed: 0 });
+    }
+    const [seconds] = (await observer.time()).map(Number);
+    const extended = async () =>
+      Number((await observer.zrange(keys.claims, '0', '0', 'WITHSCORES'))[1]) > seconds! * 1_000 + 1_000;
+    await eventually(extended, { what: 'a heartbeat' });
+    expect(await sweeper.runRound()).toMatchObject({ reclaimed: 0 });
+    finish.open();
+    await worker.event('completed', 8);
+    expect(worker.count('started')).toBe(8);
+    expect(worker.count('lost')).toBe(0);
+    await sweeper.stop();
+  });
+});

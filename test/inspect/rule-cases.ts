@@ -1,5 +1,6 @@
 // The first moment in which each rule of the verdict speaks.
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
+import type { ScheduleRecord } from '#queue/model/schedule.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
 
@@ -22,6 +23,40 @@ const rates = (inRate: number, out: number, more: Partial<RecentRates> = {}): Re
 const waiting = (ms: number, unheld = ms) => ({ pending: 40, oldestPendingAgeMs: ms, oldestUnheldAgeMs: unheld });
 /** Rates of a queue in which nothing happens, as the history says once it is long enough. */
 const NOTHING = rates(0, 0, { growing: false });
+
+const RUNS: ScheduleRecord['runs'] = [
+  ...[1, 2, 3].map((min) => ({
+    jobId: null,
+    at: new Date(AT.getTime() - min * MINUTE),
+    status: 'kept' as const,
+    isByHand: false,
+  })),
+  { jobId: '@schedule:hourly:1', at: new Date(AT.getTime() - 4 * MINUTE), status: 'processing', isByHand: false },
+];
+/** Returns a schedule of the code, every hour. */
+export function schedule(more: Partial<ScheduleRecord>): ScheduleRecord {
+  const known = { startAt: null, endAt: null, isDeclared: false, overdueSince: null, runs: [], ticks: 4 };
+  return {
+    ...known,
+    id: 'hourly',
+    queue: 'email',
+    status: 'active',
+    source: 'code',
+    everyMs: 60 * MINUTE,
+    ...more,
+  } as unknown as ScheduleRecord;
+}
+
+/** Returns workers that died while they ran jobs of a name. */
+function deaths(count: number, name: string): NonNullable<QueueSigns['deaths']> {
+  return Array.from({ length: count }, (_, i) => ({
+    worker: `web-1:${i}:${name}`,
+    how: 'worker process ended',
+    jobs: 1,
+    ran: [{ id: `${name}-${i}`, name }],
+    at: AT,
+  }));
+}
 
 type Case = [stats: Partial<QueueStats>, signs?: Partial<QueueSigns>];
 
@@ -49,12 +84,22 @@ export const CASES: Record<string, Case[]> = {
       { slots: 20, stuckSlots: 20 },
     ],
   ],
-  noWorker: [[{ ...waiting(11_000), workers: 0 }]],
+  noWorker: [
+    [{ ...waiting(11_000), workers: 0 }],
+    [{ ...waiting(31_000), workers: 0, lastWorkerAt: new Date(AT.getTime() - 31_000) }],
+  ],
   unserved: [
     [waiting(11_000), { unserved: [{ name: 'emial', waitingMs: 11_000 }] }],
     [
       { ...waiting(11_000, 0), processing: 4 },
       { unserved: [{ name: 'emial', waitingMs: 11_000 }], rates: rates(9, 9) },
+    ],
+  ],
+  givesNothing: [
+    [waiting(63_001), { rateLimit: { limit: 30, periodMs: 1_000, burst: 45 } }],
+    [
+      waiting(63_001),
+      { rateLimit: { limit: 30, periodMs: 1_000, burst: 45 }, nextStartAt: new Date(AT.getTime() + 10 * MINUTE) },
     ],
   ],
   takesNothing: [[waiting(61_000)], [waiting(61_000), { pausedWorkers: 2 }]],
@@ -63,6 +108,10 @@ export const CASES: Record<string, Case[]> = {
       { ...waiting(61_000), processing: 3, expiredClaims: 3 },
       { sinceMaintenanceMs: 61_000, slots: 20 },
     ],
+  ],
+  crashing: [
+    [{ failed: 3 }, { deaths: deaths(12, 'image') }],
+    [{}, { deaths: [...deaths(1, 'image'), ...deaths(1, 'video')] }],
   ],
   failing: [
     [{ ...waiting(1_000, 0), failed: 9, processing: 2 }, { rates: rates(1, 1, { failedShare: 0.9 }) }],
@@ -90,6 +139,23 @@ export const CASES: Record<string, Case[]> = {
       { rates: rates(9, 3), slots: 4 },
     ],
   ],
+  late: [
+    [
+      { ...waiting(301_000), processing: 4 },
+      { rates: rates(9, 9, { growing: false }), slots: 4 },
+    ],
+  ],
+  draining: [
+    [
+      { ...waiting(301_000), processing: 4 },
+      { rates: rates(9, 3), pace: { inPerS: 1, outPerS: 9, failedPerS: 0 }, slots: 4 },
+    ],
+  ],
+  unrunSchedule: [
+    [{}, { schedules: [schedule({ overdueSince: new Date(AT.getTime() - 70 * MINUTE) })] }],
+    [{}, { schedules: [schedule({ isDeclared: true, overdueSince: new Date(AT.getTime() - 70 * MINUTE) })] }],
+  ],
+  hangingSchedule: [[{ processing: 1 }, { rates: rates(9, 9), schedules: [schedule({ runs: RUNS })] }]],
   slow: [[{ ...waiting(61_000), processing: 4 }, { slots: 4 }]],
   maintained: [[{ processing: 4 }, { sinceMaintenanceMs: 61_000, rates: rates(9, 9) }]],
   someStuck: [[{ processing: 4 }, { slots: 20, stuckSlots: 2, rates: rates(9, 9) }]],
@@ -102,6 +168,7 @@ export const CASES: Record<string, Case[]> = {
     [{}, { lostMembers: [{ batch: 'pages', id: '1', queue: 'page', isUnchecked: true }] }],
   ],
   dropped: [[{ failed: 9, droppedAt: AT, totals: { dropped: 4 } }]],
+  remembering: [[{ rememberedIds: { count: 450_000, bound: 500_000 } }]],
   flowing: [[{ ...waiting(4_000, 0), processing: 4 }, { rates: rates(9, 9) }]],
 };
 

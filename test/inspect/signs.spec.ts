@@ -63,6 +63,109 @@ const keepsUp = (i: number) => ({ enqueued: 1, completed: i % 10 === 9 ? 10 : 0 
 const firstMinute = (completed: number) => history(() => ({ enqueued: 9_000, completed }), 20, 1);
 const burst = (i: number) => ({ enqueued: i === 56 ? 9_000 : 0, completed: i > 56 ? 600 : 0 });
 
+const waits = (min: number) => ({ oldestPendingAgeMs: min * MINUTE, oldestUnheldAgeMs: min * MINUTE });
+
+const changeOf = (arrivals: number) => {
+  const minutes = history(
+    (i) =>
+      i < 50 ? { enqueued: 60, run: { ...NONE, p50: 100 } } : { enqueued: arrivals, run: { ...NONE, p50: 4_000 } },
+    100,
+  );
+  return signsOf({ queue: 'video', limits: { source: 'none' }, workers: [], stats: STATS, history: minutes })
+    .change;
+};
+
+describe('a change of the last hour', () => {
+  it('is the run time, and says whether the arrivals have grown too', () => {
+    expect(changeOf(60)).toEqual({ of: 'run', before: 100, now: 4_000, since: expect.any(Date) });
+    expect(changeOf(600)).toMatchObject({ of: 'run', alsoMore: true });
+  });
+});
+
+/** Returns the change after minutes with these figures. */
+const jump = (figures: readonly number[], of: 'run' | 'in' = 'run') => {
+  const minutes = history(
+    (i) => (of === 'in' ? { enqueued: figures[i]! } : { run: { ...NONE, p50: figures[i]! } }),
+    100,
+    figures.length,
+  );
+  return signsOf({ queue: 'video', limits: { source: 'none' }, workers: [], stats: STATS, history: minutes })
+    .change;
+};
+const times = (count: number, value: number) => Array.from({ length: count }, () => value);
+
+const mark = (worker: string, agoMs: number, name = 'image'): HistoryReport['marks'][number] => ({
+  kind: 'death',
+  at: new Date(AT.getTime() - agoMs),
+  death: { worker, how: 'worker process ended', jobs: 1, ran: [{ id: worker, name }] },
+});
+const signsWith = (...marks: HistoryReport['marks']) =>
+  signsOf({
+    queue: 'video',
+    limits: { source: 'none' },
+    workers: [{ id: 'w', seenAt: AT }],
+    stats: { ...STATS, ...waits(0), failed: 1 },
+    history: { ...history(() => ({ enqueued: 0 }), 20), marks },
+  });
+
+describe('a jump of a figure', () => {
+  it.each<[string, number[], 'run' | 'in', boolean]>([
+    ['a run time below three times', [...times(5, 100), ...times(3, 299)], 'run', false],
+    ['three times the run time', [...times(5, 100), ...times(3, 300)], 'run', true],
+    ['less than 50 ms more', [...times(5, 10), ...times(3, 59)], 'run', false],
+    ['50 ms more', [...times(5, 10), ...times(3, 60)], 'run', true],
+    ['less than one more in two seconds', [...times(5, 6), ...times(3, 35)], 'in', false],
+    ['one more in two seconds', [...times(5, 6), ...times(3, 36)], 'in', true],
+    ['four minutes before', [...times(4, 100), ...times(3, 900)], 'run', false],
+    ['one slow minute of three', [...times(5, 100), 100, 900, 100], 'run', false],
+    ['a last minute that is as usual again', [...times(5, 100), 900, 900, 100], 'run', false],
+    ['a fall', [...times(5, 900), ...times(3, 100)], 'run', false],
+    ['one outlier before', [900, ...times(9, 100), ...times(3, 900)], 'run', true],
+  ])('%s: %j of %s is one: %s', (_case, figures, of, isJump) => {
+    expect(jump(figures, of) !== undefined).toBe(isJump);
+  });
+
+  it('names the medians and the first minute that was unlike those before', () => {
+    const found = jump([...times(10, 100), 150, 400, 900, 500]);
+    expect(found).toMatchObject({ of: 'run', before: 100, now: 500 });
+    expect(found!.since).toEqual(new Date(Math.floor(AT.getTime() / MINUTE) * MINUTE - 3 * MINUTE));
+  });
+
+  it('needs jobs of both times: a queue without ends has no change', () => {
+    expect(changeOf(60)).toBeDefined();
+    expect(jump([])).toBeUndefined();
+  });
+});
+
+describe('workers that died', () => {
+  it('are those of the last ten minutes, each once, the last first, without one that announced itself since', () => {
+    const died = signsWith(
+      mark('old', 601_000),
+      mark('w', 5_000),
+      mark('a', 600_000),
+      mark('b', 9_000),
+      mark('a', 8_000),
+    );
+    expect(died.deaths).toMatchObject([
+      { worker: 'b', jobs: 1 },
+      { worker: 'a', jobs: 2 },
+    ]);
+  });
+
+  it('are counted with what all of them ran', () => {
+    const many = [1, 2, 3, 4, 5].map((i) => mark(`web-${i}`, i * 1_000));
+    expect(verdictOf(signsWith(...many))).toMatchObject({
+      severity: 'critical',
+      summary: 'crashing: 5 workers died in 10 min, all while running `image`',
+    });
+    expect(verdictOf(signsWith(mark('a', 1), mark('b', 1, 'video')))).toMatchObject({
+      severity: 'warning',
+      summary: 'crashing: 2 workers died in 10 min, while running video and image',
+    });
+    expect(verdictOf(signsWith(mark('a', 1))).summary).not.toContain('crashing');
+  });
+});
+
 describe('jobs that take ten minutes', () => {
   it('do not alarm while they keep up, at any time', () => {
     for (let shift = 0; shift < 10; shift++) {
@@ -94,11 +197,11 @@ describe('quick jobs', () => {
   });
 
   it('do not alarm while a burst shrinks', () => {
-    expect(judge(history(burst, 800))).toMatchObject({ severity: 'ok' });
+    expect(judge(history(burst, 800), waits(4))).toMatchObject({ severity: 'ok' });
   });
 
   it('are not called slow in the first burst of a queue, whose history has one minute', () => {
-    expect(judge(firstMinute(600))).toMatchObject({ severity: 'ok', state: 'flowing' });
+    expect(judge(firstMinute(600), waits(4))).toMatchObject({ severity: 'ok', state: 'flowing' });
     expect(judge(firstMinute(0))).toMatchObject({ severity: 'notice', state: 'waiting' });
   });
 });
@@ -117,5 +220,27 @@ it('the limits of the queue are signs', () => {
     rateLimit,
     restsUntil: AT,
     groupLimits: { maxRunning: 1 },
+  });
+});
+
+const judged = (agoS: number, completed = 1_900) => {
+  const report = history(() => ({ enqueued: 60, completed: 0 }), 20);
+  const closed = { at: new Date(AT.getTime() - agoS * 1_000), totals: { enqueued: 1_000, completed: 900 } };
+  const totals = { enqueued: 1_030, completed };
+  return judge({ ...report, closed }, { ...waits(25), totals });
+};
+
+describe('a single look after a repair', () => {
+  it('says that the backlog drains, by what ended in the open minute', () => {
+    expect(judged(30)).toMatchObject({
+      severity: 'notice',
+      summary: expect.stringMatching(/^draining: 33\/s out, 40 waiting for 25 min, done in 1\.2 s/),
+    });
+  });
+
+  it('takes the last minute along while the open one is short, and says nothing after one that nobody closed', () => {
+    expect(judged(14).summary).toMatch(/^draining: 14\/s out/);
+    expect(judged(14, 950).severity).toBe('warning'); // half of the last minute's arrivals
+    expect(judged(76).severity).toBe('warning');
   });
 });

@@ -1,9 +1,12 @@
 // One planted case for every sentence of the verdict, and quiet where all is well.
+import type { ScheduleRecord } from '#queue/model/schedule.js';
 import { describe, expect, it } from '@jest/globals';
 import type { QueueSigns, QueueState, RecentRates, Severity } from '#inspect/queue-signs.js';
-import { verdictOf, worstOf } from '#inspect/verdict.js';
+import { harmOf, verdictOf, worstFirst, worstOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
+import { schedule } from './rule-cases.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
+import { someOf } from '../support/run/samples.js';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const QUIET: QueueStats = { ...NO_STATS, at: AT, workers: 2 };
@@ -22,6 +25,143 @@ const rates = (inRate: number, out: number, failedShare = 0) => ({
   failedShare,
   attempts: Math.round((out + inRate * failedShare) * 300),
   growing: out < inRate,
+});
+
+describe('the verdict on a delay', () => {
+  const late = { pending: 16_866, processing: 4, oldestPendingAgeMs: 27 * MINUTE };
+  it('calls a queue late that keeps its pace', () => {
+    expect(judge(late, { rates: rates(28, 28), slots: 4 })).toMatchObject({
+      severity: 'warning',
+      state: 'late',
+      summary: 'late: 28/s in, 28/s out, 16,866 waiting for 27 min; it keeps its pace, so the delay stays',
+    });
+  });
+
+  it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, QueueState]>([
+    ['later than its own limit', { oldestPendingAgeMs: 20_000, lateAfterMs: 15_000 }, {}, 'late'],
+    ['within its own limit', { oldestPendingAgeMs: 27 * MINUTE, lateAfterMs: 60 * MINUTE }, {}, 'flowing'],
+    ['ten times its usual wait', { oldestPendingAgeMs: 2 * MINUTE }, { usualWaitMs: 4_000 }, 'late'],
+    ['within a minute', { oldestPendingAgeMs: 50_000 }, { usualWaitMs: 40 }, 'flowing'],
+    ['held back by groups', { oldestPendingAgeMs: 27 * MINUTE, oldestUnheldAgeMs: 0 }, {}, 'flowing'],
+  ])('%s', (_, stats, signs, state) => {
+    expect(judge({ ...late, ...stats }, { rates: rates(28, 28), ...signs }).state).toBe(state);
+  });
+});
+
+const since = (ms: number) => ({ overdueSince: new Date(AT.getTime() - ms) });
+const run = (min: number, status: 'processing' | 'kept' | 'completed') => ({
+  jobId: status === 'kept' ? null : 'j',
+  at: new Date(AT.getTime() - min * MINUTE),
+  status,
+  isByHand: false,
+});
+
+describe('the verdict after a repair', () => {
+  const backlog = { pending: 380, processing: 4, oldestPendingAgeMs: 6 * MINUTE, failed: 0 };
+  it('sees by the last seconds that a queue drains', () => {
+    const repaired = { rates: rates(9, 0), pace: { inPerS: 0, outPerS: 38, failedPerS: 0 } };
+    expect(judge(backlog, repaired)).toMatchObject({
+      severity: 'notice',
+      summary: 'draining: 38/s out, 380 waiting for 6 min, done in 10 s',
+    });
+    expect(judge(backlog, { ...repaired, pace: { inPerS: 9, outPerS: 1, failedPerS: 0 } }).state).toBe(
+      'falling-behind',
+    );
+  });
+
+  it('calls a queue without a worker stuck only 30 s after the last one has gone', () => {
+    const gone = (ms: number) =>
+      judge({ pending: 3, workers: 0, oldestPendingAgeMs: MINUTE, lastWorkerAt: new Date(AT.getTime() - ms) });
+    expect(gone(12_000)).toMatchObject({
+      severity: 'notice',
+      summary: 'waiting: 3 waiting for 1 min, no worker for 12 s',
+    });
+    expect(gone(3 * MINUTE)).toMatchObject({
+      severity: 'critical',
+      cause: 'no live worker serves `email`; the last one was seen 3 min ago',
+    });
+  });
+});
+
+describe('the verdict on a change', () => {
+  it('names a slower handler as the cause, and does not ask for workers', () => {
+    const change = { of: 'run' as const, before: 100, now: 4_000, since: new Date('2026-01-01T11:53:00Z') };
+    expect(judge({ pending: 900, oldestPendingAgeMs: 6 * MINUTE }, { rates: rates(9, 3), change })).toMatchObject({
+      state: 'falling-behind',
+      cause: 'run p50 100 ms → 4 s since 11:53 UTC; arrivals as usual',
+      next: 'look at what the handler waits for',
+    });
+    const both = judge(
+      { pending: 900, oldestPendingAgeMs: 6 * MINUTE },
+      { rates: rates(9, 3), change: { ...change, alsoMore: true } },
+    );
+    expect(both.cause).toBe('run p50 100 ms → 4 s since 11:53 UTC; more arrivals too');
+  });
+});
+
+const ranked = (name: string, severity: Severity, state: QueueState, harm: number) => ({
+  name,
+  verdict: { severity, state },
+  harm,
+});
+
+describe('the order of queues', () => {
+  it('is by severity, then harm, and a pause that somebody wants comes last', () => {
+    const queues = [
+      ranked('paused', 'warning', 'paused', 9_000),
+      ranked('few', 'warning', 'failing', 4),
+      ranked('many', 'warning', 'late', 900),
+      ranked('well', 'ok', 'flowing', 9_000),
+      ranked('bad', 'critical', 'failing', 40),
+    ];
+    expect(queues.toSorted(worstFirst).map(({ name }) => name)).toEqual(['bad', 'many', 'few', 'paused', 'well']);
+  });
+
+  it('has a queue that fails with many dead letters beside a stuck one, and begins with that', () => {
+    const found = judge({ failed: 40 }, { lastHour: { died: 40, ended: 46 }, diedLately: 30 });
+    expect(found).toMatchObject({ severity: 'critical', state: 'failing' });
+    expect(found.summary).toMatch(/^failing: 87 % of the jobs of the last hour died, 40; /);
+    expect(harmOf({ queue: 'email', stats: { ...QUIET, failed: 40 }, diedLately: 30 })).toBe(30);
+  });
+});
+
+describe('the verdict on schedules', () => {
+  it.each<[string, Partial<ScheduleRecord>, string]>([
+    [
+      'whose code runs nowhere',
+      { everyMs: 6 * MINUTE, ...since(60 * MINUTE) },
+      'late: schedule `hourly` should have run 1 h ago, 11 runs missed',
+    ],
+    ['that a deploy interrupts', { everyMs: 1_000, ...since(59_000) }, 'idle: nothing waits'],
+    [
+      'that is due again before its period is over',
+      { everyMs: 1_440 * MINUTE, ...since(720 * MINUTE) },
+      'idle: nothing waits',
+    ],
+  ])('one %s', (_, signs, summary) => {
+    expect(judge({}, { schedules: [schedule(signs)] }).summary).toBe(summary);
+  });
+
+  it('names the cause and the next step', () => {
+    expect(judge({}, { schedules: [schedule(since(61 * MINUTE))] })).toMatchObject({
+      severity: 'warning',
+      cause: 'no running process has the code of `hourly`',
+      next: 'start a process with its code; if that is gone for good, remove the schedule',
+    });
+  });
+
+  it('tells a run that hangs, by its time or by three skips', () => {
+    const judged = (runs: ReturnType<typeof run>[], usualRunMs?: number) =>
+      judge({ processing: 1 }, { schedules: [schedule({ runs })], ...(usualRunMs && { usualRunMs }) }).summary;
+    expect(judged([run(1, 'kept'), run(2, 'kept'), run(3, 'kept'), run(4, 'processing')])).toBe(
+      'late: a run of schedule `hourly` runs for 4 min, 3 runs skipped since',
+    );
+    expect(judged([run(4, 'processing')], 4_000)).toBe(
+      'late: a run of schedule `hourly` runs for 4 min, usually 4 s',
+    );
+    expect(judged([run(1, 'kept'), run(4, 'processing')], 60_000)).toBe('flowing: 1 running');
+    expect(judged([run(1, 'completed')], 4_000)).toBe('flowing: 1 running');
+  });
 });
 
 describe('the verdict is quiet', () => {
@@ -53,6 +193,12 @@ describe('the verdict is quiet', () => {
       { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
       { rates: rates(40, 45) },
       'flowing: 9,000 waiting, the oldest for 4 min, 20 running; drains in about 30 min',
+    ],
+    [
+      'under a rate that has not earned the dearest job yet',
+      { pending: 3, oldestPendingAgeMs: 119 * MINUTE, oldestUnheldAgeMs: MINUTE },
+      { rates: rates(0, 0), rateLimit: { limit: 1, periodMs: 60 * MINUTE } },
+      'flowing: 3 waiting, the oldest for 2 h, held back by its group',
     ],
     [
       'where one paused group has the oldest job',
@@ -215,6 +361,20 @@ describe('the verdict says', () => {
       says('critical', 'stuck', 'stuck: 9 waiting for 2 min, its 2 workers take nothing'),
     ],
     [
+      'that a rate lets nothing start, whatever it says of the next start',
+      { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+      {
+        rates: rates(0, 0),
+        rateLimit: { limit: 30, periodMs: 1_000 },
+        nextStartAt: new Date(AT.getTime() + 33),
+      },
+      says(
+        'critical',
+        'stuck',
+        'stuck: 9 waiting for 2 min, nothing starts although its rate limit lets 30 in 1 s start',
+      ),
+    ],
+    [
       'that jobs wait, where no history says whether they are worked off',
       { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
       {},
@@ -316,7 +476,7 @@ describe('the verdict says', () => {
       { restsUntil: new Date(AT.getTime() + 60_000), rateLimit: { limit: 10, periodMs: 1_000 } },
       {
         ...says('notice', 'limited', 'resting: 60 wait for another 1 min'),
-        cause: 'a handler threw a RateLimitedError, so the whole queue rests',
+        cause: 'a handler threw a RateLimitedError, or Redis refused its calls, so the whole queue rests',
         next: 'wait for its end; clearing the limits of `email` ends it now',
       },
     ],
@@ -424,9 +584,10 @@ describe('the severity never falls when a sign is added that is worse', () => {
   const keyOf = (some: readonly Change[]) => troubles.map((each) => Number(some.includes(each))).join('');
 
   it.each(
-    subsets(excuses)
-      .filter(({ length }) => length < 3)
-      .map((some): [string, readonly Change[]] => [JSON.stringify(some), some]),
+    someOf(
+      subsets(excuses).filter(({ length }) => length < 3),
+      4,
+    ).map((some): [string, readonly Change[]] => [JSON.stringify(some), some]),
   )('beside %s', (_, held) => {
     const start = held.reduce(changed, {
       queue: 'email',
@@ -478,3 +639,27 @@ function subsets<Each>([first, ...others]: readonly Each[]): Each[][] {
   }
   return subsets(others).flatMap((some) => [some, [first, ...some]]);
 }
+
+describe('a limit that somebody set by hand', () => {
+  const limited = {
+    ...QUIET,
+    pending: 9_000,
+    processing: 2,
+    oldestPendingAgeMs: 60_000,
+    oldestUnheldAgeMs: 60_000,
+  };
+  const at = new Date('2026-01-01T12:00:00Z');
+  const limitsSet = { by: 'ada', at: new Date(at.getTime() - 2 * 3_600_000) };
+
+  it('names who set it and when', () => {
+    const found = verdictOf({ queue: 'email', stats: limited, at, maxRunning: 2, limitsSet });
+    expect(found.cause).toBe('maxRunning is 2; ada set it 2 h ago, over what the code says');
+  });
+
+  it('or the deepest of the groups that hold jobs back', () => {
+    const held = { ...limited, heldByGroups: 9_000 };
+    const waitingGroups = [{ name: 'acme', pending: 4_871 }];
+    const found = verdictOf({ queue: 'email', stats: held, at, waitingGroups });
+    expect(found.summary).toContain('in groups that may start none now (acme: 4,871 wait)');
+  });
+});

@@ -155,7 +155,7 @@ describe('a job does not run, because', () => {
     const { id } = await queue.enqueue(2);
     await queue.claim();
     expect((await why(queue, id))!.because).toMatch(
-      /^the queue has used up its rate limit of 1\/h; the next job may start in (1 h|60 min)$/,
+      /^the queue has used up its rate limit of 1\/h; the next job may start in (1 h|60 min); .* set it /,
     );
   });
 
@@ -344,6 +344,18 @@ describe('a job does not run, because', () => {
       because: 'it failed for good in attempt 1 of 1: 502 Bad Gateway',
       next: 'fix the cause, then redrive it',
     });
+  });
+
+  it('it has killed its worker', async () => {
+    const queue = newQueue({ maxCrashes: 1 });
+    const { id } = await queue.enqueue(1);
+    await queue.claim();
+    const { keys, client } = await redisOf(queue);
+    await client.zadd(keys.claims, 'XX', Date.now() - 1_000, id);
+    await eventually(async () => (await queue.reclaim(), (await queue.get(id))!.status === 'failed'));
+    expect((await why(queue, id))!.next).toBe(
+      'find why its worker died once, before it kills another; a redrive runs it alone in its worker',
+    );
   });
 });
 

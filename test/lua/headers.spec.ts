@@ -50,6 +50,11 @@ function numbers(text: string, pattern: RegExp): number[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => Number(match[1])))].toSorted((a, b) => a - b);
 }
 
+/** Returns the whole numbers from one to another. */
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+}
+
 /** Returns the keys that a script uses: each by its position, or all of them unpacked into names. */
 function usedKeys(code: string): number[] {
   const names = /^local ([\w,\s]+?) =\s+unpack\(KEYS\)$/m.exec(code)?.[1];
@@ -131,9 +136,12 @@ describe.each(scripts)('lua/%s', (file) => {
     const used = [
       ...numbers(code, /ARGV\[(\d+)\]/g),
       ...numbers(code.replaceAll('[first]', '[first + 0]'), /ARGV\[first \+ (\d+)\]/g).map((i) => first + i),
+      ...[...code.matchAll(/unpack\(ARGV, (\d+), (\d+)\)/g)].flatMap(([, from, to]) =>
+        range(Number(from), Number(to)),
+      ),
     ];
     const last = fixed.at(-1) ?? 0;
-    expect(fixed).toEqual(Array.from({ length: last }, (_, i) => i + 1));
+    expect(fixed).toEqual(range(1, last));
     for (const position of used) {
       expect(position <= last || (rest !== undefined && position >= rest)).toBe(true);
     }

@@ -80,11 +80,26 @@ async function look(queue: JobQueue) {
   return [...jobs, ...(await Promise.all(others))];
 }
 
-/** Returns JSON without what is drawn by chance, such as the queue's name. */
+/** Returns JSON without what is drawn by chance, such as the order of fields. Nudges expire by the clock of now. */
 function textOf(value: unknown, { queue }: World): string {
-  const drawn = /^(?:claim_token|request|cancel_request|version|actions|batch:.*)$/;
-  const text = JSON.stringify(value, (field, each: unknown) => (drawn.test(field) ? undefined : each), 1);
+  const drawn = /^(?:claim_token|request|cancel_request|version|actions|batch:.*|nudge:.*)$/;
+  const shown = (field: string, each: unknown) => {
+    if (drawn.test(field)) return undefined;
+    if (typeof each === 'string' && /^\{".*\}$/s.test(each)) return each.split('\n').map(parsed);
+    const isObject = typeof each === 'object' && each !== null && !Array.isArray(each);
+    return isObject ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each;
+  };
+  const text = JSON.stringify(value, shown, 1);
   return text.replaceAll(queue.name, 'NAME');
+}
+
+/** Returns a stored object, whose fields have no order, or another text as it is. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }
 
 it('a week in the year 2100 is the same where the server writes numbers with exponents', async () => {

@@ -12,7 +12,7 @@ const lines = scripts.flatMap(({ file, text }) => text.split('\n').map((line) =>
 
 /** Names whose values are texts, or constants with few zeros. Each has its declaration in the same script. */
 const TEXTS = new Set(
-  'counted_until early_ms evicted_ttl evicted_until expiry keep kept latest memory_ms nudge_ms record_ms result_ttl stay ttl'.split(
+  'counted_until early_ms evicted_ttl evicted_until expiry keep kept lasts latest memory_ms nudge_ms record_ms result_ttl stay ttl'.split(
     ' ',
   ),
 );
@@ -40,7 +40,7 @@ const INSTANTS = new Set([
   'every',
   'kept',
   'now_text',
-  'period',
+  'rate_period',
   'ready_at',
 ]);
 

@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: '58dd2537335f',
-  attemptClaim: 'ecea832cab3e',
-  attemptStart: 'a16d6c71f6fd',
+  jobEnqueue: 'bc377e46e5ba',
+  attemptClaim: '9dc29ccecd05',
+  attemptStart: '0a0d96ff9c25',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '10ecc7f2158e',
-  attemptFail: '1f85dd98a449',
+  attemptComplete: '843cf81a71a2',
+  attemptFail: '3c8c4b4df195',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

@@ -3,8 +3,8 @@ import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { newClockedQueue, newQueue, onEachStore } from '../support/worker/workers.js';
 
 const HOUR = 3_600_000;
@@ -123,8 +123,8 @@ onEachStore('the claims of a worker whose process has ended', () => {
 
 it('forgets the details of workers in memory ten minutes after the last were stored, as their key on Redis expires', async () => {
   let now = 0;
-  const server = new MemoryServer(() => now);
-  const queue = newQueue({}, new MemoryStore({ ...systemClock, now: () => now }, { server }));
+  const server = new ScriptServer(() => now);
+  const queue = newQueue({}, new ScriptStore({ ...systemClock, now: () => now }, { server }));
   await register(queue, true);
   await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, 0));
   now = 599_999;

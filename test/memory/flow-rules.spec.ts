@@ -1,4 +1,4 @@
-// Rules of limits and groups that both stores keep, by the scripts of Redis and by the store in memory.
+// Rules of limits and groups, which the scripts keep on Redis and in memory.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { newQueue, onEachStore } from '../support/worker/workers.js';
@@ -35,6 +35,19 @@ onEachStore('limits and groups', () => {
     await queue.limits.clear();
     await queue.limits.set(hourly);
     expect(await payloads(queue)).toEqual([2]);
+  });
+
+  it('let only the first jobs of a resumed queue start at once, and then one a day', async () => {
+    const queue = newQueue();
+    await queue.pause();
+    await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })));
+    await queue.resume({ first: 2 });
+    expect(await payloads(queue)).toEqual([1, 2]);
+    const { nextStartAt, rateLimit } = await queue.limits.get();
+    expect(rateLimit).toEqual({ limit: 1, periodMs: 24 * HOUR, burst: 2 });
+    expect(nextStartAt!.getTime() - Date.now()).toBeGreaterThan(24 * HOUR - 10_000);
+    await queue.limits.clear();
+    expect(await payloads(queue)).toEqual([3, 4]);
   });
 
   it('start no job whose cost the rate does not have yet, and none behind it', async () => {

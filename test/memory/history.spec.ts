@@ -1,7 +1,6 @@
 // Both stores keep the same figures of past minutes; see test/lua/history for Redis alone.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { MemoryHistory } from '#memory/state/history.js';
 import type { MinuteReading } from '#queue/store/store-calls.js';
 import { newClockedQueue, onEachStore } from '../support/worker/workers.js';
 
@@ -65,22 +64,4 @@ onEachStore('the history', () => {
       { kind: 'outage', at: at(2), endedAt: at(12) },
     ]);
   });
-});
-
-it('the history in memory begins with the first look, also at an idle queue', async () => {
-  const clock = { nowMs: START + 1_000 };
-  const counting = { totals: {}, get now() { return clock.nowMs; } }; // prettier-ignore
-  for (const look of [
-    (history: MemoryHistory) => void history.noteIdle(IDLE.gapMs),
-    (history: MemoryHistory) => void history.closeMinute(IDLE),
-  ]) {
-    const history = new MemoryHistory(counting);
-    expect(history.read(60 * MINUTE, undefined, 10).sinceMs).toBeUndefined();
-    const begunMs = clock.nowMs;
-    for (let i = 0; i < 3; i++) {
-      look(history);
-      expect(history.read(60 * MINUTE, undefined, 10).sinceMs).toBe(begunMs);
-      clock.nowMs += MINUTE;
-    }
-  }
 });

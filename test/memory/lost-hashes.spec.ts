@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { loseHash, newQueue, onEachStore } from '../support/worker/workers.js';
+import { sealed } from '../support/queue/unsealed.js';
 
 onEachStore('a job whose hash is gone', () => {
   it('weighs nothing beside the other waiting jobs', async () => {
@@ -31,7 +32,7 @@ onEachStore('a job whose hash is gone', () => {
       await queue.fail((await queue.claim())!, new Error('no'), { final: true });
     }
     await loseHash(queue, 'lost');
-    expect(await queue.exec((calls) => calls.deadLetters.redrive(['lost', 'known'], ''))).toBe(1);
+    expect(await queue.exec((calls) => calls.deadLetters.redrive(['lost', 'known'], sealed('')))).toBe(1);
     expect(await queue.get('known')).toMatchObject({ status: 'pending' });
   });
 });

@@ -1,9 +1,10 @@
 // What a claim of certain names takes from memory is what it takes from Redis.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { newClockedQueue, newQueue, onEachStore } from '../support/worker/workers.js';
+import { sealedError } from '../support/queue/unsealed.js';
 
 async function takenIds(queue: JobQueue, count: number): Promise<string[]> {
   for (let i = 0; i < 40; i++) {
@@ -26,7 +27,7 @@ it.each([
   ['several at once', 4, {}],
   ['one by one, with a limit', 1, { maxRunning: 100 }],
 ])('gives one turn in ten to a job without a priority: %s', async (_, count, limits) => {
-  const [redis, memory] = [newQueue(), newQueue({}, new MemoryStore())];
+  const [redis, memory] = [newQueue(), newQueue({}, new ScriptStore())];
   for (const queue of [redis, memory]) {
     if ('maxRunning' in limits) await queue.limits.set(limits);
   }
@@ -39,7 +40,7 @@ it.each([
 
 it('passes over a group whose first job has another name', async () => {
   const only = { limits: [{ name: 'a', maxAttempts: 3, maxCrashes: 3 }], cursor: 0 };
-  for (const queue of [newQueue(), newQueue({}, new MemoryStore())]) {
+  for (const queue of [newQueue(), newQueue({}, new ScriptStore())]) {
     await queue.enqueue(1, { name: 'b', group: 'g' });
     await queue.enqueue(2, { name: 'a', group: 'g' });
     await queue.enqueue(3, { name: 'a', group: 'h' });
@@ -89,7 +90,9 @@ onEachStore('a claim of certain names', () => {
         /name "fax": the job waited for one for 30 minutes, and was released 0 times.* queue: 1; they announced "mail"\./,
       ),
     });
-    await queue.exec((calls) => calls.fail(refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
+    await queue.exec((calls) =>
+      calls.fail(refused.map((each) => ({ ...each, error: sealedError(each.error), final: true, backoffMs: 0 }))),
+    );
     expect(await queue.get('old')).toMatchObject({ status: 'failed', attempts: 0 });
   });
 

@@ -54,7 +54,7 @@ it.each([
   await mover().run();
   expect(await queue.get('a')).toMatchObject({ name: old.name, payload: { to: 'ada' }, attempts: 0 });
   const stored = await old.redis.hget(`queue:${queue.name}:job:a`, 'options');
-  expect(JSON.parse(stored!)).toEqual(expected);
+  expect(JSON.parse(stored!)).toEqual({ ...expected, own: true });
   expect(report).toMatchObject({ moved: { wait: 1 }, dropped: {} });
 });
 

@@ -1,8 +1,9 @@
 // MODEL_RUNS and MODEL_SEED draw other sequences, MODEL_PATH one of them again.
 import { it } from '@jest/globals';
 import { compareStores } from './compare-stores.js';
+import { casesOf } from '../support/run/samples.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 10);
+const RUNS = Number(process.env.MODEL_RUNS ?? casesOf(10, 3));
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 
 it(

@@ -1,16 +1,19 @@
-// Random sequences of all that can be done with a queue, on Redis and in memory, by one clock. After every step the
-// replies and all visible state are equal.
+// Random sequences of all that can be done with a queue. They run on Redis and in memory, by one clock. After every step
+// the replies and all visible state are equal.
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { drawnDialect } from '#memory/lua/dialect.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { gapsIn } from '../support/invariants/audit-gaps.js';
 import { violations } from '../support/invariants/invariants.js';
 import { SlotWatch } from '../support/invariants/slot-watch.js';
-import { memoryViolations } from '../support/invariants/memory-invariants.js';
 import { queueOn, type TestQueue } from '../support/queue/queue-state.js';
+import { clientOfStore } from '../support/memory/memory-client.js';
+import { Random } from '../../tools/chaos/random.js';
 import { connectClocked } from '../support/redis/clocked-redis.js';
 import { uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
@@ -52,12 +55,10 @@ interface Drawn {
   seed: number;
   /** Draws one of the sequences again. */
   path?: string | undefined;
-  /** True where a fault is planted, so that the queue may be left in any state. */
-  isPlanted?: boolean;
 }
 
 /** Runs sequences on both stores. Rejects with the sequence after which they differ. */
-export async function compareStores({ runs, seed, path, isPlanted = false }: Drawn): Promise<void> {
+export async function compareStores({ runs, seed, path }: Drawn): Promise<void> {
   const clock = { nowMs: 0 };
   const redis = connectClocked(clock);
   const property = fc.asyncProperty(sequences, async (steps) => {
@@ -65,9 +66,12 @@ export async function compareStores({ runs, seed, path, isPlanted = false }: Dra
     clock.nowMs = Date.now();
     const now = () => clock.nowMs;
     const state = queueOn(redis, {}, name);
-    state.broken = isPlanted;
-    const server = new MemoryServer(now);
-    const memory = new MemoryStore({ ...systemClock, now }, { server });
+    const byClock = { ...systemClock, now };
+    const random = new Random(steps.length);
+    const draw = () => random.next();
+    const memory = new ScriptStore(byClock, {
+      server: new ScriptServer(now, { random: draw, dialect: drawnDialect(draw) }),
+    });
     const isAudited = steps.length % 3 === 0;
     const announced = steps.length % 4 === 1 ? ANNOUNCED : {};
     const outcomes = steps.length % 2 === 0 ? { outcomes: { ageMs: 5_000_001 } } : {};
@@ -88,10 +92,11 @@ export async function compareStores({ runs, seed, path, isPlanted = false }: Dra
       story.push(`${text} -> ${JSON.stringify(found)}`);
       expect(await slots.look(redis, state.scripts)).toEqual([]);
       await maintain(onRedis);
+      const onBoth = await seen(onRedis);
       try {
         expect({ answer: await answer(step, inMemory) }).toEqual({ answer: found });
         await maintain(inMemory);
-        expect(await seen(inMemory)).toEqual(await seen(onRedis));
+        expect(await seen(inMemory)).toEqual(onBoth);
       } catch (failure) {
         const told = story.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
         throw new Error(`In memory it is not as on Redis, after\n${told}\n${(failure as Error).message}`, {
@@ -103,9 +108,12 @@ export async function compareStores({ runs, seed, path, isPlanted = false }: Dra
     await state.run(state.scripts.sweep.tidy(500));
     await inMemory.queue.exec((calls) => calls.sweep.tidy(500));
     expect(await violations(redis, state.scripts)).toEqual([]);
-    expect((await onRedis.queue.doctor({ repair: true, exclusive: true })).findings).toEqual([]);
-    expect(isAudited ? await gapsIn(onRedis.queue) : []).toEqual([]);
-    expect(memoryViolations(server.queue(name, inMemory.queue.options))).toEqual([]);
+    const calls = (await inMemory.queue.calls()) as QueueCalls;
+    expect(await violations(clientOfStore(memory), calls)).toEqual([]);
+    for (const { queue } of [onRedis, inMemory]) {
+      expect((await queue.doctor({ repair: true, exclusive: true })).findings).toEqual([]);
+      expect(isAudited ? await gapsIn(queue) : []).toEqual([]);
+    }
     [onRedis, inMemory].forEach(({ queue, other }) => [queue, other].forEach((each) => each.close()));
   });
   await fc.assert(property, { seed, numRuns: runs, endOnFailure: true, ...(path !== undefined && { path }) });

@@ -1,4 +1,5 @@
 // Nest apps of a test: made with Nest's own testing module, closed after the test, their log kept.
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
@@ -41,14 +42,17 @@ export async function passTime(app: INestApplication): Promise<void> {
 /** A log that can be read. */
 export class KeptLog implements LoggerService {
   readonly lines: string[] = [];
-  log = (message: unknown) => this.keep('log', message);
-  warn = (message: unknown) => this.keep('warn', message);
-  error = (message: unknown) => this.keep('error', message);
+  log = (message: unknown, ...rest: unknown[]) => this.keep('log', message, rest);
+  warn = (message: unknown, ...rest: unknown[]) => this.keep('warn', message, rest);
+  error = (message: unknown, ...rest: unknown[]) => this.keep('error', message, rest);
   debug = () => undefined;
   verbose = () => undefined;
 
-  private keep(level: string, message: unknown): void {
-    this.lines.push(`${level} ${String(message)}`);
+  /** Keeps a line. Objects are in it as a console prints them; the contexts behind it are not. */
+  private keep(level: string, message: unknown, rest: readonly unknown[]): void {
+    const all = [message, ...rest.filter((each) => typeof each === 'object' && each !== null)];
+    const words = all.map((each) => (typeof each === 'string' ? each : inspect(each, { depth: 100 })));
+    this.lines.push(`${level} ${words.join(' ')}`);
   }
 }
 

@@ -71,6 +71,24 @@ describe('forRoot', () => {
     );
   });
 
+  it.each([
+    ['valkey://me:secret@cache:6379', 'redis://'],
+    ['valkeys://cache:6379', 'rediss://'],
+  ])('says how to write %s', (redis, scheme) => {
+    const failing = startApp({ module: JobQueueModule.forRoot({ redis }) });
+    return expect(failing).rejects.toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(`expected a URL.*Valkey speaks the same protocol.*${scheme}`),
+      }),
+    );
+  });
+
+  it.each(['no', 1, null])('refuses %j for isGlobal', (isGlobal) => {
+    const found = `JobQueueModule.forRoot.isGlobal: expected true or false, found ${JSON.stringify(isGlobal)}.`;
+    expect(() => JobQueueModule.forRoot({ isGlobal } as never)).toThrow(found);
+    expect(() => JobQueueModule.forRootAsync({ useFactory: () => ({}), isGlobal } as never)).toThrow(found);
+  });
+
   it.each<[unknown, string]>([
     ['redis://cache:6379', 'found "redis://cache:6379"'],
     [null, 'found null'],
@@ -177,8 +195,9 @@ describe('forRoot', () => {
     const client = connect();
     await client.ping();
     client.info = () => Promise.resolve('redis_version:6.2.14\r\n');
+    client.eval = () => Promise.reject(new Error('ERR unknown command'));
     const booting = startApp({ jobs: { redis: client }, providers: [echo(uniqueQueueName())] });
-    await expect(booting).rejects.toThrow('Redis 6.2.14 is too old: expected 7.0 or later');
+    await expect(booting).rejects.toThrow('Redis 6.2.14 lacks what scripts need');
   });
 
   it('refuses a client with keyPrefix', async () => {
@@ -278,7 +297,7 @@ describe('a bad option stops the boot', () => {
     [{ connection: {} }, '.connection: expected a known option, found "connection". Did you mean redis?'],
     [{ visibilityMs: -1 }, '.visibilityMs: expected a whole number from 100'],
     [{ concurrency: 0 }, '.concurrency: expected a whole number from 1 to 100000, found 0.'],
-    [{ worker: 'yes' }, '.worker: expected true or false, found "yes".'],
+    [{ worker: 'yes' }, `.worker: expected true, false or 'manual', found "yes".`],
     [
       { redis: 6379 },
       '.redis: expected a URL, an object of ioredis options, or a Redis or Cluster client, found 6379.',

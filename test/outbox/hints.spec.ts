@@ -12,10 +12,19 @@ function scene() {
   const looks: number[] = [];
   const table = {
     hasRows: () => Promise.resolve(looks.push(clock.monotonic()) < 0),
+    hasStrangers: () => Promise.resolve(false),
     forgetDone: () => Promise.resolve(),
   } as unknown as OutboxTable;
   const logger = { log: ignore, warn: ignore, error: ignore };
-  const parts = { table, queueOf: () => undefined, clock, logger, pollMs: 1_000_000, keepDoneMs: 1 };
+  const parts = {
+    table,
+    connections: [],
+    queueOf: () => null as never,
+    clock,
+    logger,
+    pollMs: 1_000_000,
+    keepDoneMs: 1,
+  };
   return { clock, looks, relay: new Relay(parts) };
 }
 

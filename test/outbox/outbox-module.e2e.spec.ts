@@ -206,6 +206,39 @@ it('is measured, and a scrape does not wait for a database that gives no answer'
   answers = true;
 });
 
+it('writes rows by a user who may only insert', async () => {
+  await pool.query(`CREATE ROLE producer LOGIN; GRANT INSERT ON job_outbox, job_done TO producer`);
+  const url = new URL(server.url);
+  url.username = 'producer';
+  const own = new pg.Pool({ connectionString: url.href });
+  const database = fromPg(own);
+  const app = await startApp({
+    imports: [JobOutboxModule.forRoot({ database, relay: false })],
+    providers: [JobQueueHealthIndicator],
+  });
+  const [jobs, queue] = [app.get(JobQueueService), uniqueQueueName('mail')];
+  const once = () =>
+    database.begin((tx) => jobs.once(tx as object, { queue, id: 'x', enqueuedAt: new Date(1) }, async () => 1));
+  await database.begin((transaction) => jobs.enqueue('mail', 1, { queue, transaction: transaction as object }));
+  await database.begin((transaction) =>
+    jobs.enqueueMany('mail', [{ payload: 2, group: 'a' }], {
+      queue,
+      transaction: transaction as object,
+      ordered: true,
+    }),
+  );
+  expect([await once(), await once()]).toEqual([{ ran: true, value: 1 }, { ran: false }]);
+  const { jobs: health } = await app.get(JobQueueHealthIndicator).check('jobs', { queues: [], timeoutMs: 30_000 });
+  expect(health).toMatchObject({ status: 'up' });
+  expect(health).not.toHaveProperty('outbox');
+  const relay = startApp({ imports: [JobOutboxModule.forRoot({ database })] });
+  await expect(relay).rejects.toThrow('permission denied for table job_outbox');
+  const mover = await startApp({ imports: [JobOutboxModule.forRoot({ database: fromPg(pool), relay: false })] });
+  await mover.get(JobOutbox).ship();
+  expect(await pending(jobs, queue)).toEqual([1, 2]);
+  await own.end();
+});
+
 it('names the missing module, or the missing tables', async () => {
   const app = await startApp({});
   const jobs = app.get(JobQueueService);

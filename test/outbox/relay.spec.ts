@@ -14,6 +14,7 @@ let server: Postgres;
 let pool: pg.Pool;
 let database: OutboxDatabase;
 const used: TestOutbox[] = [];
+const ignore = () => undefined;
 
 beforeAll(async () => {
   server = await startPostgres();
@@ -233,6 +234,41 @@ describe('the relay', () => {
     expect(await t.pending(stuck)).toEqual([1, 2]);
   });
 
+  it('sets a row aside that makes its call fail, once the queue takes a call without it', async () => {
+    const t = outboxOf();
+    for (const payload of ['before', 'bad', 'behind']) {
+      await commit((tx) => t.enqueue(tx, payload));
+    }
+    const exec = t.queue.exec.bind(t.queue);
+    t.queue.exec = async (...asked: Parameters<typeof exec>) => {
+      let isBad = false;
+      const enqueue = (_sender: unknown, entries: unknown) =>
+        void (isBad = JSON.stringify(entries).includes('\\"bad\\"'));
+      try {
+        asked[0]({ once: { enqueue, forget: ignore, marks: ignore } } as never);
+      } catch {
+        // a call of another verb
+      }
+      return isBad ? Promise.reject(new Error('Connection is closed.')) : (exec(...asked) as never);
+    };
+    await t.outbox.ship();
+    expect(t.outbox.trouble).toBe('Connection is closed.');
+    expect(await t.outbox.stats()).toMatchObject({ waiting: 3, setAside: 0 });
+    await eventually(
+      async () => {
+        await t.outbox.ship();
+        return (await t.pending()).length === 2;
+      },
+      { what: 'the rest of the queue is over' },
+    );
+    expect(await t.pending()).toEqual(['before', 'behind']);
+    expect(await t.outbox.stats()).toMatchObject({ waiting: 1, setAside: 1 });
+    t.queue.exec = exec;
+    await t.outbox.retry();
+    await t.outbox.ship();
+    expect(await t.pending()).toEqual(['before', 'behind', 'bad']);
+  });
+
   it('finds a row of a transaction that commits after one with a larger number was shipped', async () => {
     const t = outboxOf();
     const [isWritten, commits] = [gate(), gate()];
@@ -281,7 +317,7 @@ describe('the relay', () => {
       {
         ...database,
         run: (tx, sql, values) => {
-          if (sql.startsWith('SELECT seq, entry')) reads.push(/LIMIT (\d+)/.exec(sql)![1]!);
+          if (sql.startsWith('SELECT CAST(seq')) reads.push(/LIMIT (\d+)/.exec(sql)![1]!);
           return database.run(tx, sql, values);
         },
       },
@@ -335,7 +371,7 @@ describe('the relay', () => {
     const redis = await startOwnRedis();
     const client = connect({}, redis.url);
     client.on('error', () => undefined);
-    const t = outboxOf({ enqueueTimeoutMs: 300 }, client);
+    const t = outboxOf({ enqueueTimeoutMs: 1_500 }, client);
     await commit((tx) => t.enqueue(tx, 1));
     await redis.kill();
     await commit((tx) => t.enqueue(tx, 2));

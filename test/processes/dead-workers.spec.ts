@@ -1,7 +1,7 @@
 /** @jest-environment ./test/support/own-environment.mjs */
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
-import { DeadWorkers } from '#processes/dead-workers.js';
+import { DeadWorkers } from '#processes/worker-processes.js';
 import type { ServingWorker } from '#processes/messages.js';
 import type { WorkerProcess } from '#processes/worker-process.js';
 

@@ -1,15 +1,16 @@
 // A seeded fuzz of every command of the command line. PROPERTY_SEED draws other arguments.
-import { describe, expect, it, jest } from '@jest/globals';
-import { ShownContent } from '#queue/store/shown-content.js';
+import { describe, expect, it } from '@jest/globals';
 import { attackCommands, AttackedQueue } from './command-attack.js';
+import { showRecordsOpenly } from './plants.js';
+import { casesOf } from '../support/run/samples.js';
 
 it('the command line shows no secret, changes nothing unasked, steers no terminal and stays up', async () => {
-  await attackCommands(await new AttackedQueue().start(), 200);
+  await attackCommands(await new AttackedQueue().start(), casesOf(200, 60));
 });
 
 describe('finds', () => {
   it('a window without redaction', async () => {
-    jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
+    showRecordsOpenly();
     await expect(attackCommands(await new AttackedQueue().start(), 300)).rejects.toThrow('secret out');
   });
 });

@@ -2,11 +2,13 @@
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { Job } from '#worker/handlers/job.js';
+import { JobTexts } from '#worker/handlers/job-texts.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { judgeTexts } from './key-attack.js';
 import { BATCH, IDS, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 import { Windows } from './windows.js';
+import { showRecordsOpenly } from './plants.js';
 
 const redis = connect();
 
@@ -62,9 +64,16 @@ it('the dashboard of another process hides the fields that the workers hide', as
 });
 
 it('a window without redaction is found', async () => {
-  jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
+  showRecordsOpenly();
   const windows = await new Windows().open();
   const texts = await windows.look();
+  expect(() => judgeTexts(texts)).toThrow('secret out');
+});
+
+it('texts that know the payload only are found', async () => {
+  jest.spyOn(JobTexts.prototype, 'know').mockImplementation(() => undefined);
+  jest.spyOn(JobTexts.prototype, 'knowStep').mockImplementation(() => undefined);
+  const texts = await (await new Windows().open()).look();
   expect(() => judgeTexts(texts)).toThrow('secret out');
 });
 

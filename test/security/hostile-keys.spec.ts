@@ -2,9 +2,9 @@
 // PROPERTY_SEED draws other content; test/long/security spoils every key in every way.
 import { describe, expect, it, jest } from '@jest/globals';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
-import { ShownContent } from '#queue/store/shown-content.js';
 import { attackKeys } from './key-attack.js';
 import { Windows } from './windows.js';
+import { showRecordsOpenly } from './plants.js';
 
 it('breaks no window, shows no secret, and changes nothing', async () => {
   await attackKeys(await new Windows().open(), 16);
@@ -13,7 +13,7 @@ it('breaks no window, shows no secret, and changes nothing', async () => {
 describe('finds', () => {
   it('a window without redaction', async () => {
     const windows = await new Windows().open();
-    jest.spyOn(ShownContent.prototype, 'record').mockImplementation((job) => job);
+    showRecordsOpenly();
     await expect(attackKeys(windows, 20)).rejects.toThrow('secret out');
   });
 

@@ -9,7 +9,7 @@ import type { Windows } from './windows.js';
 const redis = connect();
 /** What live workers and the windows themselves write. */
 const LEFT_OUT =
-  /:(?:actions|workers|worker_.*|names|handler_limits|retention|history.*|maintained.*|wake|sweep|batch:.*|bulk_runs)$/;
+  /:(?:actions|workers|worker_.*|names|handler_limits|retention|history.*|maintained.*|wake|sweep|batch:.*|bulk_runs|schedule_due)$/;
 
 interface Spoil {
   key: string;

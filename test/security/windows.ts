@@ -1,20 +1,42 @@
 // One marked queue, and its windows: the dashboard with its stream, commands, metrics, health, spans, and the log.
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { JobHandler, OnJobFailed, type JobFailure } from 'nest-job-queue';
-import { JobQueue, type Job } from 'nest-job-queue/core';
+import { Logger } from '@nestjs/common';
+import { JobHandler, OnJobFailed, type JobFailure, type VerdictNotice } from 'nest-job-queue';
+import { JobQueue, type Job, type JobCodec } from 'nest-job-queue/core';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { JobMetrics } from 'nest-job-queue/metrics';
 import { jobTracing } from 'nest-job-queue/tracing';
+import type { EventEmitter } from 'node:events';
+import type { DynamicModule } from '@nestjs/common';
+import type { JobQueueModuleOptions } from 'nest-job-queue';
+import { QueueRegistry } from '#nest/connection/queue-registry.js';
+import { JOB_QUEUE_OPTIONS } from '#nest/options/job-queue.options.js';
+import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
+import { loadExample } from '../docs/example.js';
+import { startApp } from '../nest/app.js';
 import * as promClient from 'prom-client';
 import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../support/faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { startWorker } from '../support/worker/workers.js';
+import { JOB_PARTS } from '#dashboard/views/job-file.js';
+import { serve } from '../cli/mcp/serve.js';
 import { cli, cliHere } from '../cli/run-cli.js';
 import { startDashboard, type DashboardApp } from '../dashboard/dashboard-app.js';
 import { pathOf, routeSamples, type Sample } from '../dashboard/route-samples.js';
 import { openStream } from '../dashboard/stream.js';
-import { BATCH, IDS, markQueue, quoteFailure, quoteSecret, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
+import {
+  Account,
+  BATCH,
+  IDS,
+  markedPayload,
+  markQueue,
+  quoteFailure,
+  quoteSecret,
+  REDACT,
+  SCHEDULE,
+  SECRETS,
+} from './marked-queue.js';
 
 /** Arguments of each command that only reads. */
 const READS = (queue: string): string[][] => [
@@ -33,7 +55,34 @@ const READS = (queue: string): string[][] => [
   ['top', queue, '--count', '1'],
   ['audit', queue],
   ['errors', queue],
+  ['actions', queue],
+  ['list', queue, 'failed', '--search', 'e'],
 ];
+/** The commands that no look runs, with why. Each other one is among READS. */
+const NO_READ: Readonly<Record<string, string>> = {
+  tail: 'runs beside the jobs',
+  dashboard: 'serves the routes',
+  mcp: 'serves the tools',
+  outbox: 'reads a database, and shows no payload',
+  migrate: 'reads another library',
+  bench: 'makes its own jobs',
+  completion: 'prints a script',
+  ...Object.fromEntries(
+    [
+      'enqueue',
+      'cancel',
+      'promote',
+      'run-again',
+      'redrive',
+      'discard',
+      'pause',
+      'resume',
+      'remove',
+      'purge',
+      'clean',
+    ].map((name) => [name, 'changes, and says how many jobs']),
+  ),
+};
 const CRASH = /--verbose shows where it happened|^(?:Type|Range|Reference|Syntax)Error|ReplyError|WRONGTYPE$/m;
 const STEERS = /[^\P{Cc}\n]|[\u202A-\u202E\u2028\u2029\u2066-\u2069]/u;
 /** The ids and names that stand for those of the samples. */
@@ -50,6 +99,15 @@ export class Windows {
   app!: DashboardApp;
   private turn = false;
 
+  /**
+   * @param codec that of the marked queues
+   * @param redact null: nothing is hidden, so that each window shows the fields that it could
+   */
+  constructor(
+    private readonly codec?: JobCodec,
+    private readonly redact: readonly string[] | null = REDACT,
+  ) {}
+
   private get samples(): [route: string, samples: Sample[]][] {
     return Object.entries(routeSamples(this.name)).filter(([route]) => !route.endsWith('stream'));
   }
@@ -57,9 +115,18 @@ export class Windows {
   /** @param isKnown false: the dashboard has no `redact` for the marked queue, as in a process of its own */
   async open(isKnown = true): Promise<this> {
     const { name, handled, healthy } = this;
+    const codec = this.codec && { codec: this.codec };
+    const redact = this.redact && { redact: this.redact };
     @JobHandler(handled)
     class Handler {
+      private readonly logger = new Logger('Handler');
+
       handle(job: Job): Promise<unknown> {
+        const account = new Account(SECRETS.logged);
+        this.logger.log(account);
+        this.logger.log({ account, map: new Map([['iban', SECRETS.logged]]), list: [job.payload] });
+        this.logger.warn('the payload', job.payload);
+        this.logger.error(new Error(`for ${SECRETS.payload}`));
         return quoteSecret(job);
       }
 
@@ -79,21 +146,21 @@ export class Windows {
     const queues = Object.fromEntries(
       [...(isKnown ? [name] : []), handled].map((each) => [
         each,
-        { redact: REDACT, eventExtras: { results: true } },
+        { ...redact, eventExtras: { results: true }, ...codec },
       ]),
     );
     this.app = await startDashboard({
       providers: [JobQueueHealthIndicator, Handler, Healthy],
-      jobs: { redis: testRedisUrl(), maintenance: false, queues, middleware },
+      jobs: { redis: testRedisUrl(), maintenance: false, queues, middleware, logContext: true },
       dashboard: { queues: [name, handled], user: () => 'ada' },
     });
     new JobMetrics({ queues: [name, handled].map((each) => this.app.queue(each)) }).toPrometheus(
       promClient,
       this.registry,
     );
-    const marked = new JobQueue(connect(), name, { redact: REDACT, auditTrail: {} });
+    const marked = new JobQueue(connect(), name, { ...redact, auditTrail: {}, ...codec });
     await markQueue(marked);
-    const { worker } = await startWorker(new JobQueue(connect(), name, { redact: REDACT }), () => 1, {
+    const { worker } = await startWorker(new JobQueue(connect(), name, { ...redact, ...codec }), () => 1, {
       concurrency: 1,
       sweepIntervalMs: 0, // its ticks would write during a look
     });
@@ -116,6 +183,14 @@ export class Windows {
       const json = args.length % 2 === Number(this.turn) ? ['--json'] : [];
       texts.set([...args.slice(0, 1), ...args.slice(2), ...json].join(' '), await this.command([...args, ...json]));
     }
+    for (const part of JOB_PARTS) {
+      for (const id of Object.values(IDS)) {
+        const query = new URLSearchParams({ queue: this.name, id, part }).toString();
+        const { body } = await this.app.get(`/api/job/file?${query}`);
+        texts.set(`file ${part}`, `${texts.get(`file ${part}`) ?? ''}${JSON.stringify(body)}`);
+      }
+    }
+    for (const [name, text] of await this.tools()) texts.set(`tool ${name}`, text);
     texts.set('log', this.app.log.lines.splice(0).join('\n'));
     return texts;
   }
@@ -140,10 +215,11 @@ export class Windows {
     const queue = this.app.queue(this.handled);
     const tails = [[], ['--json']].map((flags) => cliHere(['tail', this.handled, '--count', '4', ...flags]));
     await eventually(() => tails.every(({ ran }) => (ran.stdout + ran.stderr).includes('Listening')));
-    await (await queue.enqueue({ iban: SECRET })).result();
-    const fails = await queue.enqueue({ iban: SECRET, fails: true }, { maxAttempts: 1 });
+    await (await queue.enqueue(markedPayload())).result();
+    const fails = await queue.enqueue({ ...markedPayload(), fails: true }, { maxAttempts: 1 });
     await fails.result().catch(() => undefined);
-    await eventually(() => this.app.log.lines.filter((line) => line.includes('[redacted]')).length >= 2);
+    const mark = this.redact ? '[redacted]' : SECRETS.payload;
+    await eventually(() => this.app.log.lines.filter((line) => line.includes(mark)).length >= 2);
     const [words, json] = await Promise.all(tails.map(({ over }) => over));
     const spans = this.spans.getFinishedSpans().map(({ name, attributes, status, events }) => ({
       name,
@@ -159,9 +235,80 @@ export class Windows {
     return { dead: fails.id, texts };
   }
 
+  /** Returns what alerts send, also by the examples of the docs, and what an uncaught error leaves. */
+  async alert(): Promise<Map<string, string>> {
+    const notices: VerdictNotice[] = [];
+    const queues = this.app.app.get(QueueRegistry, { strict: false });
+    await new VerdictWatch(
+      { options: { onVerdict: (notice) => notices.push(notice) }, queues, logger: this.app.log },
+      0,
+    ).runOnce();
+    const texts = new Map([['alerts', JSON.stringify(notices)]]);
+    const fetched = globalThis.fetch;
+    for (const mark of ['webhook', 'slack']) {
+      const { jobs } = await loadExample<{ jobs: DynamicModule }>('monitoring.md', mark);
+      const app = await startApp({ module: jobs });
+      const { onVerdict } = app.get<JobQueueModuleOptions>(JOB_QUEUE_OPTIONS, { strict: false });
+      const bodies: string[] = [];
+      globalThis.fetch = (_url, init) => {
+        bodies.push(init?.body as string);
+        return Promise.resolve(new Response());
+      };
+      try {
+        for (const notice of notices) await onVerdict!(notice);
+      } finally {
+        globalThis.fetch = fetched;
+      }
+      texts.set(`alert by ${mark}`, bodies.join('\n'));
+    }
+    return texts;
+  }
+
+  /** Returns what an uncaught error of the process leaves in the log and in the jobs that run. */
+  async die(): Promise<Map<string, string>> {
+    const queue = this.app.queue(this.handled);
+    const job = await queue.enqueue({ ...markedPayload(), stays: true });
+    await eventually(async () => (await queue.get(job.id))!.log.length > 0);
+    const error = Object.assign(new Error(`left ${Object.values(SECRETS).join(', ')}`), { name: SECRETS.payload });
+    (process as EventEmitter).emit('uncaughtExceptionMonitor', error, 'uncaughtException');
+    const key = `queue:${this.handled}:job:${job.id}`;
+    await eventually(async () => (await connect().hget(key, 'death')) !== null);
+    const log = this.app.log.lines.splice(0).join('\n');
+    return new Map([
+      ['uncaught error: log', log],
+      ['uncaught error: job', (await connect().hget(key, 'death'))!],
+    ]);
+  }
+
   /** Throws unless a job of another queue runs. */
   async judgeOtherJobs(): Promise<void> {
     await (await this.app.queue(this.healthy).enqueue(null)).result({ timeoutMs: 10_000 });
+  }
+
+  /** Throws if a command is neither looked at nor has a reason. */
+  async requireAllCommands(): Promise<void> {
+    const { stdout } = await cli(['--help']);
+    const commands = [...stdout.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!);
+    const looked = READS('').map(([name]) => name);
+    const left = commands.filter((name) => name !== 'help' && !looked.includes(name) && !(name in NO_READ));
+    if (left.length > 0) throw new Error(`commands that no look runs: ${left.join(', ')}`);
+  }
+
+  /** Calls each tool for assistants that only reads. */
+  private async tools(): Promise<Map<string, string>> {
+    const { client, call, end } = await serve();
+    const texts = new Map<string, string>();
+    for (const { name, inputSchema } of (await client.listTools()).tools) {
+      const asked = inputSchema.properties ?? {};
+      const said: string[] = [];
+      for (const id of 'id' in asked ? Object.values(IDS) : ['']) {
+        const given = { ...('queue' in asked && { queue: this.name }), ...(id !== '' && { id }) };
+        said.push((await call(name, given)).text);
+      }
+      texts.set(name, said.join('\n'));
+    }
+    await end();
+    return texts;
   }
 
   private async ask(route: string, input: Record<string, unknown>): Promise<string> {

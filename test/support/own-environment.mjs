@@ -8,8 +8,14 @@ import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-sto
 keepCompiledCode();
 
 export default class extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    this.optionsOfFile = config.projectConfig.testEnvironmentOptions;
+  }
+
   async setup() {
     await super.setup();
+    Object.assign(this.global.process.env, this.optionsOfFile.env);
     replaceStorage();
   }
 

@@ -18,8 +18,9 @@ export default class SharedEnvironment {
   fakeTimers = null;
   fakeTimersModern = null;
 
-  constructor() {
+  constructor({ projectConfig }) {
     this.env = { ...process.env };
+    Object.assign(process.env, projectConfig.testEnvironmentOptions.env);
     this.exit = process.exit;
     this.globals = Object.getOwnPropertyDescriptors(globalThis);
     Error.stackTraceLimit = 100; // as jest-environment-node sets it

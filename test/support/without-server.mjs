@@ -1,4 +1,4 @@
-// Finds the specs that need no Redis. Neither they nor their imports, at any depth, import a file that knows a server.
+// Finds specs by what they import. A spec that needs no Redis imports no file that knows a server, at any depth.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
@@ -14,11 +14,7 @@ const IMPORT = /^(?:import|export)\s(?!type\s)[^'";]*'(\.[^']+)'|\bimport\('(\.[
  */
 export function specsWithoutServer(root, folders) {
   const imports = new Map();
-  const specs = folders
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
-    .map((file) => file.split(sep).join('/'))
-    .filter((file) => file.endsWith('.spec.ts'));
-  return specs.filter((spec) => !needsServer(spec, new Set())).toSorted();
+  return specsIn(root, folders).filter((spec) => !needsServer(spec, new Set()));
 
   function needsServer(file, seen) {
     if (SERVER.test(file)) return true;
@@ -27,6 +23,25 @@ export function specsWithoutServer(root, folders) {
     if (!imports.has(file)) imports.set(file, importsOf(root, file));
     return imports.get(file).some((each) => needsServer(each, seen));
   }
+}
+
+/**
+ * Returns the paths of specs in `folders` that import a file, relative to `root`.
+ *
+ * @param {string} root
+ * @param {string[]} folders
+ * @param {string} imported
+ */
+export function specsThatImport(root, folders, imported) {
+  return specsIn(root, folders).filter((spec) => importsOf(root, spec).includes(imported));
+}
+
+function specsIn(root, folders) {
+  return folders
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => file.endsWith('.spec.ts'))
+    .toSorted();
 }
 
 /** Returns the relative imports of a file that exist, without type imports. */

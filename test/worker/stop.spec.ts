@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ShutdownError } from '#worker/attempt/worker-errors.js';
@@ -93,7 +93,7 @@ describe('stop', () => {
 
   it('aborts handlers when four fifths of its time are over, and returns at its end', async () => {
     const clock = new VirtualClock();
-    const queue = new JobQueue(new MemoryStore(clock, { link: withoutReleases }), 'jobs');
+    const queue = new JobQueue(new ScriptStore(clock, { link: withoutReleases }), 'jobs');
     const seen: string[] = [];
     const handler = ({ signal }: Job) =>
       new Promise(() => signal.addEventListener('abort', () => seen.push('aborted')));
@@ -173,7 +173,7 @@ describe('stop', () => {
     }
     await eventually(async () => (await connectionsOf(redis)).length === before.connections);
     expect(listeners()).toEqual(before.listeners);
-    expect(timers()).toBeLessThanOrEqual(before.timers);
+    await eventually(() => timers() <= before.timers); // a connection that closes has one until it is closed
     expect(redis.status).toBe('ready');
   });
 });

@@ -6,7 +6,7 @@
 //   npm run soak -- --topology sentinel|cluster …         failovers instead of the faults of one server
 //   npm run soak -- --kinds slow,bandwidth …              only these kinds of faults
 import { rmSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../scripts/arguments.mjs';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { passes, reportOf } from './run/report.js';
 import { run } from './run/run.js';
@@ -16,16 +16,20 @@ import type { RunOptions } from './run/run-options.js';
 const LONG_MINUTES = 10;
 const MANY_JOBS = 500_000;
 
-const { values } = parseArgs({
+const { values } = argumentsOf('soak', {
   options: {
-    minutes: { type: 'string', default: '5' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    redis: { type: 'string' },
-    jobs: { type: 'string', default: '0' },
-    topology: { type: 'string', default: 'single' },
-    kinds: { type: 'string' },
-    forget: { type: 'boolean', default: false },
-    keep: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '5', about: 'how long it runs' },
+    seed: {
+      type: 'string',
+      default: String(Math.floor(Math.random() * 1_000_000)),
+      about: 'draws the faults and the load',
+    },
+    redis: { type: 'string', about: 'the address of a server that is not harmed itself' },
+    jobs: { type: 'string', default: '0', about: 'a load of so many jobs in place of faults' },
+    topology: { type: 'string', default: 'single', about: 'single, sentinel or cluster' },
+    kinds: { type: 'string', about: 'only these kinds of faults, with commas' },
+    forget: { type: 'boolean', default: false, about: 'the server loses its data' },
+    keep: { type: 'boolean', default: false, about: 'keeps the folder of the run' },
   },
 });
 const options: RunOptions = {

@@ -3,7 +3,7 @@
 // Runs every kind of fault once, on one server, under Sentinel and in a Cluster, from kept seeds. With --quick it runs
 // on one server only. With --seed it runs from S instead, and --rounds N repeats it from S + 1 and so on.
 import { rmSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../scripts/arguments.mjs';
 import { recordRuns } from '../../scripts/release/last-runs.mjs';
 import { SEEDS } from './kept-seeds.js';
 import { passes, reportOf } from './run/report.js';
@@ -16,8 +16,12 @@ const all: Pick<RunOptions, 'topology' | 'persistence'>[] = [
   { topology: 'sentinel', persistence: 'aof' },
   { topology: 'cluster', persistence: 'aof' },
 ];
-const { values } = parseArgs({
-  options: { quick: { type: 'boolean' }, seed: { type: 'string' }, rounds: { type: 'string', default: '1' } },
+const { values } = argumentsOf('test:faults', {
+  options: {
+    quick: { type: 'boolean', about: 'on one server only' },
+    seed: { type: 'string', about: 'runs from this seed, in place of the kept ones' },
+    rounds: { type: 'string', default: '1', about: 'repeats it with the next seeds' },
+  },
 });
 const rounds = Number(values.rounds);
 const firstSeed = values.seed === undefined ? undefined : Number(values.seed);

@@ -1,6 +1,7 @@
 // The changes of the Lua scripts and of their libraries. They are the faults that such scripts have. A write or a wake is
 // missing, or a clock is forgotten. A condition is negated, or its branch is never taken. A bound is off by one. Two keys are
-// exchanged. A loop stops at its first element.
+// exchanged. A loop stops at its first element. An order goes by another key, and a cursor begins anew. An outcome is left out of a rule. A
+// fence is not raised. Texts are equal if one begins or ends with the other.
 import { parse, type Node } from 'luaparse';
 import type { Edit } from './mutant.js';
 
@@ -33,7 +34,13 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     conditionsOf(node).map((condition) => replaced(condition, `not (${textOf(condition, text)})`)),
   'skip branch': (node) => conditionsOf(node).map((condition) => replaced(condition, 'false')),
   'other operator': (node, text) => [changedOperator(node, text, OPPOSITE)],
-  'off by one': (node, text) => [changedOperator(node, text, OTHER_COMPARISON), largerNumber(node)],
+  'off by one': (node) => [largerNumber(node)],
+  'equality at a bound': (node, text) => [changedOperator(node, text, OTHER_COMPARISON)],
+  'sort key': (node) => otherOrders(node),
+  'cursor anew': (node) => newCursors(node),
+  'drop outcome': (node, text) => withoutOutcomes(node, text),
+  'keep fence': (node, text) => keptFences(node, text),
+  'part for whole': (node, text) => partsForWhole(node, text),
   'swap arguments': (node, text) => swappedArguments(node, text),
   'first element only': (node, text) => [firstOnly(node, text)],
   'forget clock': (node) => forgottenClocks(node),
@@ -133,4 +140,94 @@ function forgottenClocks({ type, left, right }: Node) {
   return [left as Node, right as Node]
     .filter((side) => side.type === 'Identifier' && INSTANT.test(side.name as string))
     .map((side) => replaced(side, '0'));
+}
+
+/** The commands that add or take at one end, and those at the other. */
+const OTHER_END: Readonly<Record<string, string>> = {
+  LPUSH: 'RPUSH',
+  RPUSH: 'LPUSH',
+  LPOP: 'RPOP',
+  RPOP: 'LPOP',
+  ZPOPMIN: 'ZPOPMAX',
+  ZRANGE: 'ZREVRANGE',
+  ZREVRANGE: 'ZRANGE',
+};
+
+/** Orders by another key: at the other end, by no score, or without the comparison. */
+function otherOrders({ type, base, arguments: all }: Node) {
+  if (type !== 'CallExpression') return [];
+  const [command, , score, member] = all as Node[];
+  if ((base as Node).type !== 'MemberExpression' || command === undefined) return [];
+  const name = textOfLiteral(command);
+  const other = name === undefined ? undefined : OTHER_END[name];
+  return [
+    other && replaced(command, `'${other}'`),
+    name === 'ZADD' && score?.type === 'Identifier' && member && (all as Node[]).length === 4
+      ? replaced(score, '0')
+      : undefined,
+  ].map((edit) => edit || undefined);
+}
+
+const CURSOR = /^(cursor|offset|from|start|after|next_\w+|\w+_cursor|position)$/;
+
+/** Begins anew where a call continues at a cursor. */
+function newCursors({ type, arguments: all }: Node) {
+  if (type !== 'CallExpression') return [];
+  const cursors = (all as Node[]).filter((each) => each.type === 'Identifier' && CURSOR.test(each.name as string));
+  return cursors.map((cursor) => replaced(cursor, '0'));
+}
+
+/** Leaves one of several outcomes out of a rule. That is an operand of an `or` that compares texts, or a field of a set. */
+function withoutOutcomes(node: Node, text: string) {
+  const { type, operator, left, right, fields } = node;
+  if (type === 'LogicalExpression' && operator === 'or' && [left, right].every((side) => isOfText(side as Node))) {
+    return [replaced(node, textOf(right as Node, text)), replaced(node, textOf(left as Node, text))];
+  }
+  if (type !== 'TableConstructorExpression' || (fields as Node[]).length < 2) return [];
+  const set = (fields as Node[]).filter(({ value }) => (value as Node | undefined)?.value === true);
+  return set.map(({ key, range: [, to] }) => ({ from: to - 'true'.length, to, after: key ? 'nil' : 'false' }));
+}
+
+/** Returns whether a condition compares with a text, or several with `or`. */
+function isOfText({ type, operator, left, right }: Node): boolean {
+  if (type === 'LogicalExpression' && operator === 'or') return isOfText(left as Node) && isOfText(right as Node);
+  const sides = [left as Node | undefined, right as Node | undefined];
+  return (
+    type === 'BinaryExpression' &&
+    operator === '==' &&
+    sides.some((side) => side && textOfLiteral(side) !== undefined)
+  );
+}
+
+/** Reads a counter in place of raising it, or stores a fence where nobody looks. */
+function keptFences(node: Node, text: string) {
+  if (node.type !== 'CallExpression') return [];
+  const match = /^redis\.call\(\s*'INCR',\s*(\w+)\s*\)$/.exec(textOf(node, text));
+  if (match) return [replaced(node, `tonumber(redis.call('GET', ${match[1]}) or 0)`)];
+  const [command, ...all] = node.arguments as Node[];
+  const fences =
+    command && textOfLiteral(command) === 'HSET'
+      ? all.filter((each) => textOfLiteral(each)?.endsWith('fence'))
+      : [];
+  return fences.map((field) => replaced(field, `'not_${textOfLiteral(field)}'`));
+}
+
+/** The types of nodes that may be two texts. */
+const NAMED = ['Identifier', 'IndexExpression', 'MemberExpression'];
+
+/** Takes texts for equal of which one begins or ends with the other. */
+function partsForWhole(node: Node, text: string) {
+  const { type, operator, left, right } = node;
+  if (type !== 'BinaryExpression' || (operator !== '==' && operator !== '~=')) return [];
+  const [one, other] = [left as Node, right as Node];
+  if (!NAMED.includes(one.type) || !NAMED.includes(other.type)) return [];
+  const [whole, part] = [`tostring(${textOf(one, text)})`, `tostring(${textOf(other, text)})`];
+  return [`1, #${part}`, `-#${part}`].map((range) =>
+    replaced(node, `(string.sub(${whole}, ${range}) ${operator} ${part})`),
+  );
+}
+
+/** Returns the text of a literal. The parser has no values of texts, as they may hold any bytes. */
+function textOfLiteral({ type, raw }: Node): string | undefined {
+  return type === 'StringLiteral' ? (raw as string).slice(1, -1) : undefined;
 }

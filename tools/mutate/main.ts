@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../scripts/arguments.mjs';
 import { draw, mutantsIn } from './draw.js';
 import { say, type Mutant } from './mutant.js';
 import { readRecords, suitesOf, type SpecRecord } from './records.js';
@@ -17,15 +17,25 @@ const folder = join(root, '.cache/mutate');
 /** Leaves the processor to whatever else runs. */
 const LOW_PRIORITY = 15;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf('mutate', {
   allowPositionals: true,
   options: {
-    seed: { type: 'string', default: '1' },
-    count: { type: 'string', default: '10' },
-    from: { type: 'string', default: '0' },
-    only: { type: 'string', multiple: true, default: ['lua'] },
-    seconds: { type: 'string', default: '120' },
-    record: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1', about: 'draws the faults' },
+    count: { type: 'string', default: '10', about: 'how many are drawn' },
+    from: { type: 'string', default: '0', about: 'begins at a later one' },
+    only: {
+      type: 'string',
+      multiple: true,
+      default: ['lua'] as string[],
+      about: 'draws from this folder or file, also several',
+    },
+    seconds: { type: 'string', default: '120', about: 'limits the test files of one mutant, by their records' },
+    memory: { type: 'boolean', default: false, about: 'runs mutants of scripts by their specs in memory alone' },
+    record: {
+      type: 'boolean',
+      default: false,
+      about: 'notes what the test files of a path, or all, execute; it comes first',
+    },
   },
 });
 const [seed, count, from, seconds] = [values.seed, values.count, values.from, values.seconds].map(Number) as [
@@ -42,10 +52,22 @@ if (!(seed >= 0 && count > 0 && from >= 0 && seconds > 0)) {
 setPriority(LOW_PRIORITY);
 process.exitCode = values.record ? await record(positionals) : await mutate();
 
-/** Runs the tests of these paths, or all. Each leaves a record of what it executes. */
-function record(paths: readonly string[]): Promise<number> {
-  const args = ['test', '--', '--env=<rootDir>/tools/mutate/recording-environment.mjs', ...paths];
-  const child = spawn('npm', args, { cwd: root, stdio: 'inherit' });
+/** Runs the tests of these paths, or all, those that take long in memory too. Each leaves a record of what it executes. */
+async function record(paths: readonly string[]): Promise<number> {
+  const code = await recordSuite(paths);
+  return values.memory ? Math.max(code, await recordSuite(paths, 'whole')) : code;
+}
+
+function recordSuite(paths: readonly string[], suite = ''): Promise<number> {
+  const args = [
+    'test',
+    '--',
+    '--passWithNoTests',
+    values.memory ? '--selectProjects=in memory' : '--ignoreProjects=in memory',
+    '--env=<rootDir>/tools/mutate/recording-environment.mjs',
+    ...paths,
+  ];
+  const child = spawn('npm', args, { cwd: root, stdio: 'inherit', env: { ...process.env, TEST_SUITE: suite } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
 }
 
@@ -54,7 +76,7 @@ async function mutate(): Promise<number> {
   const all = readRecords(join(folder, 'records'));
   const drawn = draw(await mutantsIn(root, values.only), seed, from + count);
   const results = new Results(join(folder, `results/${seed}-${values.only.join('+').replaceAll('/', '.')}.jsonl`));
-  const workplace = new Workplace(root);
+  const workplace = new Workplace(root, values.memory);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void workplace.close().finally(() => process.exit(1)));
   }

@@ -13,6 +13,7 @@ import { mutantsBy, say } from './mutant.js';
 import { suitesOf } from './records.js';
 import { Results } from './results.js';
 import { changedNames, exchangedScripts } from './texts.js';
+import { typescriptEdits } from './typescript-edits.mjs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -44,7 +45,33 @@ describe('a change of a script', () => {
     ],
     ['skip branch', 'if a then b() else c() end', ['if false then b() else c() end']],
     ['other operator', 'return a == b and c', ['return a ~= b and c', 'return a == b or c']],
-    ['off by one', 'return a < 2', ['return a <= 2', 'return a < 3']],
+    ['off by one', 'return a < 2', ['return a < 3']],
+    ['equality at a bound', 'return a < 2', ['return a <= 2']],
+    ['sort key', "redis.call('ZADD', key, score, id)", ["redis.call('ZADD', key, 0, id)"]],
+    ['sort key', "redis.call('RPOP', key)", ["redis.call('LPOP', key)"]],
+    ['cursor anew', 'page(key, cursor, 100)', ['page(key, 0, 100)']],
+    [
+      'drop outcome',
+      "return s == 'failed' or s == 'cancelled'",
+      ["return s == 'cancelled'", "return s == 'failed'"],
+    ],
+    [
+      'drop outcome',
+      'local ends = { completed = true, failed = false }',
+      ['local ends = { completed = nil, failed = false }'],
+    ],
+    ['drop outcome', 'return a == b or c', []],
+    ['keep fence', "return redis.call('INCR', sequence)", ["return tonumber(redis.call('GET', sequence) or 0)"]],
+    ['keep fence', "redis.call('HSET', key, 'fence', 1)", ["redis.call('HSET', key, 'not_fence', 1)"]],
+    [
+      'part for whole',
+      'return name == step',
+      [
+        'return (string.sub(tostring(name), 1, #tostring(step)) == tostring(step))',
+        'return (string.sub(tostring(name), -#tostring(step)) == tostring(step))',
+      ],
+    ],
+    ['part for whole', "return status == 'failed'", []],
     ['swap arguments', "f(from, to, 'x')", ["f(to, from, 'x')"]],
     ['first element only', 'for i = 1, n do f(i) end', ['for i = 1, n do f(i)  break end']],
     ['first element only', 'for i = 1, n do return i end', []],
@@ -62,6 +89,25 @@ describe('a change of a script', () => {
   });
 });
 
+describe('a change of a source', () => {
+  it.each<[operator: string, text: string, after: string[]]>([
+    ['sort key', 'jobs.toSorted((a, b) => a.at - b.at);', ['() => 0']],
+    ['cursor anew', 'page(key, cursor); read({ cursor });', ['undefined', 'cursor: undefined']],
+    ['drop outcome', "const ENDS = ['completed', 'failed'];", ["['failed']", "['completed']"]],
+    ['drop outcome', "switch (a) { case 'failed': end(); }", ["'none of these'"]],
+    ['keep fence', 'const next = fence + 1; this.fence++;', ['fence', 'this.fence']],
+    [
+      'part for whole',
+      'is(job.id !== id);',
+      ['!String(job.id).startsWith(String(id))', '!String(job.id).endsWith(String(id))'],
+    ],
+    ['part for whole', 'is(a === undefined || a.length === b.length);', []],
+  ])('%s: %j', async (operator, text, after) => {
+    const edits = await typescriptEdits('a.ts', text);
+    expect(edits.filter((edit) => edit.operator === operator).map((edit) => edit.after)).toEqual(after);
+  });
+});
+
 describe('a draw', () => {
   it('is the same by the same seed, another by another, and has no mutant twice', async () => {
     const mutants = await mutantsIn(ROOT, ['lua/lib/group']);
@@ -75,7 +121,7 @@ describe('a draw', () => {
     const mutants = await mutantsIn(ROOT, ['lua/lib/group']);
     const operators = new Set(mutants.map((mutant) => mutant.operator));
     const drawn = draw(mutants, 1, 200).filter(({ operator }) => operator === 'forget clock');
-    expect(operators.size).toBe(10);
+    expect(operators.size).toBe(14);
     expect(drawn.length).toBe(mutants.filter(({ operator }) => operator === 'forget clock').length);
   });
 

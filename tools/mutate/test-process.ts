@@ -28,7 +28,11 @@ export interface Failure {
 export class TestProcess {
   private child: Promise<ChildProcess> | undefined;
 
-  constructor(private readonly folder: string) {}
+  /** @param place where the specs of the scripts run */
+  constructor(
+    private readonly folder: string,
+    private readonly place: 'memory' | 'redis' = 'redis',
+  ) {}
 
   /** Starts the process, unless it runs. It loads the library of the copy, as that is now. */
   async start(): Promise<void> {
@@ -64,7 +68,7 @@ export class TestProcess {
     const child = fork(join(this.folder, 'tools/mutate/jest/process.mjs'), {
       cwd: this.folder,
       execArgv: FLAGS,
-      env: { ...process.env, NODE_OPTIONS: '' },
+      env: { ...process.env, NODE_OPTIONS: '', MUTATE_PLACE: this.place },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       detached: true,
     });

@@ -1,5 +1,6 @@
-// The mutants of a TypeScript source, by the mutators of StrykerJS. Only its instrumenter is used: mutants of both
-// languages run in the same way.
+// The mutants of a TypeScript source, by the mutators of StrykerJS and by our own kinds of fault. Of StrykerJS only the instrumenter is
+// used: mutants of both languages run in the same way.
+import ts from 'typescript';
 
 /** Of these a test need not know: texts of logs and errors, and conditions that only pick one of them. */
 const EXCLUDED = ['StringLiteral', 'Regex'];
@@ -24,10 +25,96 @@ export async function typescriptEdits(file, text) {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const offsetOf = ({ line, column }) => starts[line] + column;
   const kept = mutants.filter(({ status }) => status !== 'Ignored');
-  return kept.map(({ mutatorName, replacement, location }) => ({
+  const own = kept.map(({ mutatorName, replacement, location }) => ({
     operator: mutatorName,
     from: offsetOf(location.start),
     to: offsetOf(location.end),
     after: replacement,
   }));
+  return [...own, ...kindsOf(text)];
+}
+
+const CURSOR = /^(cursor|offset|from|after|next|nextCursor|position)$/;
+const FENCE = /^(fence|sequence|epoch|generation|turn)$/i;
+
+/** Returns the changes of the kinds of fault that these mutators do not have. They are those of lua-edits. */
+function kindsOf(text) {
+  const source = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
+  const edits = [];
+  const add = (operator, node, after) => edits.push({ operator, from: node.getStart(), to: node.getEnd(), after });
+  const visit = (node) => {
+    otherOrders(node, add);
+    newCursors(node, add);
+    withoutOutcomes(node, add);
+    keptFences(node, add);
+    partsForWhole(node, add);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return edits;
+}
+
+/** Orders by the texts of the elements, in place of a comparison. */
+function otherOrders(node, add) {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return;
+  const [compare] = node.arguments;
+  if (compare && /^(sort|toSorted)$/.test(node.expression.name.text)) add('sort key', compare, '() => 0');
+}
+
+/** Begins anew where a call continues at a cursor. */
+function newCursors(node, add) {
+  if (ts.isCallExpression(node)) {
+    for (const each of node.arguments)
+      if (ts.isIdentifier(each) && CURSOR.test(each.text)) add('cursor anew', each, 'undefined');
+  }
+  if (
+    ts.isShorthandPropertyAssignment(node) &&
+    CURSOR.test(node.name.text) &&
+    ts.isCallExpression(node.parent.parent)
+  ) {
+    add('cursor anew', node, `${node.name.text}: undefined`);
+  }
+}
+
+const isText = (node) => ts.isStringLiteral(node);
+
+/** Leaves one of several outcomes out of a rule. */
+function withoutOutcomes(node, add) {
+  if (ts.isArrayLiteralExpression(node) && node.elements.length > 1 && node.elements.every(isText)) {
+    for (const each of node.elements) {
+      const others = node.elements.filter((other) => other !== each).map((other) => other.getText());
+      add('drop outcome', node, `[${others.join(', ')}]`);
+    }
+  }
+  if (ts.isCaseClause(node) && isText(node.expression)) add('drop outcome', node.expression, "'none of these'");
+}
+
+/** Leaves a fence as it is. */
+function keptFences(node, add) {
+  if (ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node)) {
+    if (node.operator === ts.SyntaxKind.PlusPlusToken && FENCE.test(node.operand.getText().split('.').at(-1))) {
+      add('keep fence', node, node.operand.getText());
+    }
+  } else if (
+    ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.PlusToken &&
+    node.right.getText() === '1'
+  ) {
+    if (FENCE.test(node.left.getText().split('.').at(-1))) add('keep fence', node, node.left.getText());
+  }
+}
+
+const isName = (side) => (ts.isIdentifier(side) ? side.text !== 'undefined' : ts.isPropertyAccessExpression(side));
+
+/** Takes texts for equal of which one begins or ends with the other. */
+function partsForWhole(node, add) {
+  if (!ts.isBinaryExpression(node)) return;
+  const isEqual = node.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken;
+  if (!isEqual && node.operatorToken.kind !== ts.SyntaxKind.ExclamationEqualsEqualsToken) return;
+  if (!isName(node.left) || !isName(node.right)) return;
+  if (/\b(length|size|kind|undefined)$/.test(`${node.left.getText()} ${node.right.getText()}`)) return;
+  const [left, right] = [`String(${node.left.getText()})`, `String(${node.right.getText()})`];
+  for (const verb of ['startsWith', 'endsWith']) {
+    add('part for whole', node, `${isEqual ? '' : '!'}${left}.${verb}(${right})`);
+  }
 }

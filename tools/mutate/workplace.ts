@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { readLuaTexts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
+import { runsInMemory } from '../../test/support/memory/on-memory.mjs';
 import { firstNoticing } from './first-noticing.js';
 import type { Mutant } from './mutant.js';
 import { TestProcess, type Failure } from './test-process.js';
@@ -24,8 +25,13 @@ export class Workplace {
   private readonly made = new Map<string, object>();
   private readonly right: Embedded;
   private readonly tests = new TestProcess(this.folder);
+  private readonly inMemory = new TestProcess(this.folder, 'memory');
 
-  constructor(private readonly root: string) {
+  /** @param onlyInMemory whether mutants of scripts run their specs in memory, and no other test file */
+  constructor(
+    private readonly root: string,
+    private readonly onlyInMemory = false,
+  ) {
     cpSync(root, this.folder, {
       recursive: true,
       verbatimSymlinks: true,
@@ -60,24 +66,29 @@ export class Workplace {
 
   /** Ends a run, and removes the copy. */
   async close(): Promise<void> {
-    await this.tests.stop();
+    await Promise.all([this.tests.stop(), this.inMemory.stop()]);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  private runScripts({ file, text }: Mutant, changed: Embedded, suites: readonly string[]) {
+  private async runScripts({ file, text }: Mutant, changed: Embedded, suites: readonly string[]) {
     const exchanged = exchangedScripts(this.right, changed);
-    const run = async (left: readonly string[]) => {
-      await this.tests.start();
-      this.put(file, text, changed);
-      const failure = await this.tests.run(left, exchanged);
-      this.put(file, this.rightText(file), this.right);
-      return failure;
+    const noticing = (specs: readonly string[], tests: TestProcess) => {
+      const run = async (left: readonly string[]) => {
+        await tests.start();
+        this.put(file, text, changed);
+        const failure = await tests.run(left, exchanged);
+        this.put(file, this.rightText(file), this.right);
+        return failure;
+      };
+      return firstNoticing(specs, run, async (failed) => {
+        if (await this.passes(failed, tests)) return 'passes';
+        await tests.stop();
+        return (await this.passes(failed, tests)) ? 'passes in a new process' : 'fails';
+      });
     };
-    return firstNoticing(suites, run, async (failed) => {
-      if (await this.passes(failed)) return 'passes';
-      await this.tests.stop();
-      return (await this.passes(failed)) ? 'passes in a new process' : 'fails';
-    });
+    const first = suites.filter(runsInMemory);
+    const noticed = await noticing(first, this.inMemory);
+    return noticed ?? noticing(this.onlyInMemory ? [] : suites.filter((spec) => !runsInMemory(spec)), this.tests);
   }
 
   private runSource({ file, text }: Mutant, suites: readonly string[]) {
@@ -95,8 +106,8 @@ export class Workplace {
   }
 
   /** Returns whether a test file passes without a mutant. */
-  private async passes(file: string): Promise<boolean> {
-    return (await this.tests.run([file], [])) === undefined;
+  private async passes(file: string, tests: TestProcess = this.tests): Promise<boolean> {
+    return (await tests.run([file], [])) === undefined;
   }
 
   private put(file: string, text: string, { module }: Embedded): void {

@@ -1,41 +1,64 @@
 // The checks of simulated fleets, one by one: each finds its fault, and takes nothing else for it.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryServer } from '#memory/memory-server.js';
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
-import { FollowUpBatch } from '#memory/state/follow-up-batch.js';
-import { enqueue } from '#memory/verbs/enqueue.js';
-import { claim as claimJobs } from '#memory/verbs/attempt/claim.js';
-import { complete, release } from '#memory/verbs/attempt/settle.js';
-import { mark } from '#memory/verbs/attempt/unstarted.js';
-import { stats } from '#memory/verbs/operate/stats.js';
-import type { MemberEnd } from '#queue/model/batch.js';
+import { sealJson } from '#queue/codec/sealed.js';
+import { resolveQueueOptions } from '#queue/model/queue-options.js';
+import { callsOfQueue } from '#queue/scripts/audited-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { StoreCall } from '#queue/store/store-call.js';
+import { decodedOf, type RedisCall, type ScriptCall } from '#queue/transport/script-runner.js';
+import { toBytes } from '#memory/lua/values.js';
+import type { QueueView } from '#memory/server/queue-view.js';
+import { evaluate } from '#memory/server/texts.js';
 import { History } from './history/history.js';
 import { ScheduleRules } from './history/schedule-rules.js';
+import { AUDITED, OPTIONS } from './release.js';
+import { AuditCheck } from './server/audit-check.js';
 import type { SentCall } from './server/network.js';
+import { SimulatedServer } from './server/simulated-server.js';
 import { WatchedServer } from './server/watched-server.js';
-import { OPTIONS } from './release.js';
 
-const START_MS = 1_000;
-const END: MemberEnd = { queue: 'other', batch: 'b', id: 'a', number: '0', state: 'completed', detail: '' };
+const START_MS = 1_700_000_000_000;
+
+const zero = sealJson({}, '0', { queue: 'mixed', id: '' });
 
 let now: number;
-let server: MemoryServer;
-let queue: MemoryQueue;
+let server: SimulatedServer;
+let calls: QueueCalls;
+let queue: QueueView;
 let watched: WatchedServer;
 let history: History;
 
 beforeEach(() => {
   now = START_MS;
-  server = new MemoryServer(() => now);
-  queue = server.queue('mixed', OPTIONS as MemoryQueue['options']);
+  history = new History(() => now);
+  server = new SimulatedServer(
+    () => now,
+    history.observer,
+    () => 0.5,
+  );
+  open({});
   watched = new WatchedServer(
-    () => server.all,
-    undefined,
+    server,
     () => undefined,
     () => now,
   );
-  history = new History(() => now);
 });
+
+function open(more: object): void {
+  const options = resolveQueueOptions('queue', { ...OPTIONS, ...more });
+  calls = callsOfQueue('mixed', options, false);
+  server.watch(calls, options);
+  queue = server.queues[0]!;
+}
+
+/** Runs a script at once. */
+function ask<Reply>(call: StoreCall<Reply>): Reply {
+  return decodedOf(call as RedisCall<Reply>, evaluate(server, call as ScriptCall<Reply>, false));
+}
+
+function send(command: string, ...args: string[]): void {
+  server.send(command, args.map(toBytes));
+}
 
 function claim(): SentCall {
   return { script: 'attemptClaim', process: 'worker-0' };
@@ -43,17 +66,8 @@ function claim(): SentCall {
 
 function run(call: SentCall, ...ids: string[]): void {
   watched.run(call, () => {
-    ids.forEach((id) => queue.claims.set(id, now + 1));
+    ids.forEach((id) => queue.claims.put(id, now + 1));
     return { jobs: [], refused: [] };
-  });
-}
-
-function read(times: number) {
-  return watched.run({ script: 'queueStats', process: 'worker-0' }, () => {
-    for (let i = 1; i < times; i++) {
-      stats(queue);
-    }
-    return stats(queue);
   });
 }
 
@@ -87,7 +101,7 @@ it.each(['attemptFail', 'attemptRelease'])('the repeat of %s must get the first 
 it('the repeat of a claim must get the first jobs', () => {
   const call = claim();
   watched.run(call, () => {
-    queue.claims.set('a', now + 1);
+    queue.claims.put('a', now + 1);
     return { jobs: [{ id: 'a', fence: 1 }], refused: [] };
   });
   watched.run(call, () => ({ jobs: [], refused: [] }));
@@ -98,69 +112,76 @@ describe('a repeated enqueue', () => {
   const WINDOW_MS = 100;
   const call: SentCall = { script: 'jobEnqueue', process: 'producer' };
   const unique = { key: 'k', for: { ms: WINDOW_MS }, onConflict: 'keep' as const };
-  const send = (of: SentCall, id: string) =>
-    watched.run(of, () => enqueue(queue, [{ id, name: 'mixed', payload: '0', options: { unique, request: id } }]));
+  const enqueue = (of: SentCall, id: string) =>
+    watched.run(of, () =>
+      ask(calls.enqueue([{ id, name: 'mixed', payload: zero, options: { unique, request: id } }])),
+    );
 
-  beforeEach(() => void send({ ...call }, 'owner'));
+  beforeEach(() => void enqueue({ ...call }, 'owner'));
 
   it('may add the job that a unique key kept away, if the time of the key has ended since', () => {
-    expect(send(call, 'late')).toMatchObject([{ id: 'owner', outcome: 'kept' }]);
+    expect(enqueue(call, 'late')).toMatchObject([{ id: 'owner', outcome: 'kept' }]);
     now += WINDOW_MS;
-    expect(send(call, 'late')).toMatchObject([{ id: 'late', outcome: 'new' }]);
+    expect(enqueue(call, 'late')).toMatchObject([{ id: 'late', outcome: 'new' }]);
     expect([...watched.violations]).toEqual([]);
   });
 
   it('must not add it within the time of the key', () => {
-    send(call, 'late');
+    enqueue(call, 'late');
     now += WINDOW_MS - 1;
-    queue.unique.delete('k');
-    send(call, 'late');
+    send('HDEL', queue.keys.unique, 'k');
+    enqueue(call, 'late');
     expect([...watched.violations].join()).toMatch('I3: a repeated jobEnqueue changed the queue');
   });
 });
 
 describe('a repeated call', () => {
-  it.each<[string, () => unknown]>([
-    ['the sequence', () => queue.sequence++],
-    ['a history', () => queue.completed.push('a')],
-    ['a batch', () => queue.followUps.get('batch')!.join('b')],
-    ['the outbox', () => queue.outbox.entries.set('a', END)],
-    ['the rate', () => queue.flow.arrival++],
-    ['the rate of a group', () => queue.flow.group('g').arrival++],
-  ])('must not change %s', (_, change) => {
+  it.each<[string, string, (keys: QueueView['keys']) => string, string[]]>([
+    ['the sequence', 'INCR', ({ sequence }) => sequence, []],
+    ['a history', 'LPUSH', ({ completed }) => completed, ['a']],
+    ['a batch', 'ZADD', (keys) => keys.batchRecord('batch', 'open'), ['1', 'b']],
+    ['the outbox', 'HSET', ({ batchOutbox }) => batchOutbox, ['a', 'end']],
+    ['the rate', 'HSET', ({ settings }) => settings, ['rate_tat_us', '1']],
+    ['the rate of a group', 'HSET', ({ groupsPrefix }) => `${groupsPrefix}state:g`, ['rate_tat_us', '1']],
+  ])('must not change %s', (_, command, key, args) => {
     const call: SentCall = { script: 'jobUpdate', process: 'operator' };
-    queue.flow.group('g');
-    queue.followUps.set('batch', new FollowUpBatch({ id: 'batch', followUps: [] } as never, now));
     watched.run(call, () => 'updated');
     watched.run(call, () => 'updated');
     expect([...watched.violations]).toEqual([]);
-    watched.run(call, change);
+    watched.run(call, () => send(command, key(queue.keys), ...args));
     expect([...watched.violations]).toEqual(['I3: a repeated jobUpdate changed the queue']);
+  });
+
+  it('may wake another worker', () => {
+    const call: SentCall = { script: 'jobPromote', process: 'operator' };
+    watched.run(call, () => 'pending');
+    watched.run(call, () => send('ZADD', queue.keys.wake, '0', '1'));
+    expect([...watched.violations]).toEqual([]);
   });
 });
 
+const CLAIM = { maxAttempts: 3, token: 'token', worker: 'worker-0', stream: '' };
+
 describe('a repeated completion', () => {
-  const claims = [{ id: 'short', token: 'token', fence: 1, result: '', resultTtlMs: 1 }];
+  const claims = [{ id: 'short', token: 'token', fence: 1, result: '' as const, resultTtlMs: 1 }];
   const completion: SentCall = { script: 'attemptComplete', process: 'worker-0' };
 
   beforeEach(() => {
-    queue.jobs.set('short', { payload: '0' });
-    queue.toBack('short', queue.jobs.get('short')!);
-    const request = { count: 1, slots: 1, maxAttempts: 3, token: 'token', worker: 'worker-0', stream: '' };
-    watched.run(claim(), () => claimJobs(queue, request));
-    watched.run(completion, () => complete(queue, claims));
+    ask(calls.enqueue([{ id: 'short', name: 'mixed', payload: zero }]));
+    watched.run(claim(), () => ask(calls.claim({ ...CLAIM, count: 1, slots: 1 })));
+    watched.run(completion, () => ask(calls.complete(claims)));
     now++;
   });
 
   it('may be the first call that looks at a job which has expired since', () => {
-    watched.run(completion, () => complete(queue, claims));
-    expect(queue.jobs.size).toBe(0);
+    watched.run(completion, () => ask(calls.complete(claims)));
+    expect(queue.jobIds()).toEqual([]);
     expect([...watched.violations]).toEqual([]);
   });
 
   it('must not delete another job', () => {
-    queue.jobs.set('other', { status: 'completed' });
-    watched.run(completion, () => queue.drop('other'));
+    queue.write(queue.keys.job('other'), { status: 'completed' });
+    watched.run(completion, () => send('UNLINK', queue.keys.job('other')));
     expect([...watched.violations]).toEqual(['I3: a repeated attemptComplete changed the queue']);
   });
 });
@@ -168,10 +189,10 @@ describe('a repeated completion', () => {
 describe('the holder of a unique key', () => {
   const { ended, waits } = {
     ended: () => {
-      queue.jobs.set('owner', { status: 'completed' });
+      queue.write(queue.keys.job('owner'), { status: 'completed' });
       history.observer.changed(queue, 'owner', 'completed');
     },
-    waits: () => queue.jobs.set('owner', { status: 'pending' }),
+    waits: () => queue.write(queue.keys.job('owner'), { status: 'pending' }),
   };
   const KEPT = 'unique: late was kept away by owner, which had ended';
 
@@ -222,56 +243,23 @@ describe('a job with another payload than its update gave it', () => {
   });
 });
 
-describe('the statistics of a queue', () => {
-  const WAITING = 2_500;
-
-  beforeEach(() => {
-    queue.flow.group('held').pause = { atMs: now };
-    for (let i = 0; i < WAITING; i++) {
-      const id = String(i);
-      queue.jobs.set(id, { group: 'held' });
-      queue.toBack(id, queue.jobs.get(id)!);
-    }
-  });
-
-  it('look once at each waiting job', () => {
-    expect(read(1).heldByGroups).toBe(WAITING);
-    expect([...watched.violations]).toEqual([]);
-  });
-
-  it('are found to look at each of them twice', () => {
-    read(2);
-    expect([...watched.violations].join()).toMatch(/^I4: one call of queueStats looked at jobs \d+ times$/);
-  });
-
-  it('look twice at each claim of a group with slots, whatever the number of its first jobs', () => {
-    queue.flow.group('held').pause = undefined;
-    queue.flow.setGroup('held', { maxRunning: 1 });
-    for (let i = 0; i < 1_000; i++) {
-      queue.jobs.set(`claimed-${i}`, { group: 'held' });
-      queue.claims.set(`claimed-${i}`, now + 1);
-    }
-    read(1);
-    expect([...watched.violations]).toEqual([]);
-  });
-});
-
 describe('the work of a call', () => {
-  const ENDED = 3_000;
+  const ENDED = 6_000;
   const GROUPS = ['x', 'y', 'z'];
-  const WAITING = 300;
-  const only = { limits: [{ name: 'mixed', maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
-  const request = { count: 11, slots: 8, maxAttempts: 3, token: 'token', worker: 'worker-0', stream: '', only };
-  const taken = () => claimJobs(queue, request);
-  const I4 = /^I4: one call of \w+ looked at jobs \d+ times$/;
+  const I4 = /^I4: one call of \w+ did \d+ steps for \d+ jobs$/;
+  const request = { ...CLAIM, count: 11, slots: 8 };
 
-  const wait = (count: number) => {
-    for (let i = 0; i < count; i++) {
-      const job = { payload: '0', group: GROUPS[i % GROUPS.length]! };
-      queue.jobs.set(`waiting-${i}`, job);
-      queue.toBack(`waiting-${i}`, job);
-    }
-  };
+  const wait = (count: number) =>
+    ask(
+      calls.enqueue(
+        Array.from({ length: count }, (_, i) => ({
+          id: `waiting-${i}`,
+          name: 'mixed',
+          payload: zero,
+          options: { group: GROUPS[i % GROUPS.length]! },
+        })),
+      ),
+    );
 
   it.each(
     ['attemptClaim', 'attemptRelease', 'sweepReclaim', 'sweepReclaimWorker', 'queueStats'].flatMap((script) => [
@@ -279,39 +267,21 @@ describe('the work of a call', () => {
       { script, way: 'as a whole' },
     ]),
   )('may not grow with the jobs that have ended: $script, $way', ({ script, way }) => {
-    wait(50);
-    for (let i = 0; i < ENDED; i++) {
-      queue.jobs.set(`ended-${i}`, { status: 'completed' });
-    }
-    const ids = [...queue.jobs.keys()];
+    const { completed } = queue.keys;
+    const ids = Array.from({ length: ENDED }, (_, i) => `ended-${i}`);
+    send('LPUSH', completed, ...ids);
     watched.run({ script, process: 'worker-0' }, () => {
-      void (way === 'as a whole' ? [...queue.jobs] : ids.map((id) => queue.jobs.get(id)));
+      if (way === 'as a whole') send('LRANGE', completed, '0', '-1');
+      else ids.forEach((id) => send('HGET', queue.keys.job(id), 'status'));
       return { jobs: [], refused: [] };
     });
     expect([...watched.violations].join()).toMatch(I4);
   });
 
-  it('of a claim may search the line for each job that it takes', () => {
-    wait(WAITING);
-    const { jobs } = watched.run(claim(), taken);
+  it('of a claim and of a release does not grow with the jobs that wait', () => {
+    wait(300);
+    const { jobs } = watched.run(claim(), () => ask(calls.claim(request)));
     expect(jobs.length).toBe(request.count);
-    expect([...watched.violations]).toEqual([]);
-  });
-
-  it('of a claim may not search the line twice for each job that it takes', () => {
-    wait(WAITING);
-    watched.run(claim(), () => {
-      const reply = taken();
-      reply.jobs.forEach(() => queue.pending.forEach((id) => queue.jobs.get(id)));
-      return reply;
-    });
-    expect([...watched.violations].join()).toMatch(I4);
-  });
-
-  it('of a release may search the line for the place of each job', () => {
-    wait(WAITING);
-    const { jobs } = watched.run(claim(), taken);
-    queue.pending.forEach((id) => (queue.jobs.get(id)!.group = 'other'));
     const releases = jobs.map(({ id, token, fence }) => ({
       id,
       token,
@@ -319,9 +289,53 @@ describe('the work of a call', () => {
       reason: 'interruption' as const,
       delayMs: 0,
     }));
-    watched.run({ script: 'attemptRelease', process: 'worker-0' }, () => release(queue, releases));
+    watched.run({ script: 'attemptRelease', process: 'worker-0' }, () => ask(calls.release(releases)));
     expect(queue.claims.size).toBe(0);
     expect([...watched.violations]).toEqual([]);
+  });
+
+  it('of a claim may not search the line for each job that it takes', () => {
+    wait(300);
+    watched.run(claim(), () => {
+      const reply = ask(calls.claim(request));
+      reply.jobs.forEach(() =>
+        GROUPS.forEach((group) =>
+          queue.waitingIn(group).forEach((id) => send('HGET', queue.keys.job(id), 'status')),
+        ),
+      );
+      return reply;
+    });
+    expect([...watched.violations].join()).toMatch(I4);
+  });
+});
+
+function audit(...entries: [id: string, from: string, to: string][]): string[] {
+  const check = new AuditCheck();
+  return entries.flatMap(([id, from, to]) => {
+    send('XADD', queue.keys.audit, '*', 'id', id, 'from', from, 'to', to);
+    return check.look(queue);
+  });
+}
+
+describe('the audit trail', () => {
+  it('has each status of a job, from its first on', () => {
+    const jobs = [{ id: 'a', name: 'mixed', payload: zero }];
+    open(AUDITED);
+    ask(calls.enqueue(jobs));
+    ask(calls.claim({ ...CLAIM, count: 1, slots: 1 }));
+    ask(calls.complete([{ id: 'a', token: 'token', fence: 1, result: '' }]));
+    expect(new AuditCheck().look(queue)).toEqual([]);
+    expect(audit(['b', '', 'pending'], ['a', 'completed', 'pending'])).toEqual([]);
+  });
+
+  it('may not miss one', () => {
+    expect(audit(['a', '', 'pending'], ['a', 'processing', 'completed'])).toEqual([
+      'audit: a went from processing to completed, and was pending before',
+    ]);
+  });
+
+  it('has no entry for a hash that expired', () => {
+    expect(audit(['a', '', 'completed'], ['a', '', 'pending'])).toEqual([]);
   });
 });
 
@@ -364,7 +378,7 @@ describe('the tick after one that was made', () => {
   let rules: ScheduleRules;
   const tick = (atMs: number, nextDueMs: number) => {
     now = Math.max(now, atMs);
-    queue.scheduleDue.set('each-second', nextDueMs);
+    queue.scheduleDue.put('each-second', nextDueMs);
     rules.enqueued(queue, `@schedule:each-second:${atMs}`);
   };
 
@@ -387,7 +401,7 @@ describe('the tick after one that was made', () => {
   it('must come soon then', () => {
     rules.clockJumped(now);
     tick(dueMs + SECOND_MS, dueMs + 600 * SECOND_MS);
-    queue.schedules.set('each-second', { ticks: '2' });
+    queue.write(queue.keys.schedule('each-second'), { ticks: '2' });
     now += 28 * SECOND_MS;
     rules.looks(queue);
     expect(faults).toEqual([]);
@@ -421,10 +435,10 @@ it.each([
   { due: 0, taken: 101, faults: ['I4: one claim took 101 jobs'] },
 ])('a claim makes a slice of due jobs ready, and fills the slots of a worker: %j', ({ due, taken, faults }) => {
   const ids = Array.from({ length: due }, (_, i) => `due-${i}`);
-  ids.forEach((id) => queue.scheduled.set(id, now));
+  ids.forEach((id) => queue.scheduled.put(id, now));
   watched.run(claim(), () => {
-    ids.forEach((id) => queue.scheduled.delete(id));
-    Array.from({ length: taken }, (_, i) => queue.claims.set(`taken-${i}`, now + 1));
+    ids.forEach((id) => queue.scheduled.remove(id));
+    Array.from({ length: taken }, (_, i) => queue.claims.put(`taken-${i}`, now + 1));
     return { jobs: [], refused: [] };
   });
   expect([...watched.violations]).toEqual(faults);
@@ -432,9 +446,9 @@ it.each([
 
 function end(script: string, count: number): void {
   const ids = Array.from({ length: count }, (_, i) => `ended-${script}-${i}`);
-  ids.forEach((id) => queue.claims.set(id, now + 1));
+  ids.forEach((id) => queue.claims.put(id, now + 1));
   watched.run({ script, process: 'worker-0' }, () => {
-    ids.forEach((id) => queue.claims.delete(id));
+    ids.forEach((id) => queue.claims.remove(id));
     return ids.map(() => 'ok');
   });
 }
@@ -442,10 +456,9 @@ function end(script: string, count: number): void {
 function hold(count: number): void {
   watched.run(claim(), () => {
     for (let i = 0; i < count; i++) {
-      const job = { status: 'processing', worker: 'worker-0', fence: String(i) };
-      mark(job);
-      queue.jobs.set(`held-${i}`, job);
-      queue.claims.set(`held-${i}`, now + 1);
+      const job = { status: 'processing', worker: 'worker-0', fence: String(i), [`unstarted:${i}`]: '1' };
+      queue.write(queue.keys.job(`held-${i}`), job);
+      queue.claims.put(`held-${i}`, now + 1);
     }
     return { jobs: [], refused: [] };
   });

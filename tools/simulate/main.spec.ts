@@ -24,9 +24,9 @@ describe('npm run simulate', () => {
   });
 
   it('fails on a violation, and prints the command that repeats it', async () => {
-    const plant = 'an acknowledged job is gone';
-    const { code, stdout } = await simulate(['--seeds', '20', '--steps', '60', '--plant', plant]);
-    const [, seed] = /^seed (\d+): .* violations\n {2}I1: /m.exec(stdout) ?? [];
+    const plant = 'a retry forgets the steps';
+    const { code, stdout } = await simulate(['--seeds', '5', '--steps', '60', '--plant', plant]);
+    const [, seed] = /^seed (\d+): .* violations\n {2}step: /m.exec(stdout) ?? [];
     expect(stdout).toContain(`  again: npm run simulate -- --seed ${seed} --steps 60 --plant '${plant}'\n`);
     expect(code).toBe(1);
   });
@@ -50,6 +50,17 @@ describe('npm run simulate', () => {
     );
     expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
     expect(code).toBe(13);
+  });
+
+  it('says what it takes, and which option it does not know', async () => {
+    const help = await simulate(['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toMatch(
+      /^Usage: npm run simulate -- \[options\]\n\n {2}--seed … +the first seed \(1\)\n[^]*--help/,
+    );
+    const { code, stderr } = await simulate(['--sed', '1']);
+    expect(stderr).toMatch(/^simulate: Unknown option '--sed'.*See npm run simulate -- --help\.\n$/s);
+    expect(code).toBe(2);
   });
 
   it('refuses an option that is no number', async () => {

@@ -1,21 +1,20 @@
 // npm run simulate -- --seed N --steps N [--seeds N] [--seconds N] [--plant NAME] | --draw: fleets by virtual time; see CONTRIBUTING.md.
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../scripts/arguments.mjs';
 import { plants } from './plants/plants.js';
-import { drawSoonest } from './plants/soonest.js';
-import { Simulation } from './simulation.js';
 
-const { values } = parseArgs({
+const { values } = argumentsOf('simulate', {
   options: {
-    seed: { type: 'string', default: '1' },
-    seeds: { type: 'string', default: '1' },
-    seconds: { type: 'string', default: 'Infinity' },
-    steps: { type: 'string', default: '100000' },
-    plant: { type: 'string' },
-    draw: { type: 'boolean' },
+    seed: { type: 'string', default: '1', about: 'the first seed' },
+    seeds: { type: 'string', default: '1', about: 'how many seeds run, one after the other' },
+    seconds: { type: 'string', default: 'Infinity', about: 'no further seed begins after this time' },
+    steps: { type: 'string', default: '100000', about: 'the steps of each seed' },
+    plant: { type: 'string', about: 'plants this fault, which must be found' },
+    draw: { type: 'boolean', about: 'names the seeds that find each planted fault soonest, in minutes' },
   },
 });
 const { plant } = values;
 if (values.draw) {
+  const { drawSoonest } = await import('./plants/soonest.js');
   await drawSoonest();
   process.exit();
 }
@@ -36,6 +35,8 @@ const [first, seeds, secondsAtMost, steps] = numbers.map((name) => Number(values
   number,
   number,
 ];
+// Loaded last, because this takes a second.
+const { Simulation } = await import('./simulation.js');
 const startedAt = performance.now();
 const secondsSoFar = () => (performance.now() - startedAt) / 1_000;
 let seed = first;

@@ -20,6 +20,7 @@ export const PARTS = [
   'steps',
   'groups',
   'turns',
+  'audit',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -45,6 +46,7 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     steps: new Random(seed + 5_000_000),
     groups: new Random(seed + 7_000_000),
     turns: new Random(seed + 8_000_000),
+    audit: new Random(seed + 9_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

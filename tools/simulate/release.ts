@@ -59,6 +59,9 @@ const LIMITS: QueueOptions = {
 export const MIXED_GROUPS = ['x', 'y', 'z', 'narrow'] as const;
 export const MIXED_LIMITS: QueueOptions = { groups: { overrides: { narrow: { maxRunning: 2 } } } };
 
+/** The scripts of a queue with this run inside the audit frame. */
+export const AUDITED: QueueOptions = { auditTrail: {}, outcomes: {} };
+
 export interface Release {
   options: typeof OPTIONS;
   limits: QueueOptions;

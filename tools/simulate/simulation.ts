@@ -1,9 +1,10 @@
 // A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
-import { MemoryServer } from '#memory/memory-server.js';
+import { toBytes } from '#memory/lua/values.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { WakingServer } from '../../test/support/worker/waking-memory.js';
-import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';
+import { faultsIn } from '../../test/support/invariants/invariants.js';
+import { keysInMemory } from '../../test/support/invariants/key-reads.js';
+import { WakeChannels } from '../../test/support/memory/cluster-store.js';
 import { Random } from '../chaos/random.js';
 import { Fleet } from './fleet.js';
 import { History } from './history/history.js';
@@ -14,8 +15,11 @@ import { HUB_QUEUES } from './processes/hub-worker.js';
 import type { SimulatedWorker } from './processes/worker.js';
 import { NEWER, OLDER } from './release.js';
 import { NO_FAULTS, type NetworkFaults } from './server/network.js';
+import { AuditCheck } from './server/audit-check.js';
 import { MeetingCheck } from './server/meeting-check.js';
+import { sequenceOf, sizesOf } from './server/queue-reads.js';
 import { ServerClock } from './server/server-clock.js';
+import { SimulatedServer } from './server/simulated-server.js';
 import { TurnCheck } from './server/turn-check.js';
 import { WatchedServer } from './server/watched-server.js';
 import type { QueueName, World } from './world.js';
@@ -74,8 +78,8 @@ export interface Outcome {
 export class Simulation implements World {
   readonly clock: VirtualClock;
   readonly random: Random;
-  readonly server: MemoryServer;
-  readonly waking: WakingServer | undefined;
+  readonly server: SimulatedServer;
+  readonly channels: WakeChannels | undefined;
   readonly watched: WatchedServer;
   readonly serverClock: ServerClock;
   readonly history: History;
@@ -86,6 +90,7 @@ export class Simulation implements World {
   private readonly fleet = new Fleet(this);
   private readonly meetings: MeetingCheck | undefined;
   private readonly turns: TurnCheck | undefined;
+  private readonly audit: AuditCheck | undefined;
   private kills = 0;
   private freezes = 0;
   private deploys = 0;
@@ -108,22 +113,26 @@ export class Simulation implements World {
       this.history.clockJumped(nowMs);
       this.watched.forgetCalls();
     });
-    this.waking = this.parts.has('hub') ? new WakingServer(this.serverClock.now) : undefined;
-    this.server = this.waking ?? new MemoryServer(this.serverClock.now);
+    this.history = new History(() => this.clock.now());
+    this.server = new SimulatedServer(
+      this.serverClock.now,
+      this.history.observer,
+      () => this.clock.random(),
+      plant,
+    );
+    this.channels = this.parts.has('hub') ? new WakeChannels(this.server) : undefined;
     // Since a clock jumps, nobody knows how long a job has waited.
     this.meetings =
-      this.waking && !this.parts.has('clock')
-        ? new MeetingCheck(this.waking, () => this.fleet.hubWorkers)
+      this.channels && !this.parts.has('clock')
+        ? new MeetingCheck(this.server, this.channels, () => this.fleet.hubWorkers)
         : undefined;
     this.turns =
       this.parts.has('turns') && !this.parts.has('clock')
         ? new TurnCheck(this.server, () => this.fleet.turnedWorkers)
         : undefined;
-    this.history = new History(() => this.clock.now());
-    this.server.observer = this.history.observer;
+    this.audit = this.parts.has('audit') ? new AuditCheck() : undefined;
     this.watched = new WatchedServer(
-      () => this.server.all,
-      plant,
+      this.server,
       (script, process) => this.lookAfter(script, process),
       () => this.clock.monotonic(),
     );
@@ -145,7 +154,8 @@ export class Simulation implements World {
   }
 
   sequenceOf(name: QueueName): number {
-    return this.server.all.find((queue) => queue.name === name)?.sequence ?? 0;
+    const queue = this.server.queues.find((each) => each.name === name);
+    return queue ? sequenceOf(queue) : 0;
   }
 
   /** Runs a fleet, lets it finish its jobs, and returns what was wrong. */
@@ -164,7 +174,9 @@ export class Simulation implements World {
     }
     if (this.violations.length === 0) {
       await this.calm();
-      this.history.finish(this.server.all);
+    }
+    if (this.violations.length === 0) {
+      this.history.finish(this.server.queues);
     }
     this.fleet.kill();
     return {
@@ -190,8 +202,8 @@ export class Simulation implements World {
     if (this.random.chance(faultShare)) {
       this.befall();
     }
-    if (this.waking && this.random.chance(HUB_FAULT_SHARE)) {
-      this.befallHub(this.waking);
+    if (this.channels && this.random.chance(HUB_FAULT_SHARE)) {
+      this.befallHub(this.channels);
     }
     [...(this.meetings?.look() ?? []), ...(this.turns?.look() ?? [])].forEach((fault) =>
       this.watched.violations.add(fault),
@@ -202,14 +214,14 @@ export class Simulation implements World {
   }
 
   /** Kills, freezes or replaces a worker of many queues, or lets it miss wakes. */
-  private befallHub(server: WakingServer): void {
+  private befallHub(channels: WakeChannels): void {
     const { random, fleet, clock } = this;
     const workers = fleet.hubWorkers;
     if (workers.length === 0) {
       return;
     }
     const victim = random.pick(workers);
-    server.lostAt = server.now(); // a wake may be on its way
+    channels.lostAt = this.server.now(); // a wake may be on its way
     const faults = [
       () => {
         this.kills++;
@@ -226,13 +238,13 @@ export class Simulation implements World {
         victim.clock.freeze();
         clock.setTimeout(() => victim.clock.thaw(), random.between(100, 12_000));
       },
-      () => server.cut(victim.name),
+      () => channels.cut(victim.name),
       () => victim.mute(random.between(100, 4_000)),
-      () => server.move(random.pick(HUB_QUEUES)),
+      () => channels.move(random.pick(HUB_QUEUES)),
       () => {
-        server.isDeaf = true;
-        server.cut(victim.name);
-        clock.setTimeout(() => (server.isDeaf = false), random.between(1_000, 30_000));
+        channels.isDeaf = true;
+        channels.cut(victim.name);
+        clock.setTimeout(() => (channels.isDeaf = false), random.between(1_000, 30_000));
       },
     ];
     random.pick(faults)();
@@ -313,11 +325,11 @@ export class Simulation implements World {
 
   /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
   private breakJob(): void {
-    const queue = this.server.all.find(({ name }) => name === 'mixed');
+    const queue = this.server.queues.find(({ name }) => name === 'mixed');
     const waiting = queue ? [...queue.pending, ...queue.scheduled.members()] : [];
     if (queue && waiting.length > 0) {
       const id = this.random.pick(waiting);
-      queue.drop(id);
+      queue.server.send('UNLINK', [toBytes(queue.keys.job(id))]);
       this.history.jobs.get(id)!.broken = true;
     }
   }
@@ -326,13 +338,13 @@ export class Simulation implements World {
   private lookAfter(script: string, process: string): void {
     const { unique, follow } = this.history;
     if (REOPENS.has(script)) {
-      this.server.all.forEach((queue) => unique.reopened(queue));
+      this.server.queues.forEach((queue) => unique.reopened(queue));
     }
     const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
     if (place || (script === 'sweepMaintainBatches' && this.parts.has('batches'))) {
-      for (const queue of this.server.all) {
+      for (const queue of this.server.queues) {
         if (place) {
-          unique.looks(queue);
+          if (this.server.last?.keys[0]?.startsWith(queue.keys.base)) unique.looks(queue);
         } else if (this.fleet.hasWorker(process, queue.name)) {
           follow.maintained(queue);
         }
@@ -341,9 +353,10 @@ export class Simulation implements World {
   }
 
   private look(): void {
-    this.server.all.forEach((queue) => this.history.schedules.looks(queue));
-    for (const queue of this.server.all) {
-      memoryViolations(queue)
+    this.server.queues.forEach((queue) => this.history.schedules.looks(queue));
+    const reads = keysInMemory(this.server);
+    for (const queue of this.server.queues) {
+      [...faultsIn(reads, queue.keys), ...(this.audit?.look(queue) ?? [])]
         .filter((fault) => !this.isBroken(fault))
         .forEach((fault) => this.watched.violations.add(`${fault} (${queue.name})`));
     }
@@ -363,14 +376,14 @@ export class Simulation implements World {
     if (this.parts.has('clock')) {
       await this.tickOn();
     }
-    this.history.schedules.finish(this.server.all);
+    this.history.schedules.finish(this.server.queues);
     this.startLateJobs();
     this.fleet.addWorker('mixed', NEWER); // one for each name
     this.endSchedules();
     await turn(); // a tick may be on its way
     // Isolated jobs end one by one, some seconds apart. So the time counts from the last end.
     let [least, until] = [Infinity, 0];
-    for (let i = 0; i < MOST_CALM_STEPS && this.unfinished > 0; i++) {
+    for (let i = 0; i < MOST_CALM_STEPS && this.unfinished > 0 && this.violations.length === 0; i++) {
       if (this.unfinished < least) {
         [least, until, i] = [this.unfinished, this.clock.now() + CALM_MS, 0];
       } else if (this.clock.now() >= until) {
@@ -394,28 +407,30 @@ export class Simulation implements World {
 
   /** Starts the jobs whose start a clock that was ahead has set. No server can tell it from one that was asked for. */
   private startLateJobs(): void {
-    for (const { scheduled, jobs, now } of this.server.all) {
-      const isLate = (id: string) => scheduled.score(id)! > now + CALM_MS / 2 && jobs.get(id)?.after === undefined;
+    for (const queue of this.server.queues) {
+      const { scheduled, keys, now } = queue;
+      const isLate = (id: string) =>
+        scheduled.score(id)! > now + CALM_MS / 2 && queue.field(keys.job(id), 'after') === undefined;
       scheduled
         .members()
         .filter(isLate)
-        .forEach((id) => scheduled.set(id, now));
+        .forEach((id) => scheduled.put(id, now));
     }
   }
 
   /** Makes no further ticks: the workers of a fleet never end a schedule. */
   private endSchedules(): void {
-    for (const { scheduleDue } of this.server.all) {
-      scheduleDue.members().forEach((id) => scheduleDue.set(id, Infinity));
+    for (const { scheduleDue } of this.server.queues) {
+      scheduleDue.members().forEach((id) => scheduleDue.put(id, Infinity));
     }
   }
 
   /** The number of jobs that wait or run, and of ends and follow-ups on their way to other queues. */
   private get unfinished(): number {
-    return this.server.all.reduce(
-      (sum, { pending, prioritized, scheduled, claims, outbox }) =>
-        sum + pending.length + prioritized.size + scheduled.size + claims.size + outbox.entries.size,
-      0,
-    );
+    return this.server.queues.reduce((sum, queue) => {
+      const { pending, prioritized, grouped, scheduled, claims } = sizesOf(queue);
+      const outbox = this.server.keys.read(toBytes(queue.keys.batchOutbox), 'hash')?.size ?? 0;
+      return sum + pending + prioritized + grouped + scheduled + claims + outbox;
+    }, 0);
   }
 }

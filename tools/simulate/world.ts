@@ -1,12 +1,12 @@
 // What the processes of a simulated fleet see of its run.
-import type { MemoryServer } from '#memory/memory-server.js';
-import type { WakingServer } from '../../test/support/worker/waking-memory.js';
+import type { WakeChannels } from '../../test/support/memory/cluster-store.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { History } from './history/history.js';
 import type { Part } from './parts.js';
 import type { NetworkFaults } from './server/network.js';
 import type { ServerClock } from './server/server-clock.js';
+import type { SimulatedServer } from './server/simulated-server.js';
 import type { WatchedServer } from './server/watched-server.js';
 
 export type QueueName = 'mixed' | 'ordered' | 'limited';
@@ -15,9 +15,9 @@ export type QueueName = 'mixed' | 'ordered' | 'limited';
 export interface World {
   readonly clock: VirtualClock;
   readonly random: Random;
-  readonly server: MemoryServer;
-  /** The same server, if its scripts wake workers over their channels. */
-  readonly waking: WakingServer | undefined;
+  readonly server: SimulatedServer;
+  /** The channels over which scripts wake the workers of many queues. */
+  readonly channels: WakeChannels | undefined;
   readonly watched: WatchedServer;
   readonly serverClock: ServerClock;
   readonly history: History;

@@ -1,135 +1,188 @@
-// What must be known of all files before one can be printed: processors, module options, and objects of job options.
+// What must be known of all files before one can be printed: processors, queues, origins, and objects of job options.
 import {
   Node,
+  SyntaxKind,
   type CallExpression,
   type ClassDeclaration,
+  type Identifier,
   type ObjectLiteralExpression,
   type SourceFile,
 } from 'ts-morph';
-import { bullImports, isFromBull, originOf } from './bull-imports.js';
-import { kindOf, queueNameOf } from './kinds.js';
-import { namedOptions } from './option-sources.js';
+import { bullImports } from './bull-imports.js';
+import { injectedName, isInjectedQueue, kindOf, kindOfType } from './kinds.js';
+import { OriginFinder } from './origins.js';
+import { bulkItems, namedOptions, optionExpressions } from './option-sources.js';
 import { readProcessor, type Processor } from './processor.js';
-import { isPortable, objectOf, propertyValue, textOf } from './values.js';
-
-/** The calls of a queue that take options of jobs. */
-const ADDING = ['add', 'addBulk', 'upsertJobScheduler'];
-
-/** Which priorities the jobs of a queue get. */
-interface Priorities {
-  some: boolean;
-  none: boolean;
-}
+import { Queues, queueKey } from './queues.js';
+import { declarationsOf } from './values.js';
 
 export class App {
   readonly processors = new Map<ClassDeclaration, Processor>();
-  /** Objects of job options that a constant names. */
+  readonly origins: OriginFinder;
+  readonly queues: Queues;
+  /** Objects of job options that a constant names, or a type. */
   readonly optionObjects = new Set<ObjectLiteralExpression>();
-  /** The default job options of the module. */
-  rootDefaults: ObjectLiteralExpression | undefined;
-  private readonly roots: CallExpression[] = [];
-  private readonly registered = new Map<string, ObjectLiteralExpression>();
-  private readonly priorities = new Map<string, Priorities>();
+  /** The calls of `addBulk` whose jobs are converted where they are made, and these jobs. */
+  readonly bulkLists = new Set<CallExpression>();
+  readonly bulkItems = new Map<ObjectLiteralExpression, CallExpression>();
+  private identifiers: Map<string, Identifier[]> | undefined;
 
   constructor(private readonly files: readonly SourceFile[]) {
-    for (const file of files.filter((each) => bullImports(each).size > 0)) {
-      file.forEachDescendant((node) => this.read(node));
+    this.origins = new OriginFinder(files);
+    this.queues = new Queues(this.origins, this.processors);
+    const withBull = files.filter((each) => bullImports(each).size > 0);
+    // Processors come first, since a handler of a queue changes what its calls need.
+    for (const file of withBull) {
+      for (const node of file.getDescendantsOfKind(SyntaxKind.ClassDeclaration)) {
+        const processor = readProcessor(node);
+        if (processor) this.processors.set(node, processor);
+      }
     }
-    for (const processor of this.processors.values()) processor.decide(this.canSetQueues());
+    const named = new Set<ObjectLiteralExpression>();
+    for (const file of files) this.readFile(file, named);
+    for (const object of named) {
+      if (this.isOnlyOptions(object)) this.optionObjects.add(object);
+    }
+    for (const processor of this.processors.values()) processor.decide(this.queues.canSetQueues());
   }
 
   /** Returns the files that may change. */
   affected(): SourceFile[] {
-    const withObjects = new Set([...this.optionObjects].map((object) => object.getSourceFile()));
+    return this.files.filter((file) => bullImports(file).size > 0 || this.mayChange(file));
+  }
+
+  /** Returns true for a file that imports nothing of BullMQ, but may use what other files have of it. */
+  private mayChange(file: SourceFile): boolean {
+    const text = file.getText();
     const renames = [...this.processors.values()].some(({ node }) => node.getMethod('process'));
-    return this.files.filter(
-      (file) =>
-        bullImports(file).size > 0 || withObjects.has(file) || (renames && file.getText().includes('.process(')),
-    );
+    if (renames && text.includes('.process(')) return true;
+    if (/@bull-board\//.test(text)) return true;
+    const objects = file.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression);
+    if (objects.some((each) => this.optionObjects.has(each))) return true;
+    return file
+      .getDescendantsOfKind(SyntaxKind.PropertyAccessExpression)
+      .some(
+        (each) =>
+          MEMBERS.has(each.getName()) && ['queue', 'job', 'counts'].includes(kindOf(each.getExpression()) ?? ''),
+      );
   }
 
-  /** Returns true if a module literally in the code takes the options of queues. */
-  canSetQueues(): boolean {
-    return this.roots.some((call) => rootObject(call) !== undefined);
+  private readFile(file: SourceFile, named: Set<ObjectLiteralExpression>): void {
+    file.forEachDescendant((node) => {
+      if (Node.isCallExpression(node)) {
+        this.queues.read(node);
+        for (const object of namedOptions(node)) named.add(object);
+        this.readBulk(node);
+      } else if (isInjectedQueue(node)) {
+        this.queues.readInjection(injectedName(node));
+      } else if (Node.isObjectLiteralExpression(node) && hasOption(node) && isTyped(node)) {
+        this.optionObjects.add(node);
+      }
+    });
   }
 
-  hasHandler(queue: string | undefined): boolean {
-    return [...this.processors.values()].some((each) => each.queueName === queue);
-  }
-
-  /** Returns the default job options that a queue was registered with. */
-  defaultsOf(queue: string | undefined): ObjectLiteralExpression | undefined {
-    return queue === undefined ? undefined : this.registered.get(queue);
-  }
-
-  /** Returns true if the queue's jobs come with a priority and without. */
-  mixesPriorities(queue: string | undefined): boolean {
-    const of = queue === undefined ? undefined : this.priorities.get(queue);
-    return of !== undefined && of.some && of.none;
-  }
-
-  private read(node: Node): void {
-    if (Node.isClassDeclaration(node)) {
-      const processor = readProcessor(node);
-      if (processor) this.processors.set(node, processor);
-    } else if (Node.isCallExpression(node)) {
-      this.readModule(node);
-      this.readAdd(node);
-    } else if (Node.isVariableDeclaration(node) || Node.isPropertyDeclaration(node)) {
-      const type = node.getTypeNode();
-      const isOptions = Node.isTypeReference(type) && isFromBull(type.getTypeName(), 'JobsOptions', 'JobOptions');
-      const object = isOptions ? objectOf(node.getInitializer()) : undefined;
-      if (object) this.optionObjects.add(object);
-    }
-  }
-
-  private readModule(call: CallExpression): void {
-    const method = moduleMethod(call);
-    if (method === 'forRoot' || method === 'forRootAsync') {
-      this.roots.push(call);
-      this.rootDefaults ??= objectOf(propertyValue(rootObject(call), 'defaultJobOptions'));
-    }
-    if (method !== 'registerQueue') return;
-    for (const argument of call.getArguments()) {
-      const object = objectOf(argument);
-      const name = textOf(propertyValue(object, 'name')) ?? 'default';
-      const defaults = objectOf(propertyValue(object, 'defaultJobOptions'));
-      if (defaults && isPortable(defaults)) this.registered.set(name, defaults);
-    }
-  }
-
-  private readAdd(call: CallExpression): void {
+  private readBulk(call: CallExpression): void {
     const called = call.getExpression();
-    if (!Node.isPropertyAccessExpression(called) || !ADDING.includes(called.getName())) return;
-    if (kindOf(called.getExpression()) !== 'queue') return;
-    for (const object of namedOptions(call, called.getName())) this.optionObjects.add(object);
-    const queue = textOf(queueNameOf(called.getExpression()));
-    if (queue === undefined || called.getName() !== 'add') return;
-    const of = this.priorities.get(queue) ?? { some: false, none: false };
-    of[objectOf(call.getArguments().at(-1))?.getProperty('priority') ? 'some' : 'none'] = true;
-    this.priorities.set(queue, of);
+    if (!Node.isPropertyAccessExpression(called) || called.getName() !== 'addBulk') return;
+    const queue = called.getExpression();
+    if (kindOf(queue) !== 'queue' || this.origins.isLeft(queue)) return;
+    const items = bulkItems(call, (node, name) => this.usesOf(node, name));
+    if (items === undefined) return;
+    this.bulkLists.add(call);
+    for (const item of items) this.bulkItems.set(item, call);
+  }
+
+  /** Returns true if a constant has options of jobs wherever it is used. */
+  private isOnlyOptions(object: ObjectLiteralExpression): boolean {
+    const declaration = object.getFirstAncestor(
+      (each) => Node.isVariableDeclaration(each) || Node.isPropertyDeclaration(each),
+    );
+    if (!Node.isVariableDeclaration(declaration) && !Node.isPropertyDeclaration(declaration)) return false;
+    return this.usesOf(declaration, declaration.getName()).every((each) => isUsedAsOptions(each));
+  }
+
+  /** Returns how many classes run the jobs of a queue. */
+  handlersOf(key: string): number {
+    return [...this.processors.values()].filter((each) => queueKey(each.queue) === key).length;
+  }
+
+  /** Returns true if code somewhere waits for the result of a job. */
+  awaitsResults(): boolean {
+    this.identifiers ??= this.readIdentifiers();
+    return this.identifiers.has('waitUntilFinished') || this.identifiers.has('finished');
+  }
+
+  /** Returns the places in all files that name a declaration. */
+  usesOf(declaration: Node, name: string): Identifier[] {
+    this.identifiers ??= this.readIdentifiers();
+    return (this.identifiers.get(name) ?? []).filter((each) => {
+      const parent = each.getParent();
+      const isImport = Node.isImportSpecifier(parent) || Node.isExportSpecifier(parent);
+      const isName = Node.hasName(parent) && 'getNameNode' in parent && parent === declaration;
+      return !isImport && !isName && declarationsOf(each).includes(declaration);
+    });
+  }
+
+  private readIdentifiers(): Map<string, Identifier[]> {
+    const found = new Map<string, Identifier[]>();
+    for (const each of this.files.flatMap((file) => file.getDescendantsOfKind(SyntaxKind.Identifier))) {
+      const list = found.get(each.getText());
+      if (list) list.push(each);
+      else found.set(each.getText(), [each]);
+    }
+    return found;
   }
 }
 
-/** Returns the method of BullModule that is called. */
-export function moduleMethod(call: CallExpression): string | undefined {
-  const called = call.getExpression();
-  const isModule = Node.isPropertyAccessExpression(called) && isFromBull(called.getExpression(), 'BullModule');
-  return isModule && originOf(called.getExpression())?.package.startsWith('@nestjs') ? called.getName() : undefined;
+/** Members of queues, jobs and counts. The type of the owner of another member need not be asked. */
+const MEMBERS = new Set(
+  'add addBulk clean close count data drain empty failedReason finished getActive getActiveCount getCompleted getCompletedCount getDelayed getDelayedCount getFailed getFailedCount getJob getJobCounts getJobSchedulers getJobs getRepeatableJobs getState getWaiting getWaitingCount isPaused isReady obliterate pause promote queueName remove removeJobScheduler removeRepeatable removeRepeatableByKey resume retry retryJobs returnvalue setGlobalConcurrency setGlobalRateLimit timestamp updateData upsertJobScheduler waitUntilFinished waitUntilReady active completed delayed failed waiting attemptsMade opts progress'.split(
+    ' ',
+  ),
+);
+
+/** Returns true for an object with the name of an option of a job. */
+function hasOption(node: ObjectLiteralExpression): boolean {
+  return node.getProperties().some((each) => Node.isSpreadAssignment(each) || OPTIONS.test(each.getText()));
 }
 
-/** Returns the object of options of `forRoot`, or that which the factory of `forRootAsync` makes. */
-export function rootObject(call: CallExpression): ObjectLiteralExpression | undefined {
-  const object = objectOf(call.getArguments().at(-1));
-  if (moduleMethod(call) === 'forRoot') return object;
-  return factoryObject(propertyValue(object, 'useFactory'));
+const OPTIONS =
+  /^(jobId|delay|attempts|backoff|lifo|priority|repeat|removeOn\w+|deduplication|debounce|timeout|sizeLimit|keepLogs|stackTraceLimit|timestamp|parent|failParent\w+)\b/;
+
+/** Returns true for an object in a place whose type says that it has options of a job. */
+function isTyped(node: ObjectLiteralExpression): boolean {
+  const parent = node.getParent();
+  const isCast = Node.isAsExpression(parent) || Node.isSatisfiesExpression(parent);
+  const type = isCast ? parent.getTypeNode()?.getType() : node.getContextualType();
+  return type !== undefined && kindOfType(type) === 'options';
 }
 
-/** Returns the object that a factory makes. */
-export function factoryObject(factory: Node | undefined): ObjectLiteralExpression | undefined {
-  if (!Node.isArrowFunction(factory) && !Node.isFunctionExpression(factory)) return undefined;
-  const body = factory.getBody();
-  if (!Node.isBlock(body)) return objectOf(body);
-  const last = body.getStatements().at(-1);
-  return Node.isReturnStatement(last) ? objectOf(last.getExpression()) : undefined;
+/** Returns true for a name that is given as options of a job, or spread into them. */
+function isUsedAsOptions(node: Identifier): boolean {
+  const owner = node.getParent();
+  let value: Node = Node.isPropertyAccessExpression(owner) && owner.getNameNode() === node ? owner : node;
+  for (let parent = value.getParent(); parent; parent = value.getParent()) {
+    const type = Node.isExpression(value) ? value.getContextualType() : undefined;
+    if (type && kindOfType(type) === 'options') return true;
+    if (Node.isPropertyAssignment(parent)) {
+      const call = parent.getFirstAncestor(
+        (each) => Node.isCallExpression(each) && optionExpressions(each).includes(value),
+      );
+      return call !== undefined;
+    }
+    if (Node.isCallExpression(parent)) return optionExpressions(parent).includes(value);
+    const isPart =
+      Node.isParenthesizedExpression(parent) ||
+      Node.isAsExpression(parent) ||
+      Node.isNonNullExpression(parent) ||
+      Node.isSpreadAssignment(parent) ||
+      Node.isObjectLiteralExpression(parent) ||
+      (Node.isConditionalExpression(parent) && parent.getCondition() !== value) ||
+      (Node.isBinaryExpression(parent) &&
+        parent.getRight() === value &&
+        /^(&&|\?\?|\|\|)$/.test(parent.getOperatorToken().getText()));
+    if (!isPart) return false;
+    value = parent;
+  }
+  return false;
 }

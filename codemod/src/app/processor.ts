@@ -1,5 +1,11 @@
 // A class that runs jobs, and the form it gets.
-import { Node, type ClassDeclaration, type MethodDeclaration, type ObjectLiteralExpression } from 'ts-morph';
+import {
+  Node,
+  type ClassDeclaration,
+  type MethodDeclaration,
+  type ObjectLiteralElementLike,
+  type ObjectLiteralExpression,
+} from 'ts-morph';
 import { isFromBull } from './bull-imports.js';
 import { isProcess } from './kinds.js';
 import { casesOf, type Case } from './cases.js';
@@ -19,6 +25,10 @@ export class Processor {
     readonly queueName: string | undefined,
     /** The options of the worker. */
     readonly options: ObjectLiteralExpression | undefined,
+    /** True if the worker has options that cannot be read here. */
+    readonly hasHiddenOptions: boolean,
+    /** What the decorator says beside the queue's name, such as a scope. */
+    readonly others: readonly ObjectLiteralElementLike[],
   ) {}
 
   /** Chooses the form. Methods by name need a module that takes the options of their queue. */
@@ -46,17 +56,20 @@ export class Processor {
     return this.cases !== undefined || methods.length > 1 || (methods.length === 1 && !this.isForAll(methods[0]!));
   }
 
-  /** Returns how many jobs ran at once: the sum of the methods of Bull, else that of the worker. */
+  /** Returns how many jobs ran at once, if the numbers are in the code. With methods of Bull it is their sum. */
   concurrency(): number | undefined {
-    const methods = this.bullMethods();
-    const values =
-      methods.length > 0 ? methods.map(processConcurrency) : [propertyValue(this.options, 'concurrency')];
     let sum = 0;
-    for (const value of values) {
+    for (const value of this.concurrencies()) {
       if (value !== undefined && !Node.isNumericLiteral(value)) return undefined;
       sum += value?.getLiteralValue() ?? 1;
     }
     return sum;
+  }
+
+  /** Returns the values of `concurrency`, undefined for one that is left out. */
+  concurrencies(): (Node | undefined)[] {
+    const methods = this.bullMethods();
+    return methods.length > 0 ? methods.map(processConcurrency) : [propertyValue(this.options, 'concurrency')];
   }
 
   /** Returns the options of the worker that belong to its queue. */
@@ -70,9 +83,12 @@ export function readProcessor(node: ClassDeclaration): Processor | undefined {
   const decorator = node.getDecorators().find((each) => isFromBull(each.getNameNode(), 'Processor'));
   if (!decorator) return undefined;
   const [first, second] = decorator.getArguments();
-  const object = objectOf(first);
-  const queue = object && Node.isObjectLiteralExpression(first) ? propertyValue(object, 'name') : first;
-  return new Processor(node, queue, queue ? textOf(queue) : 'default', objectOf(second));
+  const literal = Node.isObjectLiteralExpression(first) ? first : undefined;
+  const queue = literal ? propertyValue(literal, 'name') : first;
+  const options = objectOf(second);
+  const isWhole = options?.getProperties().every((each) => !Node.isSpreadAssignment(each)) ?? second === undefined;
+  const others = literal?.getProperties().filter((each) => !Node.hasName(each) || each.getName() !== 'name') ?? [];
+  return new Processor(node, queue, queue ? textOf(queue) : 'default', options, !isWhole, others);
 }
 
 /** Returns the name of a method of Bull. */

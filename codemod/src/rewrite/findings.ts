@@ -6,9 +6,12 @@ export const PAGE = 'https://github.com/nest-job-queue/nest-job-queue/blob/main/
 /** A section of the page. */
 export type Section = 'watch-out-for-these' | 'the-parts' | 'from-nestjsbull' | 'calls' | 'options' | 'the-codemod';
 
-/** `converted` has a new form, `left` needs a hand and has a TODO, `dropped` has no counterpart and needs none. */
+/**
+ * `converted` has a new form. `noted` has one too, with a difference that is worth a look. `left` needs a hand and has a TODO.
+ * `dropped` has no counterpart and needs none.
+ */
 export interface Finding {
-  outcome: 'converted' | 'left' | 'dropped';
+  outcome: 'converted' | 'noted' | 'left' | 'dropped';
   file: string;
   line: number;
   text: string;

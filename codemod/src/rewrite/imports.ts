@@ -1,13 +1,21 @@
 // The imports of a file: what it still needs of BullMQ, and what it needs of this library.
-import { Node, type ImportDeclaration, type SourceFile } from 'ts-morph';
+import { Node, type ImportDeclaration, type ImportSpecifier, type SourceFile } from 'ts-morph';
 import { isBullImport } from '../app/bull-imports.js';
 
 const LIBRARY = 'nest-job-queue';
-const placeholder = (index: number) => `\u0000import ${index}\u0000`;
+/** Surrounds what is not known yet. */
+const MARK = '\u0000';
+const KEPT = new RegExp(`${MARK}kept ([\\w$]+)${MARK}`, 'g');
+const placeholder = (index: number) => `${MARK}import ${index}${MARK}`;
 
 /** Returns the text of a file behind its imports. */
 function withoutImports(file: SourceFile): string {
   return file.getFullText().slice(file.getImportDeclarations().at(-1)?.getEnd() ?? 0);
+}
+
+/** Returns a text without the TODOs of a run: what they name is not used. */
+export function withoutTodos(text: string): string {
+  return text.replace(/^.*\/\/ TODO\(nest-job-queue\).*$/gm, '');
 }
 
 export class ImportNeeds {
@@ -19,9 +27,15 @@ export class ImportNeeds {
     this.declarations = file.getImportDeclarations();
   }
 
-  /** Keeps a name of BullMQ imported. */
-  keep(name: string): void {
+  /** Keeps a name of BullMQ imported. Returns what stands for it until all needs are known. */
+  keep(name: string): string {
     this.kept.add(name);
+    return `${MARK}kept ${name}${MARK}`;
+  }
+
+  /** Returns the local name of a kept import. It is another one if the library has this name too. */
+  private localOf(name: string): string {
+    return this.needed.has(name) ? `Bull${name}` : name;
   }
 
   /** Imports a name of the library. Returns it. */
@@ -55,7 +69,8 @@ export class ImportNeeds {
       placed =
         lines === '' ? placed.replace(new RegExp(`${mark}[^\\S\\n]*\\n?`), '') : placed.replace(mark, () => lines);
     }
-    return first >= 0 || added === '' ? placed : `${added}\n${placed}`;
+    const whole = first >= 0 || added === '' ? placed : `${added}\n${placed}`;
+    return whole.replace(KEPT, (_, name: string) => this.localOf(name));
   }
 
   /** Returns the import of what is needed and not imported yet. */
@@ -77,31 +92,41 @@ export class ImportNeeds {
 
   /** Returns what stays of an import of BullMQ; an empty text if nothing does. */
   private remaining(declaration: ImportDeclaration, quote: string): string {
-    const whole = declaration.getDefaultImport() ?? declaration.getNamespaceImport();
-    if (whole && this.kept.has(whole.getText())) return declaration.getText();
+    const wholes = [declaration.getDefaultImport(), declaration.getNamespaceImport()];
+    const [whole] = wholes.filter((each) => each !== undefined && this.kept.has(each.getText()));
     const named = declaration
       .getNamedImports()
-      .filter((each) => this.kept.has(each.getAliasNode()?.getText() ?? each.getName()));
-    if (named.length === 0) return '';
+      .filter((each) => this.kept.has(each.getAliasNode()?.getText() ?? each.getName()))
+      .map((each) => this.keptText(each));
+    const list = named.length > 0 ? [`{ ${named.join(', ')} }`] : [];
+    const first = whole ? [whole === wholes[1] ? `* as ${whole.getText()}` : whole.getText()] : [];
+    if (first.length + list.length === 0) return '';
     const kind = declaration.isTypeOnly() ? 'import type' : 'import';
-    const names = named.map((each) => each.getText()).join(', ');
-    return `${kind} { ${names} } from ${quote}${declaration.getModuleSpecifierValue()}${quote};`;
+    return `${kind} ${[...first, ...list].join(', ')} from ${quote}${declaration.getModuleSpecifierValue()}${quote};`;
+  }
+
+  private keptText(named: ImportSpecifier): string {
+    const local = named.getAliasNode()?.getText() ?? named.getName();
+    const other = this.localOf(local);
+    if (other === local) return named.getText();
+    return `${named.isTypeOnly() ? 'type ' : ''}${named.getName()} as ${other}`;
   }
 
   /** Returns another import without the names that only the replaced code used. */
   private used(declaration: ImportDeclaration, text: string): string {
     const before = withoutImports(declaration.getSourceFile());
-    const list = declaration.getNamedImports();
-    const kept = list.filter((each) => {
+    const all = declaration.getNamedImports();
+    const kept = all.filter((each) => {
       const word = new RegExp(`\\b${each.getAliasNode()?.getText() ?? each.getName()}\\b`);
-      return word.test(text) || !word.test(before) || this.needed.has(each.getName());
+      return word.test(withoutTodos(text)) || !word.test(before) || this.needed.has(each.getName());
     });
-    if (kept.length === list.length) return this.common(declaration);
+    if (kept.length === all.length) return this.common(declaration);
     const isAll = kept.length === 0 && declaration.getDefaultImport() === undefined;
     if (isAll) return '';
-    const names = kept.map((each) => each.getText()).join(', ');
-    const shorter = declaration.getText().replace(/\{[^}]*\}/, names === '' ? '{}' : `{ ${names} }`);
-    return this.common(declaration, shorter);
+    const names = kept.map((each) => each.getText());
+    const isOpen = /\{\s*\n/.test(declaration.getText());
+    const list = isOpen ? `{\n${names.map((each) => `  ${each},\n`).join('')}}` : `{ ${names.join(', ')} }`;
+    return this.common(declaration, declaration.getText().replace(/\{[^}]*\}/, names.length === 0 ? '{}' : list));
   }
 
   /** Returns another import; that of NestJS with what is needed of it. */

@@ -1,8 +1,8 @@
 // Names of BullMQ that have one here: types, errors, decorators and tokens.
 import { Node, type TypeReferenceNode } from 'ts-morph';
 import { isFromBull, originOf } from '../app/bull-imports.js';
-import { kindOf } from '../app/kinds.js';
-import type { Rewriter, Rule } from '../rewrite/rewriter.js';
+import type { Origin } from '../app/origins.js';
+import { REMOVED, type Rewriter, type Rule } from '../rewrite/rewriter.js';
 
 const TYPES: Record<string, string> = {
   JobsOptions: 'EnqueueOptions',
@@ -10,49 +10,164 @@ const TYPES: Record<string, string> = {
   BulkJobOptions: 'EnqueueOptions',
 };
 
+const OTHER_STATES =
+  'the states have other names: `pending` (waiting), `scheduled` (delayed), `processing` (active)';
+
+/** What to use in place of types that are left. */
+const INSTEAD: Record<string, string> = {
+  JobState: OTHER_STATES,
+  JobType: OTHER_STATES,
+  JobStatus: OTHER_STATES,
+  JobId: 'an id is a `string`',
+  QueueEvents: 'these events are `jobs.events`',
+  FlowProducer: 'a flow is `after`, or a batch',
+  FlowJob: 'a flow is `after`, or a batch',
+  Worker: 'the worker belongs to the module: its handlers are `@JobHandler`',
+  QueueOptions: 'the options of a queue are `QueueSettings`, in `queues` of the module',
+  RegisterQueueOptions: 'queues need no registration',
+  BullModuleOptions: 'the options of the module are `JobQueueModuleOptions`',
+  BullRootModuleOptions: 'the options of the module are `JobQueueModuleOptions`',
+  WorkerOptions: 'the options of a worker are those of `@JobHandler` or of the queue',
+  RepeatOptions: 'when a schedule ticks is a `Recurrence`',
+  ConnectionOptions: 'this is `RedisOptions` of ioredis',
+};
+
 /** Converts the types of queues, jobs and options. */
 export const types: Rule = (node, r) => {
   if (!Node.isTypeReference(node)) return undefined;
   const name = originOf(node.getTypeName())?.name;
   if (name === undefined) return undefined;
-  if (name === 'Queue') return r.imports.type('JobQueue');
+  if (name === 'Queue') return queueType(node, r);
   if (name === 'Job') return jobType(node, r);
-  const type = TYPES[name];
-  if (type) return r.imports.type(type);
-  return r.leave(node, `the type \`${name}\` has no counterpart`, 'the-parts');
+  const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+  if (type)
+    return isPicked(node)
+      ? r.leave(node, 'the options of a job have other names', 'options')
+      : r.imports.type(type);
+  const text = Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : `the type \`${name}\` has no counterpart`;
+  return r.leave(node, text, 'the-parts');
+};
+
+/** Returns true for a type of which names are taken, as in `Pick` and `keyof`: these are other ones here. */
+function isPicked(node: Node): boolean {
+  const parent = node.getParent();
+  if (Node.isTypeOperatorTypeNode(parent) || Node.isIndexedAccessTypeNode(parent)) return true;
+  const isUtility = Node.isTypeReference(parent) && /^(Pick|Omit)$/.test(parent.getTypeName().getText());
+  return isUtility || Node.isExpressionWithTypeArguments(parent);
+}
+
+function queueType(node: TypeReferenceNode, r: Rewriter): string {
+  const owner = ownerOf(node);
+  if (isPicked(node)) return r.leave(node, 'the members of a queue have other names', 'calls');
+  if (isMock(node) || (owner && isStub(owner, r))) return r.leave(node, STAND_IN, 'the-parts');
+  if (owner && r.app.origins.isLeft(owner)) return keptType(node, r);
+  return r.imports.type('JobQueue');
+}
+
+const STAND_IN = 'this stands in for a queue: `enqueue` is what `add` was, or test with nest-job-queue/testing';
+
+/** Returns true for the type of an object that a test puts in the place of another. */
+function isMock(node: Node): boolean {
+  const parent = node.getParent();
+  return (
+    Node.isTypeReference(parent) &&
+    /\b(Mocked|MockedObject|MockedClass|DeepMocked|Partial)$/.test(parent.getTypeName().getText())
+  );
+}
+
+/** Returns true for a cast or a variable of an object that is no queue. */
+function isStub(owner: Node, r: Rewriter): boolean {
+  const origins = r.app.origins.of(owner);
+  return !Node.isParameterDeclaration(owner) && origins.size === 1 && origins.has('stub');
+}
+
+/** Returns a type that stays one of BullMQ. */
+function keptType(node: TypeReferenceNode, r: Rewriter): string {
+  const [root, ...rest] = node.getTypeName().getText().split('.');
+  r.give(node.getTypeName(), [r.imports.keep(root!), ...rest].join('.'));
+  return r.copy(node);
+}
+
+const NAMES: Partial<Record<Origin, string>> = {
+  running: 'Job',
+  ended: 'Job',
+  record: 'JobRecord',
+  handle: 'JobHandle',
 };
 
 function jobType(node: TypeReferenceNode, r: Rewriter): string {
-  const kind = kindOfValue(node);
-  if (kind === 'handle') return r.imports.type('JobHandle');
-  const type = r.imports.type(kind === 'record' ? 'JobRecord' : 'Job');
-  const [payload] = node.getTypeArguments();
-  return payload ? `${type}<${r.text(payload)}>` : type;
+  if (isPicked(node))
+    return r.leave(node, 'the fields of a job have other names: those of `Job`, or of a `JobRecord`', 'calls');
+  const owner = ownerOf(node);
+  const origins = [...(owner ? originsOf(owner, r) : [])].filter((each) => each !== 'stub');
+  if (origins.includes('left')) return keptType(node, r);
+  const found = origins.map((each) => (typeof each === 'string' ? NAMES[each] : undefined));
+  if (found.length === 0 || found.includes(undefined)) {
+    return r.leave(
+      node,
+      'a job is a `Job` in its handler, a `JobRecord` when it was read, and a `JobHandle` when it was added: which it is here is not known',
+      'calls',
+    );
+  }
+  const [list, only] = [node.getTypeArguments(), new Set(found).size === 1 ? found[0]! : undefined];
+  if (only === 'Job' && list.length > 0) {
+    r.give(node.getTypeName(), r.imports.type(only));
+    for (const each of list.slice(1)) r.give(each, REMOVED);
+    return r.copy(node);
+  }
+  return [...new Set(found)].map((name) => r.imports.type(name!) + argumentsOf(name!, node, r)).join(' | ');
 }
 
-/** Returns the kind of the value that has this type: that of a variable, or what a function returns. */
-function kindOfValue(node: Node) {
-  const owner = node.getFirstAncestor(
-    (each) =>
-      Node.isVariableDeclaration(each) || Node.isFunctionLikeDeclaration(each) || Node.isArrowFunction(each),
-  );
-  if (Node.isVariableDeclaration(owner)) return kindOf(owner.getInitializer());
-  const isReturned =
-    Node.isReturnTyped(owner) && owner.getReturnTypeNode()?.containsRange(node.getPos(), node.getEnd());
-  if (!owner || !isReturned) return undefined;
-  const returned = owner
-    .getDescendants()
-    .find((each) => Node.isReturnStatement(each) && kindOf(each.getExpression()));
-  return Node.isReturnStatement(returned) ? kindOf(returned.getExpression()) : undefined;
+/** Returns the type arguments. Where BullMQ has none, payload and result are of any type. */
+function argumentsOf(name: string, node: TypeReferenceNode, r: Rewriter): string {
+  const [payload, result] = node.getTypeArguments().map((each) => r.text(each));
+  if (name === 'Job') return `<${payload ?? 'any'}>`;
+  return name === 'JobHandle' ? `<${result ?? 'any'}>` : `<${payload ?? 'any'}, ${result ?? 'any'}>`;
+}
+
+/** Returns the origins of what a declaration holds, a function returns, or a type is used for. */
+function originsOf(owner: Node, r: Rewriter): ReadonlySet<Origin | Node> {
+  if (Node.isTypeAliasDeclaration(owner)) {
+    const uses = r.app.usesOf(owner, owner.getName()).map((each) => ownerOf(each));
+    return new Set(uses.flatMap((each) => (each ? [...originsOf(each, r)] : ['unknown' as const])));
+  }
+  const isFunction =
+    Node.isFunctionDeclaration(owner) ||
+    Node.isMethodDeclaration(owner) ||
+    Node.isArrowFunction(owner) ||
+    Node.isFunctionExpression(owner);
+  return isFunction ? r.app.origins.ofResults(owner) : r.app.origins.of(owner);
+}
+
+/** Returns the declaration, the function or the cast that a type belongs to. */
+function ownerOf(node: Node): Node | undefined {
+  let inner = node;
+  for (let each = node.getParent(); each; each = each.getParent()) {
+    const isValue =
+      Node.isParameterDeclaration(each) ||
+      Node.isVariableDeclaration(each) ||
+      Node.isPropertyDeclaration(each) ||
+      Node.isGetAccessorDeclaration(each) ||
+      Node.isAsExpression(each) ||
+      Node.isTypeAliasDeclaration(each);
+    if (isValue) return each;
+    if (Node.isReturnTyped(each))
+      return each.getReturnTypeNode() === inner && !Node.isFunctionTypeNode(each) ? each : undefined;
+    if (Node.isStatement(each) || Node.isPropertySignature(each) || Node.isExpression(each)) return undefined;
+    inner = each;
+  }
+  return undefined;
 }
 
 /** Converts `undefined` beside the type of a job that was read: a missing one is null. */
 export const missing: Rule = (node, r) => {
   if (!Node.isUnionTypeNode(node)) return undefined;
-  const isRecord = node
+  const isOfJob = node
     .getTypeNodes()
     .some((each) => isFromBull(Node.isTypeReference(each) ? each.getTypeName() : undefined, 'Job'));
-  if (!isRecord || kindOfValue(node) !== 'record') return undefined;
+  const owner = isOfJob ? ownerOf(node) : undefined;
+  const origins = owner ? [...originsOf(owner, r)] : [];
+  if (origins.length !== 1 || origins[0] !== 'record') return undefined;
   const kept = node.getTypeNodes().map((each) => (each.getText() === 'undefined' ? 'null' : r.text(each)));
   return [...new Set(kept)].join(' | ');
 };
@@ -65,6 +180,10 @@ export const names: Rule = (node, r) => {
       r.converted(node, 'UnrecoverableError');
       return r.imports.value('NonRetryableError');
     }
+    const parent = node.getParent();
+    const isTest = Node.isBinaryExpression(parent) && parent.getOperatorToken().getText() === 'instanceof';
+    if (isTest && name === 'DelayedError') return r.imports.value('RetryLaterError');
+    if (isTest && name === 'RateLimitError') return r.imports.value('RateLimitedError');
     return name === 'getQueueToken' ? r.imports.value('getQueueToken') : undefined;
   }
   if (Node.isDecorator(node) && isFromBull(node.getNameNode(), 'InjectQueue')) {
@@ -83,18 +202,59 @@ const LEFT: Record<string, [string, 'the-parts' | 'calls']> = {
   QueueEventsHost: ['these events are `jobs.events`', 'the-parts'],
   QueueEventsListener: ['these events are `jobs.events`', 'the-parts'],
   OnQueueEvent: ['these events are `jobs.events`', 'the-parts'],
-  Worker: ['a worker of your own is a handler, or `startWorkers` of the core', 'the-parts'],
-  Queue: ['a queue of your own is an injected one', 'the-parts'],
-  DelayedError: ['this is `job.snooze`, or a `RetryLaterError`', 'calls'],
-  RateLimitError: ['this is a `RateLimitedError`', 'calls'],
+  Worker: ['a worker of your own is a handler, or a `Worker` of nest-job-queue/core', 'the-parts'],
+  Queue: ['a queue of your own is an injected one, or a `JobQueue` of nest-job-queue/core', 'the-parts'],
+  Job: ['a job is read by `get(id)` of its queue', 'calls'],
+  DelayedError: ['`return job.snooze(ms)`, or throw a `RetryLaterError(ms)`', 'calls'],
+  RateLimitError: ['throw a `RateLimitedError({ retryAfterMs })`: the queue rests for that time', 'calls'],
   WaitingChildrenError: ['children found at run time are `job.batch.add`', 'the-parts'],
 };
 
 /** Puts a TODO at what stays. */
 export const leftovers: Rule = (node, r) => {
   const origin = Node.isIdentifier(node) ? originOf(node) : undefined;
-  if (!origin || origin.name === '*') return undefined;
-  const [text, section] = LEFT[origin.name] ?? [`\`${origin.name}\` has no counterpart of this name`, 'the-parts'];
-  r.imports.keep(node.getText());
-  return r.leave(node, text, section);
+  if (!origin || (origin.name === '*' && !Node.isNewExpression(node.getParent()))) return undefined;
+  const parent = node.getParent();
+  const isRateLimit =
+    origin.name === 'Worker' && Node.isPropertyAccessExpression(parent) && parent.getName() === 'RateLimitError';
+  const name = isRateLimit ? 'RateLimitError' : origin.name === '*' ? 'Queue' : origin.name;
+  const [text, section] = LEFT[name] ?? [`\`${name}\` has no counterpart of this name`, 'the-parts'];
+  r.leave(node, text, section);
+  return r.imports.keep(node.getText());
+};
+
+/** Puts a TODO at a provider that stands in for a queue. */
+export const standIns: Rule = (node, r) => {
+  if (!Node.isPropertyAssignment(node) || !/^(useValue|useFactory|useClass)$/.test(node.getName()))
+    return undefined;
+  const object = node.getParent();
+  const provide = Node.isObjectLiteralExpression(object) ? object.getProperty('provide') : undefined;
+  const token = Node.isPropertyAssignment(provide) ? provide.getInitializer() : undefined;
+  const isQueue = Node.isCallExpression(token) && isFromBull(token.getExpression(), 'getQueueToken');
+  if (isQueue) {
+    r.todo(node, STAND_IN, 'the-parts');
+  }
+  return undefined;
+};
+
+/** Puts a TODO at bull-board, which shows no queues of this library. */
+export const boards: Rule = (node, r) => {
+  if (
+    !Node.isIdentifier(node) ||
+    !/^(BullBoardModule|createBullBoard|BullBoardInstance|InjectBullBoard)$/.test(node.getText())
+  )
+    return undefined;
+  const isImported = node
+    .getSourceFile()
+    .getImportDeclarations()
+    .some(
+      (each) =>
+        each.getModuleSpecifierValue().startsWith('@bull-board/') && each.getText().includes(node.getText()),
+    );
+  if (!isImported || Node.isImportSpecifier(node.getParent())) return undefined;
+  return r.leave(
+    node,
+    'bull-board does not show these queues: the dashboard is `JobQueueDashboardModule` of nest-job-queue/dashboard',
+    'the-parts',
+  );
 };

@@ -1,12 +1,22 @@
 // All rules. The first that knows a node prints it.
 import type { Rule } from '../rewrite/rewriter.js';
 import { listeners } from './events.js';
-import { endings, jobCalls, jobMembers, jobPatterns, nextAttempt, stateComparisons } from './job-members.js';
-import { optionObjects } from './job-options.js';
+import {
+  countMembers,
+  endings,
+  jobCalls,
+  jobMembers,
+  jobOptionMembers,
+  jobPatterns,
+  nextAttempt,
+  scheduleMembers,
+  stateComparisons,
+} from './job-members.js';
+import { optionMembers, optionObjects } from './job-options.js';
 import { modules } from './modules.js';
-import { leftovers, missing, names, types } from './names.js';
-import { bullMethod, processMethod, processorDecorator, workerHost } from './processors.js';
-import { queueCalls } from './queue-calls.js';
+import { boards, leftovers, missing, names, standIns, types } from './names.js';
+import { bullMethod, processMethod, processorDecorator, workerHost, workerMembers } from './processors.js';
+import { bulkItems, queueCalls } from './queue-calls.js';
 
 const imports: Rule = (node, r) => r.imports.placeholderOf(node);
 
@@ -15,6 +25,7 @@ export const RULES: readonly Rule[] = [
   endings,
   processorDecorator,
   workerHost,
+  workerMembers,
   processMethod,
   bullMethod,
   listeners,
@@ -23,11 +34,18 @@ export const RULES: readonly Rule[] = [
   nextAttempt,
   stateComparisons,
   jobCalls,
+  jobOptionMembers,
   jobMembers,
   jobPatterns,
+  countMembers,
+  scheduleMembers,
+  bulkItems,
   optionObjects,
+  optionMembers,
   missing,
   types,
   names,
+  standIns,
+  boards,
   leftovers,
 ];

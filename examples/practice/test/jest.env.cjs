@@ -1,1 +1,1 @@
-process.env.BILLING_KEY = Buffer.alloc(32, 7).toString('base64');
+process.env.BILLING_KEY = require('node:crypto').randomBytes(32).toString('base64');

@@ -14,10 +14,9 @@ local function is_open_elsewhere(id, before)
 end
 
 local function is_open(id, before)
-  local status, dependents = unpack(redis.call('HMGET', job .. before, 'status', 'dependents'))
-  if status ~= 'completed' then
-    add_dependent(before, dependents, id)
-  end
+  local status, dependents = status_of(before)
+  local add = status == 'completed' and add_reader or add_dependent
+  add(before, dependents, id)
   return status ~= 'completed'
 end
 

@@ -1,6 +1,6 @@
 -- maintain_batches(limit, all), maintain_remote_members(limit), maintain_awaiting(limit): see lua/sweep/maintain-batches.
 -- reply: gets a 1 first if more is left, and third the dead letters. The members to cancel in other queues follow.
--- Needs: reply, lib/after/dependents, lib/batch/end_member, lib/core/clock, lib/core/keys.
+-- Needs: reply, lib/after/dependents, lib/batch/cancel_member, lib/batch/end_member, lib/core/clock, lib/core/keys.
 --@include lib/batch/maintain_batch
 --@include lib/after/end_unmet
 
@@ -18,7 +18,7 @@ local function maintain_batches(limit, all)
       left = left - maintain_batch(batch, left)
     end
   end
-  if left <= 0 then
+  if left <= 0 or cancel_line(limit) then
     reply[1] = 1
   end
 end
@@ -27,6 +27,9 @@ end
 local function maintain_remote_members(limit)
   local drawn = redis.call('HRANDFIELD', remote_members, limit, 'WITHVALUES')
   for i = 1, #drawn, 2 do
+    if #drawn[i] > 2048 or #drawn[i + 1] > 4096 then -- no member, and no batches of one, are as long
+      return redis.call('HDEL', remote_members, drawn[i])
+    end
     local status, detail = job_end_of(drawn[i])
     if status then
       end_member(drawn[i], drawn[i + 1], status, detail)
@@ -39,6 +42,10 @@ end
 local function look_before(id, after)
   local elsewhere = reply[4]
   local known = #elsewhere
+  if #after > 65536 then -- an enqueue takes a hundred jobs
+    redis.call('HSET', job .. id, 'unmet', 'of a list that is too long removed')
+    return 0
+  end
   for before in string.gmatch(after, '[^\n]+') do
     local is_elsewhere = string.find(before, '\t', 1, true)
     local status = not is_elsewhere and job_end_of(before)

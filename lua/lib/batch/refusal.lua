@@ -5,7 +5,7 @@
 local function after_refusal(ids, waiting)
   for _, id in ipairs(ids) do
     if not string.find(id, '\t', 1, true) then
-      local status, dependents = unpack(redis.call('HMGET', job .. id, 'status', 'dependents'))
+      local status, dependents = status_of(id)
       local reason = refusal_after(status, dependents, waiting)
       if reason then
         return reason, id
@@ -27,7 +27,8 @@ local function refusal_of(id, options)
   end
   if batch and not string.find(batch, '\t', 1, true) then
     local reason = batch_refusal(batch, id, adder)
-    if reason then
+    -- A batch forgets its members some minutes after its end. A job that joined it names it as long as it lives.
+    if reason and redis.call('HGET', job .. id, 'batch') ~= batch then
       return reason, batch
     end
   end

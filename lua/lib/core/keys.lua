@@ -16,7 +16,7 @@ local stats = KEYS[13] -- hash, counters
 local sequence = KEYS[14] -- string, counter behind fences and ranks
 local wake = KEYS[15] -- sorted set, the marker that wakes one idle worker
 local events = KEYS[16] -- channel
-local settings = KEYS[17] -- hash, what operators set: paused_at_ms
+local settings = KEYS[17] -- hash, what applies to all workers: a pause, the limits of the queue and what they have learned
 local sweep = KEYS[18] -- hash, the sweep's memory between runs
 local workers = KEYS[19] -- sorted set, workers that serve the queue, score = last seen in ms
 local foreign_claims = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
@@ -35,3 +35,5 @@ local batch_outbox = KEYS[31] -- hash, queue, batch and id, with tabs between, -
 local awaiting = KEYS[32] -- sorted set, jobs that wait for others to end, score = since when in ms
 local groups = KEYS[33] -- prefix of the keys of groups, see docs/internals/groups.md
 local error_kinds = KEYS[34] -- hash, kind of error -> its count among the dead letters, see lib/kind/change_kind
+local ended_ids = KEYS[35] -- sorted set, ids that callers gave to jobs which have ended, score = until when in ms, see lib/ids/remember
+local kept_results = KEYS[36] -- sorted set, ended jobs whose records are kept until they were read, score = the next look in ms

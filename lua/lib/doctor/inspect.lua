@@ -19,6 +19,7 @@ local function inspect(id, pending_times, processing_times)
     at.hash = at.status or at.payload or redis.call('EXISTS', at.key) == 1
     at.ttl = at.hash and redis.call('PTTL', at.key)
   end
+  at.is_kept = redis.call('ZSCORE', kept_results, id)
   at.expiry = tonumber(redis.call('ZSCORE', claims, id) or nil)
   local function note_place(place, times)
     for _ = 1, times do
@@ -39,7 +40,7 @@ end
 
 local function fault_outside(at)
   if at.status == 'completed' or at.status == 'cancelled' then
-    if at.ttl == -1 then
+    if at.ttl == -1 and not at.is_kept then
       return 'lifetime', 'no expiry', 'an expiry, since it is ' .. at.status
     end
   elseif not (at.status == 'failed' and at.in_failed) then

@@ -36,7 +36,7 @@ local function end_for_good(at)
   end
   leave_places(at)
   if redis.call('PTTL', at.key) == -1 then
-    redis.call('PEXPIRE', at.key, lifetime_of(at.status))
+    redis.call('PEXPIRE', at.key, lifetime_of(at.status, nil, at.id))
   end
 end
 

@@ -28,8 +28,10 @@ local function is_bounded(options)
   if max_pending or max_pending_bytes or queue_settings()[1] or queue_settings()[2] then
     return true
   end
-  local limits = options and options.group and read_group(options.group)
-  return limits and (limits.max_pending or limits.max_pending_bytes)
+  if options and options.group then
+    local most, most_bytes = group_bounds(options)
+    return most or most_bytes
+  end
 end
 
 local function add_with_options(id, name, payload, options)

@@ -1,8 +1,9 @@
 -- check_keys(asked): returns the error of a key of a wrong type, before the first write of an enqueue with options. Its jobs
 --   must not be left in no place. Returns nil if all keys that these options use are fine. It reads no other key.
 -- asked: the options of each job of the call, false for none.
--- Needs: awaiting, groups, pending, prioritized, remote_members, scheduled, sequence, stats, unique, unique_expiries,
---   wake, lib/enqueue/queue_settings, lib/group/join, lib/group/line_and_slots, lib/group/scores, lib/group/state.
+-- Needs: awaiting, ended_ids, groups, kept_results, pending, prioritized, remote_members, scheduled, sequence, stats,
+--   unique, unique_expiries, wake, lib/enqueue/queue_settings, lib/group/join, lib/group/line_and_slots,
+--   lib/group/scores, lib/group/state.
 --@include lib/enqueue/uses_of
 local function first_error(...)
   for i = 1, select('#', ...) do
@@ -79,6 +80,7 @@ local function check_keys(asked)
     uses.scheduled and redis.pcall('ZCARD', scheduled), uses.prioritized and redis.pcall('ZCARD', prioritized),
     uses.sequence and redis.pcall('GET', sequence),
     uses.unique and redis.pcall('HLEN', unique), uses.unique and redis.pcall('ZCARD', unique_expiries),
-    uses.remote_members and redis.pcall('HLEN', remote_members), uses.awaiting and redis.pcall('ZCARD', awaiting))
+    uses.remote_members and redis.pcall('HLEN', remote_members), uses.awaiting and redis.pcall('ZCARD', awaiting),
+    (uses.request or uses.awaiting) and redis.pcall('ZCARD', ended_ids), uses.awaiting and redis.pcall('ZCARD', kept_results))
   return failure or next(of_batches) and batch_error(of_batches) or names[1] and group_error(names, uses) or nil
 end

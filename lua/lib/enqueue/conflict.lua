@@ -3,6 +3,7 @@
 -- configure_group_of(options): stores the limits that the job brings for its group.
 -- Needs: batch_record, groups, job, prioritized, scheduled, lib/batch/join, lib/core/clock, lib/enqueue/known_ids,
 --   lib/group/configure, lib/limits/fullness, lib/unique/owner, lib/unique/replace.
+--@include lib/ids/ended_as
 local are_sorted_there = nil -- as this call found them: the ids that it adds itself are known
 local ended_id = { completed = 'exists_completed', failed = 'exists_failed', cancelled = 'exists_cancelled' }
 
@@ -17,7 +18,7 @@ local function replace_waiting(owner, id, name, payload, options)
   configure_group_of(options)
   local group_before = redis.call('HGET', job .. owner, 'group')
   if options.group and group_before ~= options.group then
-    local full, most, full_group = group_fullness(options.group, payload)
+    local full, most, full_group = group_fullness(options, payload)
     if full then
       return full, most, full_group
     end
@@ -57,15 +58,19 @@ end
 -- Returns the obstacle to a new job, or nil.
 local function conflict(id, name, payload, options)
   if is_known(id) then
-    local request, known_name, batch, status = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch', 'status'))
+    local request, known_name, status = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'status'))
     local repeated = not (options and options.request) or request == options.request
-      or options.batch ~= nil and batch == options.batch
     return repeated and 'repeated' or ended_id[status] or 'exists', id, known_name
   end
   if not options then
     return nil
   elseif was_member(id, options) then
-    return 'repeated', id
+    return 'exists', id
+  end
+  -- The record of an ended job may be gone before its time. Its id is known until then.
+  local ended = options.request and not written[id] and ended_as(id)
+  if ended then
+    return ended_id[ended], id
   end
   if options.request then
     leave_old_places(id)

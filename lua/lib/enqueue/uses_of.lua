@@ -42,7 +42,8 @@ local function uses_of(asked)
   local is_late, replaces, of_batches = used.run_at_ms or used.delay_ms or used.after, used.unique_replace, {}
   local uses = { pending = is_ungrouped or replaces, scheduled = is_late or replaces or used.request,
     prioritized = used.priority or replaces or used.request, sequence = used.priority or used.group,
-    other_groups = replaces or used.group_limits or is_late, unique = used.unique, awaiting = used.after }
+    other_groups = replaces or used.group_limits or is_late, unique = used.unique, awaiting = used.after,
+    request = used.request }
   for batch in pairs(batches) do
     if string.find(batch, '\t', 1, true) then
       uses.remote_members = true

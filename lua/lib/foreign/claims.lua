@@ -5,6 +5,7 @@
 -- reclaim_claims(replies): reclaims expired claims. Adds what lua/sweep/reclaim returns of each. Counts in replies[2] the jobs that
 --   a client reclaimed.
 -- Needs: limit, visibility, lib/core/clock, lib/core/keys, lib/core/read, lib/settle/adopt_failure, lib/settle/crash.
+--@include lib/settle/set_aside
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
   return (attempts or '') .. ':' .. (token or '') .. ':' .. id
@@ -17,7 +18,16 @@ local function slice_of(list, field)
   if cursor > 0 or #ids == limit then
     redis.call('HSET', sweep, field, #ids == limit and cursor + limit or 0)
   end
-  return ids
+  local short = {}
+  for _, id in ipairs(ids) do
+    if #id <= longest_id then
+      short[#short + 1] = id
+    else
+      redis.call('LREM', list, 0, id)
+      set_aside(id)
+    end
+  end
+  return short
 end
 
 --@include lib/core/bring_back

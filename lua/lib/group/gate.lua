@@ -11,12 +11,12 @@ local first_gate = nil
 -- Keeps the rest, spent rate and pause of a group without a waiting job only while these matter.
 local function rest_idle(name, group)
   drop_score(sets.gated, name)
-  local spent_until = math.max(group.waits_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
+  local spent_until = math.max(group.waits_until, group.spent_us > now_us and math.ceil(group.spent_us / 1000) or 0)
   end_pause(name, group)
   if (group.has_spent or group.paused_until > now) and spent_until > now then
     redis.call('ZADD', groups .. 'resting', 'GT', string.format('%.0f', spent_until), name)
   elseif group.has_spent then
-    redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms', 'rest_ms')
+    redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rate_part', 'rate_late', 'rests_until_ms', 'rest_ms')
   end
   if has_state[name] and redis.call('EXISTS', groups .. 'state:' .. name) == 0 then
     redis.call('HDEL', group_keys.states, name)
@@ -33,7 +33,7 @@ local function forget_configuration(name)
   elseif kept_until then
     redis.call('HDEL', state, 'configured', 'configured_until_ms', 'configured_stored')
     if not is_set then
-      redis.call('HDEL', state, 'rate_limit', 'rate_period_ms', 'rate_set_at', unpack(group_settings))
+      redis.call('HDEL', state, 'rate_set_at', unpack(group_settings))
     end
   end
 end

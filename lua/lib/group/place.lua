@@ -29,7 +29,7 @@ local function place_known_group(name, group, depth, running, id, finish, may_be
     return rest_idle(name, group)
   end
   local blocked = group.paused or group.hold or group.max_running and running >= group.max_running
-  local opens = not blocked and (group.interval or group.waits_until > now) and opens_at(group, group.interval and cost_of(id) or 1)
+  local opens = not blocked and (group.rate or group.waits_until > now) and opens_at(group, group.rate and cost_of(id) or 1)
   gate(name, opens, may_be_gated)
   if blocked or opens then
     leave_turns(name, finish)
@@ -48,7 +48,7 @@ local function place_group(name, known)
   end
   end_pause(name, group)
   -- If only a slot was freed, or the line only grew, its head is unchanged. It is read if a rate needs its cost.
-  if group.interval or not (known.only_slot or depth) then
+  if group.rate or not (known.only_slot or depth) then
     depth, id, rank = look_at_line(name)
     note_head(name, rank)
   elseif rank then

@@ -9,11 +9,12 @@
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
   ends = groups .. 'ends', depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings',
   states = groups .. 'states' }
-local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
+local group_settings = { 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes' }
 local has_state, virtual_time = {}, nil
 local group_defaults, common_group, any_state
 --@include lib/core/now_us
+--@include lib/limits/rate
 
 -- Reads which groups have a state. If none has, one EXISTS shows it for all.
 local function recall_states(names)
@@ -38,16 +39,7 @@ local function read_state(name)
     recall_states({ name })
   end
   return has_state[name] and redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms',
-    'rate_tat_us', 'rest_ms', 'paused_until_ms', unpack(group_settings)) or {}
-end
-
--- Bounds the spent rate and the rest by the latest that the clock of now can have made. A later one comes from a clock
--- that was ahead. rest_ms: the length of the rest.
-local function bound(group, rest_ms)
-  local latest = group.interval and now_us + group.burst * group.interval + 1 or math.huge -- it is stored rounded
-  if group.tat > latest or group.rests_until > now + rest_ms then
-    group.tat, group.rests_until, group.is_ahead = math.min(group.tat, latest), math.min(group.rests_until, now + rest_ms), true
-  end
+    'rest_ms', 'paused_until_ms', 'rate_tat_us', 'rate_part', 'rate_late', unpack(group_settings)) or {}
 end
 
 -- Returns the settings of a group, else those of all groups, and its state. Groups without their own settings share one
@@ -64,38 +56,47 @@ local function read_group(name)
   if not has_state[name] and common_group then
     return common_group
   end
-  local rate = own[8] and own or { [8] = group_defaults[3], [9] = group_defaults[4] }
-  local max_running, holds_dead = tonumber(own[7] or group_defaults[2]), (own[12] or group_defaults[7]) == 'hold'
-  local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over
+  local paused_at, hold, rests_until, rest_ms, paused_until, tat, part, lateness, max_running, limit, period, burst, weight,
+    max_pending, on_dead_head, max_pending_bytes = unpack(own)
+  local _, all_running, all_limit, all_period, all_burst, all_weight, all_pending, on_dead_heads, all_bytes = unpack(group_defaults)
+  if not limit then
+    limit, period, burst = all_limit, all_period, all_burst
+  end
+  local rate, holds_dead = limit and read_rate(limit, period, burst, tat, part, lateness), (on_dead_head or on_dead_heads) == 'hold'
+  max_running = tonumber(max_running or all_running)
+  hold = max_running == 1 and hold or nil -- by the settings of now: the reason of the hold may be over
   if hold and not holds_dead and redis.call('HEXISTS', groups .. 'state:' .. name, 'hold_is_dead') == 1 then
     hold = nil
   end
-  local paused_until = tonumber(own[6] or nil)
-  local group = { paused = not paused_until and own[1], paused_until = paused_until or 0, hold = hold,
-    rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
-    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[8]),
-    burst = tonumber(rate[9]), weight = tonumber(own[10] or group_defaults[5]) or 1,
-    max_pending = tonumber(own[11] or group_defaults[6]),
-    max_pending_bytes = tonumber(own[13] or group_defaults[8]), holds_dead = holds_dead }
-  bound(group, tonumber(own[5]) or math.huge)
+  paused_until = tonumber(paused_until or nil)
+  -- A later rest comes from a clock that was ahead.
+  local latest_rest = now + (tonumber(rest_ms or nil) or math.huge)
+  local group = { paused = not paused_until and paused_at, paused_until = paused_until or 0, hold = hold, rate = rate,
+    rests_until = math.min(tonumber(rests_until or nil) or 0, latest_rest), has_spent = rests_until or tat, max_running = max_running,
+    spent_us = rate and rate.us or tonumber(tat or nil) or 0, weight = tonumber(weight or all_weight) or 1,
+    max_pending = tonumber(max_pending or all_pending), max_pending_bytes = tonumber(max_pending_bytes or all_bytes),
+    holds_dead = holds_dead }
+  group.is_ahead = rate and rate.is_ahead or (tonumber(rests_until or nil) or 0) > latest_rest
   group.waits_until = math.max(group.rests_until, group.paused_until)
-  if not has_state[name] and not group.interval then
+  if not has_state[name] and not rate then
     common_group = group
   end
   return group
 end
 
 local function write_bounds(name, group)
-  redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us', string.format('%.0f', group.tat), 'rests_until_ms',
-    string.format('%.0f', group.rests_until))
+  redis.call('HSET', groups .. 'state:' .. name, 'rests_until_ms', string.format('%.0f', group.rests_until))
+  if group.rate then
+    write_rate(groups .. 'state:' .. name, group.rate)
+  end
 end
 
 -- Returns when the rate, the rest and the pause of a group let a job of this cost start, in ms; nil for now.
 local function opens_at(group, cost)
   local opens = group.waits_until
-  if group.interval then
-    local free_us = group.tat + (math.min(cost, group.burst) - group.burst) * group.interval
-    opens = free_us > now_us + 1 and math.max(opens, math.ceil(free_us / 1000)) or opens
+  local free_us = group.rate and opens_us(group.rate, math.min(cost, group.rate.burst)) or 0
+  if free_us > now_us then
+    opens = math.max(opens, math.ceil(free_us / 1000))
   end
   return opens > now and opens or nil
 end

@@ -5,14 +5,14 @@
 --@include lib/limits/cost_of
 local function charge(taken, bytes)
   local is_first = bytes == nil
-  if is_first and not interval then
+  if is_first and not rate then
     return
   end
   bytes = bytes or 0
   for from, id in ipairs(taken) do
     bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
     local is_beyond = bytes > most_bytes and not (is_first and from == 1)
-    if is_beyond or interval and not pay(cost_of(id)) then
+    if is_beyond or rate and not pay(cost_of(id)) then
       full = full or is_beyond
 --@include lib/place/put_back
       return

@@ -3,5 +3,5 @@
 -- Needs: job.
 local function cost_of(id)
   local cost = redis.pcall('HGET', job .. id, 'cost')
-  return math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1))
+  return math.floor(math.min(1e6, math.max(1, type(cost) == 'string' and tonumber(cost) or 1)))
 end

@@ -3,8 +3,10 @@
 --   if the job fits.
 -- note_added(id, options, payload): counts what was added since.
 -- note_later(id, options): counts a delayed job for its group.
--- Bounds set at run time override those of the producer.
--- Needs: groups, max_pending, max_pending_bytes, scheduled, lib/core/clock, lib/enqueue/queue_settings,
+-- group_bounds(options): returns the bounds of a job's group: waiting jobs and bytes, nil for none.
+-- Bounds set at run time override those of the producer. For a group, so do its own. Those that a worker announced for all
+-- groups apply where the producer has none.
+-- Needs: groups, max_pending, max_pending_bytes, scheduled, settings, lib/core/clock, lib/enqueue/queue_settings,
 --   lib/group/state.
 --@include lib/limits/waiting_bytes
 local bounds, added_jobs, added_bytes = nil, 0, 0
@@ -39,9 +41,22 @@ local function later_of(group, most)
   return count
 end
 
-local function group_fullness(group, payload)
+local function group_bounds(options)
+  local group = options.group
   local limits = read_group(group)
   local most, most_bytes = limits.max_pending, limits.max_pending_bytes
+  if options.max_pending or options.max_pending_bytes then
+    local own = has_state[group] and redis.call('HMGET', groups .. 'state:' .. group, 'max_pending', 'max_pending_bytes') or {}
+    local is_set = redis.call('HEXISTS', settings, 'limits_set') == 1
+    most = tonumber(own[1] or nil) or is_set and most or options.max_pending or most
+    most_bytes = tonumber(own[2] or nil) or is_set and most_bytes or options.max_pending_bytes or most_bytes
+  end
+  return most, most_bytes
+end
+
+local function group_fullness(options, payload)
+  local group = options.group
+  local most, most_bytes = group_bounds(options)
   if most and redis.call('ZCARD', groups .. 'waiting:' .. group) + later_of(group, most) >= most then
     return 'group_full', string.format('%d', most), group
   elseif most_bytes and waiting_bytes_of(group) + #payload > most_bytes then
@@ -57,7 +72,7 @@ local function fullness(options, payload)
     return 'full_bytes', string.format('%d', of_queue.bytes)
   end
   if options and options.group then
-    return group_fullness(options.group, payload)
+    return group_fullness(options, payload)
   end
 end
 
@@ -65,7 +80,7 @@ end
 local function note_later(id, options)
   local may_wait = options and options.group and (options.run_at_ms or options.delay_ms or options.after)
   local due = may_wait and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
-  if due and read_group(options.group).max_pending then
+  if due and group_bounds(options) then
     local later, counted_until = groups .. 'later:' .. options.group, string.format('%.0f', math.min(due, now + 604800000))
     redis.call('ZADD', later, counted_until, id)
     redis.call('PEXPIREAT', later, counted_until, redis.call('PTTL', later) < 0 and 'NX' or 'GT')

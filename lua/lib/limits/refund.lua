@@ -4,18 +4,22 @@
 --   it refunded.
 -- refund_all(id): refunds to both, while the hash still has the claim. Wakes a worker if the queue's rate earned a start.
 -- Needs: groups, job, settings.
+--@include lib/core/now_us
+--@include lib/limits/rate
 local function refund(key, id, common)
-  local interval, burst, set_at, tat = unpack(redis.call('HMGET', key, 'rate_interval_us', 'rate_burst', 'rate_set_at', 'rate_tat_us'))
-  if not interval and common then
-    interval, burst, set_at = unpack(redis.call('HMGET', common, 'rate_interval_us', 'rate_burst', 'rate_set_at'))
+  local limit, period, burst, set_at, tat, part, lateness = unpack(redis.call('HMGET', key, 'rate_limit', 'rate_period_ms', 'rate_burst',
+    'rate_set_at', 'rate_tat_us', 'rate_part', 'rate_late'))
+  if not limit and common then
+    limit, period, burst, set_at = unpack(redis.call('HMGET', common, 'rate_limit', 'rate_period_ms', 'rate_burst', 'rate_set_at'))
   end
-  if not interval or not tat then
+  local rate = tat and read_rate(limit, period, burst, tat, part, lateness)
+  if not rate then
     return
   end
   local asked, fence = unpack(redis.call('HMGET', job .. id, 'cost', 'fence'))
   if (tonumber(fence or nil) or 0) > (tonumber(set_at or nil) or -1) then
-    local cost = math.min(math.max(1, tonumber(asked or nil) or 1), tonumber(burst)) -- as lib/limits/slots_and_rate does
-    redis.call('HSET', key, 'rate_tat_us', string.format('%.0f', tonumber(tat) - cost * tonumber(interval)))
+    charge_rate(rate, -math.floor(math.min(math.max(1, tonumber(asked or nil) or 1), rate.burst))) -- as lib/limits/slots_and_rate does
+    write_rate(key, rate)
     return true
   end
 end

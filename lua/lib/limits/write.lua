@@ -6,6 +6,7 @@
 --@include lib/limits/write_group
 --@include lib/limits/keep_waits
 local group_defaults_key = groups .. 'settings'
+local spent_fields = { 'rate_tat_us', 'rate_part', 'rate_late' }
 
 -- Reviews the groups in slices, see lib/group/open_groups. Groups in turns are checked at their turn.
 local function review_groups()
@@ -16,22 +17,25 @@ end
 
 local function delete_queue_limits()
   redis.call('HDEL', settings, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker', 'max_pending', 'max_pending_bytes')
+    'timer_until_ms', 'timer_worker', 'max_pending', 'max_pending_bytes', unpack(spent_fields))
   review_groups()
 end
 
 local function write_limits(limits)
   local max_running, rate_limit, rate_period, rate_burst = unpack(limits)
-  local spent_until, interval = unpack(redis.call('HMGET', settings, 'rate_tat_us', 'rate_interval_us'))
+  local before, spent = redis.call('HMGET', settings, 'rate_limit', 'rate_period_ms'), redis.call('HMGET', settings, unpack(spent_fields))
   delete_queue_limits()
   if max_running ~= '' then
     redis.call('HSET', settings, 'max_running', max_running)
   end
   if rate_limit ~= '' then
-    write_rate(settings, rate_limit, rate_period, rate_burst, interval)
+    redis.call('HSET', settings, 'rate_limit', rate_limit, 'rate_period_ms', rate_period, 'rate_burst', rate_burst)
   end
-  if spent_until and (rate_limit ~= '' or redis.call('HEXISTS', settings, 'limits_text') == 1) then
-    redis.call('HSET', settings, 'rate_tat_us', spent_until)
+  note_rate(settings, before)
+  if spent[1] and (rate_limit ~= '' or redis.call('HEXISTS', settings, 'limits_text') == 1) then
+    for i, field in ipairs(spent_fields) do
+      redis.call('HSET', settings, field, spent[i] or '')
+    end
   end
   write_group_settings(group_defaults_key, { unpack(limits, 5) })
 --@include lib/core/wake

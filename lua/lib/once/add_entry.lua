@@ -1,8 +1,10 @@
 -- add_entry(index, at, options): adds the job of the entry at ARGV[at], and notes its mark. If it is not added, later
 --   entries of its group wait too.
+-- try_entry(index, at, options): does so. An error at the content of the entry becomes its reply, and nothing of its job
+--   stays. An error of the whole script would leave the jobs before it in no place.
 -- reply(index, verdict, text, name): notes the reply to an entry.
--- Needs: job, marked, marks, replies, lib/core/clock, lib/enqueue/add_with_options, lib/enqueue/leave_plain,
---   lib/enqueue/refusal.
+-- Needs: added, job, marked, marks, replies, lib/core/clock, lib/enqueue/add_with_options, lib/enqueue/known_ids,
+--   lib/enqueue/leave_plain, lib/enqueue/refusal.
 local held_groups = {}
 local gets_no_mark = { full = true, full_bytes = true, group_full = true, group_full_bytes = true }
 
@@ -40,4 +42,19 @@ local function add_entry(index, at, options)
   else
     marks[#marks + 1], marks[#marks + 2], marked[ARGV[at]] = now_text, ARGV[at], true
   end
+end
+
+local function try_entry(index, at, options)
+  local before, id = added, ARGV[at + 1]
+  local is_done, failure = pcall(add_entry, index, at, options)
+  if is_done then
+    return
+  end
+  if written[id] and not marked[ARGV[at]] then
+    redis.call('UNLINK', job .. id)
+    written[id], added = nil, before
+  end
+  local group = type(options) == 'table' and options.group or ''
+  held_groups[group] = group ~= ''
+  reply(index, 'broken', type(failure) == 'table' and failure.err or failure)
 end

@@ -6,12 +6,16 @@
 redis.call('GET', sequence) -- these raise an error before a job is taken, if the key has another type
 redis.call('ZCARD', claims)
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+if soonest[1] and #soonest[1] > 1024 then -- no id is as long: it is due now, so that no further claim reads it here
+  redis.call('ZADD', scheduled, now_text, soonest[1])
+  soonest[2] = now_text
+end
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
 local wait, gate_opens_in, taken_before, waits_here
 limited_by, known_jobs = is_limited and 'limited' or nil, has_groups and {} or nil
 local for_slots = math.min(count, slots or count) -- more only of groups without a limit, see lib/turn/take_head
 if is_limited and not paused then
-  count, wait = room_for((max_running or interval) and for_slots or count)
+  count, wait = room_for((max_running or rate) and for_slots or count)
 end
 local has_finishes
 if has_groups and not paused then
@@ -23,7 +27,7 @@ if has_groups and not paused then
 end
 --@include lib/group/padding
 --@include lib/turn/after_turns
-if has_groups and not (paused or names or is_due or interval) then
+if has_groups and not (paused or names or is_due or rate) then
 --@include lib/turn/take_single_slot
   taken_before = take_single_slot(math.min(count, for_slots))
 end
@@ -36,8 +40,8 @@ end
 
 if not paused then
   if is_limited then
-    wait = wait_for_rate() or wait
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
+    wait = wait_for_rate(waiting) or wait
     local has_slot, is_full, is_ready = slots_left > #ids, #ids >= for_slots, more
     more = more and count > 0 and (#ids == count or is_full) and has_slot and not wait
     if names and not has_groups then
@@ -47,7 +51,7 @@ if not paused then
     end
     local in_groups = has_groups
       and tonumber(taken_before and taken_before.waiting or redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
-    local is_bound = max_running or interval or rests_until > now or ids.is_bound or in_groups and not is_ready
+    local is_bound = max_running or rate or rests_until > now or ids.is_bound or in_groups and not is_ready
     limited_by = not is_bound and 'grouped' or (max_running and waiting or in_groups) and 'awaits-slots' or 'limited'
     wait = gate_opens_in and math.min(gate_opens_in, wait or gate_opens_in) or wait
     if wait and has_slot and for_slots > 0 then -- else time alone starts no job, or none here

@@ -22,7 +22,7 @@ local function look_at(ids, chosen, most)
     end
     if not looked[id] then
       looked[id] = true
-      chosen[#chosen + 1] = may_take(id) and id or nil
+      chosen[#chosen + 1] = (#id > 1024 or may_take(id)) and id or nil -- its claim refuses an id that is too long
     end
   end
 end
@@ -52,7 +52,7 @@ end
 
 local function take_named(count)
   -- One more job is looked for where it would wait for the rate or the rest.
-  local window, most = 100, (interval or rests_until > now) and slots_left > 0 and not has_groups and count + 1 or count
+  local window, most = 100, (rate or rests_until > now) and slots_left > 0 and not has_groups and count + 1 or count
   look_at(redis.call('ZRANGE', prioritized, 0, window - 1), urgent, most)
   look_at(pending_from(0, window), plain, most)
   if cursor >= 0 and #urgent + #plain < most then

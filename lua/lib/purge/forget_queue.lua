@@ -3,7 +3,7 @@
 -- Needs: lib/core/clock, lib/core/keys.
 --@include lib/retention/forget_names
 local function forget_queue(seen, stay)
-  redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims, error_kinds)
+  redis.call('UNLINK', ended_ids, unique, unique_expiries, wake, sweep, foreign_claims, error_kinds)
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
     redis.call('UNLINK', workers, handler_limits, retention)
     forget_names()

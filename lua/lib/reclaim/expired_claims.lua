@@ -3,11 +3,12 @@
 -- close_ended(ended): removes these claims. One stays where the keys of its end are still to be repaired.
 -- Needs: broken_ms, lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/settle/finish_broken_end.
 --@include lib/reclaim/is_filler
+--@include lib/settle/set_aside
 local function expired_claims(limit)
   -- Goes from the latest expiry on. So the first claimed job is put to the front last, also across slices.
   local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
   local taken, ended = {}, {}
-  for _, id in ipairs(expired) do
+  for _, id in ipairs(without_long(expired, claims)) do
     local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
     if not status and is_filler(id) then
       redis.call('ZREM', claims, id)

@@ -4,7 +4,7 @@
 --@include lib/retention/forget_names
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
-    workers, schedule_due, groups .. 'depths', batches, remote_members, batch_outbox)
+    ended_ids, kept_results, workers, schedule_due, groups .. 'depths', batches, remote_members, batch_outbox)
   if used == 0 then
     redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, wake, error_kinds)
     forget_names()

@@ -10,4 +10,5 @@ local evicted_ttl = ARGV[6] -- ms, the life left to a hash whose id fell off its
 local publish = ARGV[7] -- when events are published: listened, always, off
 local default_max_attempts = tonumber(ARGV[8]) -- if neither the job nor its handler has its own
 local default_max_crashes = tonumber(ARGV[9])
-local first = 10 -- the index of the script's own arguments
+local remembered_ids = announced.remembered_ids or tonumber(ARGV[10]) -- ids of ended jobs that callers gave
+local first = 11 -- the index of the script's own arguments

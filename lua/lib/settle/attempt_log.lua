@@ -3,7 +3,7 @@
 --   go before errors. Completed attempts are not logged: the hash has them, and a plain job pays nothing.
 -- logged_outcome(id, fence): returns the logged outcome of the claim with that fence, or nil.
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read.
-local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true }
+local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true, outage = true }
 
 local function oldest_given_back(lines)
   for i, line in ipairs(lines) do
@@ -24,6 +24,9 @@ local function log_attempt(id, outcome, error)
   local lines = {}
   for line in string.gmatch(log or '', '[^\n]+') do
     lines[#lines + 1] = line
+    if #lines > 100 then
+      return redis.call('HSET', key, 'attempt_log', entry) -- another program wrote it, and it would be walked through for each line
+    end
   end
   while #lines > 19 do
     table.remove(lines, oldest_given_back(lines) or 1)

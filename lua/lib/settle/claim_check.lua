@@ -1,9 +1,9 @@
--- check_claim(id, name, payload, attempts, giant): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
+-- check_claim(id, name, payload, attempts, giant, part): returns the verdict on a job, and the checkpoint of an earlier attempt. ''
 -- for a job that may run. A claimer that calls start for waiting jobs also gets 'isolated', or 'expires' for a job that
 -- may expire. Else the reason why a claimed job must not run, see lib/settle/refusal. 'elsewhere' for an id that was left
 -- in its place: see is_elsewhere. A plain job that never ran needs no check. A job is isolated if it has crashed a worker
 -- and its next crash would make it a dead letter.
--- giant: the bytes of a payload that is too large to be loaded, or false
+-- giant: the bytes of a payload that is too large to be loaded, or false; of another part see lib/settle/oversized_part
 -- ARGV[5]: the limit if there is no other.
 -- Needs: claims, first_limit, groups, job, prioritized, scheduled, slots, token, lib/core/clock, lib/core/read.
 local ended = { completed = true, failed = true, cancelled = true }
@@ -17,11 +17,15 @@ local function is_elsewhere(id, status, claim_token, priority, group)
     or not group and priority and redis.call('ZSCORE', prioritized, id)
 end
 
-local function check_claim(id, name, payload, attempts, giant)
+local function check_claim(id, name, payload, attempts, giant, part)
   local key = job .. id
   local max_attempts, expires_at, cancel, status, crashes, next_crash_is_last, unmet, checkpoint, claim_token, priority, group =
     unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'next_crash_is_last',
       'unmet', 'checkpoint', 'claim_token', 'priority', 'group'))
+  if group and #group > 1024 then
+    part, giant, group = 'group', string.format('%d ', #group) .. string.sub(group, 1, 60), nil
+    redis.call('HDEL', key, 'group')
+  end
   if is_elsewhere(id, status, claim_token, priority, group) then
     return 'elsewhere'
   end
@@ -36,7 +40,7 @@ local function check_claim(id, name, payload, attempts, giant)
   if refusal then
     -- Included here, because most of the checked jobs may run.
 --@include lib/settle/refusal
-    return refuse(key, refusal, attempts, max_attempts, giant)
+    return refuse(key, refusal, attempts, max_attempts, giant, part)
   end
   checkpoint = checkpoint or nil
   if not slots then

@@ -1,8 +1,8 @@
 -- Claims the jobs of ids, which are in no place now. It sets fence, token, attempt, expiry, and the memory of the
 --   batch. An id that has another place, or whose job has ended, is only dropped. It is not a function, because a
 --   function would bind its outside variables.
--- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, overdue, reply,
---   sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
+-- Needs: batch, bytes, claims, full, giant_bytes, hand_over, ids, job, known_jobs, more, most_bytes, name_before,
+--   overdue, reply, sequence, slots, token, visibility, worker, lib/core/clock, lib/core/read.
 local last_fence = redis.pcall('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids))
 -- A spoilt sequence: lib/place/claim_waiting finds it in a queue with other than plain jobs, before it takes one.
 local first_left = type(last_fence) ~= 'number' and 1 or nil
@@ -15,12 +15,18 @@ local expiries, remembered, claimed, none = filler and { expiry, filler } or { n
 reply[3] = fence + 1
 for place = 1, first_left and 0 or #ids do
   local id = ids[place]
+  if #id > 1024 then
+--@include lib/settle/shorten
+  end
   local key = job .. id
   local known = known_jobs and known_jobs[id]
   local name, payload, attempts, enqueued_at, options, status = unpack(known or read(key,
     'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status'), 1, 6)
   if known then
     known_jobs[id] = nil -- an id that was taken twice is read again
+  end
+  if name ~= name_before and name and #name > 1024 then
+    status = false -- its check refuses it
   end
   local giant = payload and #payload > giant_bytes and #payload
   if giant then
@@ -30,7 +36,8 @@ for place = 1, first_left and 0 or #ids do
   payload = not giant and payload
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
-    redis.call('INCRBY', sequence, place - 1 - #ids) -- the numbers of the jobs that are left are free again
+    local named = string.sub(id, 1, 11) == '@oversized:' and 1 or 0 -- its short id may hold the next number
+    redis.call('INCRBY', sequence, place - 1 - #ids + named) -- the numbers of the jobs that are left are free again
     first_left, more, full = place, true, true
     break
   end
@@ -42,8 +49,10 @@ for place = 1, first_left and 0 or #ids do
   local simple = metadata or grouped and options
   local is_checked = attempts > 0 or options and not simple and not (known and known[8]) or not payload or overdue
   if is_checked or status ~= 'pending' then
+    local part
+--@include lib/settle/oversized_part
 --@include lib/settle/claim_check
-    verdict, checkpoint = check_claim(id, name, payload, attempts, giant)
+    verdict, checkpoint = check_claim(id, name, payload, attempts, giant, part)
     verdict = overdue and overdue[id] or verdict
   end
   if verdict ~= 'elsewhere' then

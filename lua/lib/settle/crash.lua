@@ -2,7 +2,7 @@
 -- a stale settle is refused. The job goes to the front, to the dead letters, or is cancelled if that was requested.
 -- An unstarted job (prefetched, isolated or expired) gets no crash, because it had not started. Its attempt is given
 -- back, and its cost refunded. A job that its claim refused gets none either, and it has no attempt to give back.
--- Returns the new status, and the worker, '' if it is unknown.
+-- Returns the new status, the worker ('' if it is unknown), and how that died; nil if the job had not started.
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/read, lib/foreign/name_in_payload,
 --   lib/group/slot, lib/limits/refund, lib/place/requeue, lib/settle/attempt_limits, lib/settle/attempt_log,
 --   lib/settle/finish.
@@ -61,11 +61,13 @@ local function crash(id, what)
   local counted = (charged or mark == 'refused') and attempts or math.max(0, attempts - 1)
   local fields = charged and { crashes = increment(crashes) }
     or { attempts = counted, interruptions = increment(interruptions) }
-  local reason = what .. (worker and ' (worker ' .. worker .. report_of(death, fence) .. ')' or '')
+  local report = report_of(death, fence)
+  local reason = what .. (worker and ' (worker ' .. worker .. report .. ')' or '')
+  local how = charged and what .. report or nil
   if cancel then
     end_crashed_claim(key, id, fields, reason)
     end_cancelled(id)
-    return 'cancelled', worker or ''
+    return 'cancelled', worker or '', how
   end
   local bad_end, next_crash_is_last
   if charged then
@@ -75,7 +77,7 @@ local function crash(id, what)
     end_crashed_claim(key, id, fields, reason)
     local name = read(key, 'name')[1] or name_in_payload(key)
     bury(id, reason .. bad_end .. (name and '; its name is ' .. cjson.encode(name) or ''), '@crash')
-    return 'failed', worker or ''
+    return 'failed', worker or '', how
   end
   to_front(id, priority, rank, group) -- first: if it breaks off, the crash is not counted
   end_crashed_claim(key, id, fields, reason)
@@ -83,5 +85,5 @@ local function crash(id, what)
     redis.call('HSET', key, 'next_crash_is_last', '1')
   end
   emit(id, 'reclaimed')
-  return 'pending', worker or ''
+  return 'pending', worker or '', how
 end

@@ -4,6 +4,8 @@
 -- Needs: lib/core/clock, lib/core/emit, lib/core/keys, lib/core/read, lib/group/slot, lib/retention/add_to_history,
 --   lib/retention/retention_args.
 --@include lib/core/count
+--@include lib/ids/remember
+--@include lib/kept/keep_record
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended
@@ -42,9 +44,17 @@ end
 -- Returns true if the outbox got something for another queue.
 local function end_cancelled(id)
   local key = job .. id
-  local unique_key, options, batch, dependents = unpack(read(key, 'unique', 'options', 'batch', 'dependents'))
+  local unique_key, options, batch, dependents, request = unpack(read(key, 'unique', 'options', 'batch', 'dependents',
+    'request'))
+  local lasts = lifetime_of('cancelled', options, id)
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now_text)
-  redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
+  redis.call('PEXPIRE', key, lasts)
+  if request then
+    remember({ score_of(now + lasts, 'cancelled'), mark_of(id) }, remembered_ids)
+  end
+  if is_awaited(dependents) then
+    keep_record(id)
+  end
   free_unique(id, unique_key)
   local is_posted = job_ended(id, batch, dependents, 'cancelled', '')
   count('cancelled_total', 1)

@@ -3,8 +3,10 @@
 -- Returns false if it breaks off again.
 -- close_end(id, status): counts it if it completed and is not in the history. Its caller removes the claim next. Returns false if it
 --   breaks off again.
--- Needs: lib/batch/job_ended, lib/core/keys, lib/core/read, lib/retention/announced_queue_limits,
---   lib/retention/cut_history, lib/settle/finish, lib/settle/lifetime.
+-- Needs: lib/batch/job_ended, lib/core/clock, lib/core/keys, lib/core/read, lib/ids/mark_of, lib/ids/remember,
+--   lib/kept/keep_record, lib/retention/announced_queue_limits, lib/retention/cut_history,
+--   lib/retention/retention_args, lib/settle/finish, lib/settle/lifetime.
+--@include lib/dead_letter/tell_letter
 local function count_completed(ids)
   local length
 --@include lib/settle/count_completed
@@ -13,8 +15,12 @@ end
 
 local function complete_again(id)
   local key = job .. id
-  local unique_key, batch, dependents, result = unpack(read(key, 'unique', 'batch', 'dependents', 'result'))
+  local unique_key, batch, dependents, result, redriven_from = unpack(read(key, 'unique', 'batch', 'dependents', 'result',
+    'redriven_from'))
   free_unique(id, unique_key)
+  if redriven_from then
+    tell_letter(id, redriven_from)
+  end
   job_ended(id, batch, dependents, 'completed', result or '')
   redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
 end
@@ -40,7 +46,7 @@ local function finish_broken_end(id, status)
 end
 
 local function close_end(id, status)
-  local token, options = unpack(read(job .. id, 'claim_token', 'options'))
+  local token, options, request, dependents = unpack(read(job .. id, 'claim_token', 'options', 'request', 'dependents'))
   if status ~= 'completed' or token ~= '' then
     return true
   end
@@ -48,9 +54,16 @@ local function close_end(id, status)
   if type(counted_at) == 'number' then
     return true -- only its claim was left: half a script was applied when the server restarted
   end
+  local lasts = lifetime_of('completed', options, id)
+  if request and not pcall(remember, { score_of(now + lasts, 'completed'), mark_of(id) }, remembered_ids) then
+    return false
+  end
   local is_counted, length = pcall(count_completed, { id })
   if is_counted then
-    redis.call('PEXPIRE', job .. id, lifetime_of('completed', options))
+    redis.call('PEXPIRE', job .. id, lasts)
+    if dependents then
+      keep_record(id)
+    end
     cut_history(completed, length, 1, announced.completed_history or 1000)
   end
   return is_counted

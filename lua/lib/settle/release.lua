@@ -7,7 +7,9 @@
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 --@include lib/foreign/note_name
-local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
+local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited',
+  unhandled = 'unhandled', outage = 'interruptions' }
+local goes_first = { rate_limited = true, outage = true }
 local first_outcome = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
 local function note_unhandled(key, found_name, ready_at)
@@ -29,7 +31,6 @@ local function rest(ms, group)
   if now + ms > rests_until or rests_until > now + rest_ms then
     redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', now + ms), 'rest_ms', string.format('%.0f', ms))
   end
-  count('rate_limited_total', 1)
 end
 
 local function release(claim)
@@ -39,7 +40,7 @@ local function release(claim)
     'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
   times = increment(times)
   local is_exhausted = claim.most and tonumber(times) > claim.most
-  log_attempt(id, reason, is_exhausted and claim.error or nil)
+  log_attempt(id, reason, claim.error ~= '' and (is_exhausted or reason == 'outage') and claim.error or nil)
   if group then
     free_slot(group, id)
   end
@@ -52,14 +53,15 @@ local function release(claim)
     end_cancelled(id)
     return 'cancelled'
   end
-  if reason == 'rate_limited' then
+  if goes_first[reason] then
     rest(delay, group)
+    count(reason == 'outage' and 'outages_total' or 'rate_limited_total', 1)
   end
   if is_exhausted then
     end_claim()
     bury(id, claim.message, '@' .. reason)
     return 'failed'
-  elseif reason == 'rate_limited' then
+  elseif goes_first[reason] then
     to_front(id, priority, rank, group)
   elseif delay > 0 then
     wait_apart(id, now + delay, group)

@@ -55,10 +55,10 @@ for i = #beyond, 1, -1 do
     redis.call('RPUSH', pending, id)
   end
 end
-local most_running, rate, any_groups, rests = unpack(redis.call('HMGET', settings, 'max_running', 'rate_interval_us', 'has_groups',
+local most_running, any_rate, any_groups, rests = unpack(redis.call('HMGET', settings, 'max_running', 'rate_limit', 'has_groups',
   'rests_until_ms'))
 limited_by = (most_running or any_groups) and 'awaits-slots' -- perhaps; a claim too many costs little
-  or (rate or (tonumber(rests or nil) or 0) > now) and 'limited' or nil
+  or (any_rate or (tonumber(rests or nil) or 0) > now) and 'limited' or nil
 if #beyond > 0 then
   full = true
   redis.call('SET', batch, table.concat(handed, '\n'), 'KEEPTTL')

@@ -4,7 +4,7 @@
 -- end_group_turn(name, group, start, cost, has_slot): the group pays for its job, and is placed. Returns the end, nil if
 --   the group has left turns.
 -- Needs: groups, lib/group/depth, lib/group/line_and_slots, lib/group/padding, lib/group/place, lib/group/scores,
---   lib/group/state.
+--   lib/group/state, lib/limits/rate.
 local latest_finish = 0
 
 local function end_turn(start, weight, cost)
@@ -14,16 +14,14 @@ local function end_turn(start, weight, cost)
   return finish
 end
 
-local function spend(name, group, cost)
-  if group.interval then
-    group.tat, group.has_spent = group.tat + math.min(cost, group.burst) * group.interval, true
-    mark_state(name)
-    redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us', string.format('%.0f', group.tat))
-  end
+local function spend(name, group, cost, is_behind)
+  charge_rate(group.rate, math.min(cost, group.rate.burst))
+  group.spent_us, group.has_spent = group.rate.us, true
+  mark_state(name)
+  write_rate(groups .. 'state:' .. name, group.rate, is_behind)
 end
 
 local function end_group_turn(name, group, start, cost, has_slot)
-  spend(name, group, cost)
   local finish = end_turn(start, group.weight, cost)
   local depth = (tonumber(score_in(sets.depths, name) or nil) or 0) - 1
   if depth < 1 then
@@ -34,7 +32,10 @@ local function end_group_turn(name, group, start, cost, has_slot)
   end
   local running = not group.max_running and has_slot and 1 or slots_in_use(name) -- without a limit: whether there is one
   note_depth(name, depth, running)
-  local id = depth > 0 and group.interval and redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
+  local id = depth > 0 and group.rate and redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
+  if group.rate then
+    spend(name, group, cost, depth > 0)
+  end
   place_known_group(name, group, depth, running, id, score_text(finish), group.has_spent)
   return sets.turns.scores[name] and finish or nil
 end

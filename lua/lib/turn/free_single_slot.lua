@@ -48,10 +48,10 @@ end
 
 local function free_single_slot(ids, left)
   local slots = free_slots(ids, left)
-  local max_running, interval, virtual_time = unpack(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_interval_us',
+  local max_running, rate_limit, virtual_time = unpack(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_limit',
     'virtual_time'))
   local names = max_running == '1' and left or distinct(left) -- else a group may run several
-  if interval or #names > 1000 or max_running and redis.call('EXISTS', unpack(slots)) > 0 then
+  if rate_limit or #names > 1000 or max_running and redis.call('EXISTS', unpack(slots)) > 0 then
     return names
   end
   local states = redis.call('EXISTS', groups .. 'states') == 1 and redis.call('HMGET', groups .. 'states', unpack(names))

@@ -18,9 +18,13 @@ local function read_line(from, most)
   local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
   for i = 1, #found, 2 do
     local name, start = found[i], found[i + 1]
-    line[(i + 1) / 2] = { name = name, start = tonumber(start) }
-    names[#names + 1] = name ~= '' and name or nil
-    sets.turns.scores[name] = start
+    if #name > 1024 then -- no group has such a name
+      redis.call('ZREM', group_keys.turns, name)
+    else
+      line[#line + 1] = { name = name, start = tonumber(start) }
+      names[#names + 1] = name ~= '' and name or nil
+      sets.turns.scores[name] = start
+    end
   end
   if #names > 1 then
     recall_states(names)

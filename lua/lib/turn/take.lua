@@ -58,6 +58,9 @@ local function take_grouped(count, taken_before)
   for place = #plain, 1, -1 do
     table.insert(taken, turns.before[place] + 1, plain[place]) -- where its turn was
   end
-  local first_opens = redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES')[2]
+  local first_name, first_opens = unpack(redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES'))
+  if first_name and #first_name > 1024 then -- no group has such a name, and each claim would read it
+    redis.call('ZREM', group_keys.gated, first_name)
+  end
   return taken, is_more, first_opens and math.max(1, tonumber(first_opens) - now)
 end

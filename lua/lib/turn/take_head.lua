@@ -13,12 +13,12 @@ local function take_head(name, start, taken, may_start)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local running = not group.max_running and 0 or known_slots[name] or redis.pcall('ZCARD', slots_of(name))
   running = type(running) == 'number' and running or nil -- another client may have spoilt the key
-  local is_bound = group.max_running or group.interval
-  local may_stay = can_take or interval or group.interval or group.waits_until > now or is_bound and not may_start
+  local is_bound = group.max_running or group.rate
+  local may_stay = can_take or rate or group.rate or group.waits_until > now or is_bound and not may_start
   local is_blocked = group.paused or group.hold or running and group.max_running and running >= group.max_running
   local id, rank, broken, found, cost = nil, nil, not running, nil, nil
   if not is_blocked and running then
-    id, rank, broken, found, cost = first_in_line(name, waiting, may_stay)
+    id, rank, broken, found, cost = first_in_line(name, group, waiting, may_stay, #taken)
   end
   if broken then
     return 'passed'

@@ -4,10 +4,12 @@
 --   before: for each, how many jobs of groups were taken before it.
 --   costs: for each, what it paid to the rate. bytes: of their payloads, which are among taken.bytes.
 --   The jobs are taken later.
+-- A claimer that runs jobs of a group together gives a group several turns in a row. They count as turns, so others have
+--   more of the next ones.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, lib/group/padding, lib/group/scores,
---   lib/group/state, lib/group/turns, lib/limits/cost_of, lib/limits/slots_and_rate, lib/turn/claim_others,
---   lib/turn/end_turn, lib/turn/take_head.
+-- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, turns_in_row, lib/group/padding,
+--   lib/group/scores, lib/group/state, lib/group/turns, lib/limits/cost_of, lib/limits/slots_and_rate,
+--   lib/turn/claim_others, lib/turn/end_turn, lib/turn/take_head.
 --@include lib/turn/line
 
 -- Returns the payload bytes and the cost of the job without a group after `others`. Few claims take another job first. Returns
@@ -19,18 +21,30 @@ local function look_at_plain(others)
   if not id or can_take and not can_take(id) then
     return 0, 1
   end
-  return tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0, interval and cost_of(id) or 1
+  return tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0, rate and cost_of(id) or 1
 end
 
 local function take_turns(count, taken, plain)
   if count < 1 then
     return -- the limits of the queue leave no room
   end
-  local before, passed, ended = plain.before, 0, false
+  local before, passed, ended, row = plain.before, 0, false, nil
   local line = read_line(0, count)
+  -- Gives the turn again: in a row, or where it starts next.
+  local function again(turn, start)
+    turn.in_row = (turn.in_row or 0) + 1
+    if turn.in_row < turns_in_row then
+      row, turn.start = turn, start
+    else
+      turn.in_row = 0
+      turn_again(line, turn, start)
+    end
+  end
   for _ = 1, count + 200 do
     local left = count - #taken - #before
-    local turn = left > 0 and not ended and next_turn(line)
+    local turn = left > 0 and not ended and (row or next_turn(line))
+    local is_next_in_row = row ~= nil
+    row = nil
     if not turn and left > 0 and not ended and line.last then
       line = read_line(passed, left)
       turn = next_turn(line)
@@ -38,9 +52,10 @@ local function take_turns(count, taken, plain)
     if not turn then
       break
     end
-    local start = math.max(turn.start, current_virtual_time())
+    local clock = current_virtual_time()
+    local start = math.max(turn.start, clock)
     local bytes, cost = 0, 1
-    if turn.name == '' and #before < plain.left and (interval or most_bytes < math.huge) then
+    if turn.name == '' and #before < plain.left and (rate or most_bytes < math.huge) then
       bytes, cost = look_at_plain(#before)
     end
     if turn.name ~= '' then
@@ -52,8 +67,10 @@ local function take_turns(count, taken, plain)
           passed = 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
           line = read_line(passed, left)
         end
-      elseif next_start or outcome == 'again' then
-        turn_again(line, turn, next_start or start)
+      elseif next_start then
+        again(turn, next_start)
+      elseif outcome == 'again' then
+        turn_again(line, turn, start)
       end
       ended = outcome == 'full' or outcome == 'unpaid' or outcome == 'unslotted'
     elseif #before == plain.left then
@@ -67,7 +84,10 @@ local function take_turns(count, taken, plain)
       before[#before + 1], taken.bytes, plain.bytes = #taken, taken.bytes + bytes, plain.bytes + bytes
       local finish = end_turn(start, plain.weight, 1)
       set_score(sets.turns, '', score_text(finish))
-      turn_again(line, turn, finish)
+      again(turn, finish)
+    end
+    if is_next_in_row then
+      virtual_time = clock -- others still start where the row began
     end
   end
 end

@@ -3,8 +3,8 @@ import './node.mjs';
 import { JobQueue } from '#queue/job-queue.js';
 import { randomId } from '#queue/runtime/random-id.js';
 import { Worker } from '#worker/worker.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
 import { KillableClock } from './killable-clock.mjs';
 
 const QUEUE = 'email';
@@ -23,7 +23,7 @@ export class Fleet {
   workers = [];
   enqueued = 0;
   #settings;
-  #server = new MemoryServer(() => Date.now());
+  #server = new ScriptServer(() => Date.now());
   #queue = new JobQueue(this.#storeOf(new KillableClock(randomId)), QUEUE, OPTIONS);
   #count = 0;
 
@@ -94,7 +94,7 @@ export class Fleet {
   }
 
   #storeOf(clock) {
-    return new MemoryStore(clock, { server: this.#server });
+    return new ScriptStore(clock, { server: this.#server });
   }
 
   async #work(clock) {

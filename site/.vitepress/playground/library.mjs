@@ -13,7 +13,7 @@ export const libraryInTheBrowser = {
     if (room) return path(`../../../src/${room}/${file}.ts`);
     if (!importer.startsWith(path('../../../src/'))) return;
     if (id.startsWith('node:')) return path('node.mjs');
-    if (id.endsWith('/redis-store.js')) return path('redis-store.mjs');
+    if (id === 'ioredis' || id.endsWith('/redis-store.js')) return path('redis-store.mjs');
     // Threads are no part of a browser: their pool and its file are loaded on demand only.
     if (id === 'piscina' || id.endsWith('.cjs')) return path('nothing.mjs');
   },

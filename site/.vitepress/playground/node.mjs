@@ -28,6 +28,9 @@ export class AsyncLocalStorage {
 }
 
 export const types = { isNativeError: (value) => value instanceof Error, isDate: (value) => value instanceof Date };
+/** `node:vm`: compiled scripts run in the page. */
+// oxlint-disable-next-line no-eval -- the code is compiled from the scripts of the library
+export default { runInThisContext: (code) => (0, eval)(code) };
 export const hostname = () => 'browser';
 export const basename = (path) => path.split('/').at(-1);
 export const setMaxListeners = () => {};
@@ -56,6 +59,11 @@ globalThis.process ??= {
 };
 globalThis.Buffer ??= class Buffer {
   static byteLength = (text) => new TextEncoder().encode(text).length;
-  static from = (text) => new TextEncoder().encode(text);
   static isBuffer = () => false;
+  static from(text, encoding) {
+    const isBytes = encoding === 'latin1';
+    const made = isBytes ? Uint8Array.from(text, (char) => char.charCodeAt(0)) : new TextEncoder().encode(text);
+    const toString = (to) => (to === 'latin1' ? String.fromCharCode(...made) : new TextDecoder().decode(made));
+    return Object.assign(made, { toString });
+  }
 };

@@ -33,7 +33,7 @@ export function addActions(program: Command, run: Run): void {
     );
 }
 
-function rowOf({ by, via, action, subject, count: changes }: ActionEntry, when: string) {
+function rowOf({ by, via, action, subject, other, count: changes }: ActionEntry, when: string) {
   const changed = changes === null ? '?' : count(changes);
-  return [when, by, via, action, changed, subject];
+  return [when, by, via, action, changed, other ? `${subject}: ${other.kind} ${other.id}` : subject];
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { count } from '../../inspect/words.js';
-import { onOne } from '../../queue/actions/noted-action.js';
+import { onTarget } from '../../queue/actions/noted-action.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import type { Run } from '../context.js';
@@ -51,7 +51,7 @@ function addBatch(program: Command, run: Run): void {
             const { open } = await batch.status();
             await confirm(() => text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
             const counted = { count: (outcome: string) => (outcome === 'stopped' ? open : 0) };
-            await queue.actionLog.record(onOne('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
+            await queue.actionLog.record(onTarget('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
           }
           const [status, { members, ...rest }] = await Promise.all([batch.status(), batch.results(asked)]);
           const jobs = { ...rest, members: await shownMembers(session, members) };

@@ -6,7 +6,6 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { Interruption } from '../live/interruption.js';
 import { text } from '../text.js';
-import { userOfMachine } from '../host-process.js';
 
 /** The entry point with the dashboard. A name in a constant keeps it out of the bundle of the command line. */
 const ENTRY = 'nest-job-queue/dashboard';
@@ -41,7 +40,7 @@ export function addDashboard(program: Command, run: RunOnServers): void {
 }
 
 async function serve(
-  { servers, out }: ServersContext,
+  { servers, out, user }: ServersContext,
   _: string[],
   options: Record<string, unknown>,
 ): Promise<void> {
@@ -65,7 +64,7 @@ async function serve(
       host: options['host'] as string,
       port,
       readOnly,
-      user: userOfMachine() ?? '',
+      user: user ?? '',
     });
     const may = readOnly ? 'It only reads; --allow-changes lets it change.' : 'It may change jobs and queues.';
     out.line(

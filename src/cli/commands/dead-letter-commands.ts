@@ -1,14 +1,24 @@
 import type { Command } from 'commander';
+import { endsOf, type RedrivenEnds } from '../../inspect/redriven-ends.js';
 import { count } from '../../inspect/words.js';
-import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
+import {
+  redriveFilter,
+  type DeadLetterFilter,
+  type RedriveOptions,
+} from '../../queue/dead-letters/dead-letters.js';
+import { lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { ACTIONS, DEAD_LETTER_COMMANDS, type DeadLetterCommand } from '../../queue/model/actions.js';
+import { CRASHED } from '../../queue/model/job.js';
+import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
+import { wholeNumber } from '../numbers.js';
 import { kindTable, readKinds } from '../error-kinds.js';
 import { text, type Text } from '../text.js';
 
-type Verb = 'redrive' | 'discard';
+type Verb = DeadLetterCommand;
 
 /** The most dead letters that are counted before a question. */
 const MOST_COUNTED = 10_000;
@@ -19,21 +29,23 @@ const MOST_UNASKED = 100;
 /** Adds the commands that list, redrive and discard dead letters by their errors. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
   addErrors(program, run);
-  for (const [verb, description] of [
-    ['redrive', 'makes a dead letter pending again, or with --all each one that matches'],
-    ['discard', 'deletes a dead letter for good, or with --all each one that matches'],
-  ] as const) {
+  for (const verb of DEAD_LETTER_COMMANDS) {
     const command = program
       .command(`${verb} <queue> [id]`)
-      .description(description)
+      .description(ACTIONS[verb].command.text)
       .option('--all', 'all dead letters, or those that match the filters')
       .option('--name <name>', 'only jobs of this name')
       .option('--error <text>', 'only jobs with this text in their last error')
       .option('--kind <kind>', 'only jobs with this kind of error, as `errors` lists it')
       .action(
         run(async (context, [name, id], options) => {
-          if ((id === undefined) === (options['all'] === undefined)) {
-            throw new CliError('Pass either the id of a dead letter or --all.', EXIT.usage);
+          const isSome = options['all'] !== undefined || options['first'] !== undefined;
+          if ((id === undefined) !== isSome) {
+            const some = verb === 'redrive' ? '--all or --first' : '--all';
+            throw new CliError(`Pass either the id of a dead letter, or ${some}.`, EXIT.usage);
+          }
+          if (options['rate'] !== undefined && (id ?? options['first']) !== undefined) {
+            throw new CliError('--rate slows down --all. Leave it out beside an id or --first.', EXIT.usage);
           }
           if (id !== undefined && (options['name'] ?? options['error'] ?? options['kind']) !== undefined) {
             throw new CliError(
@@ -45,13 +57,29 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
           if (options['asNew'] !== undefined) {
             return redriveAsNew(context, queue, id);
           }
+          if (verb === 'redrive' && options['first'] !== undefined) {
+            return firstFew(context, queue, options);
+          }
           const done =
-            id === undefined ? await all(context, queue, verb, options) : await one(context, queue, verb, id);
-          const word = verb === 'redrive' ? 'redriven' : 'discarded';
-          context.out.show({ [word]: done }, () => text`${word}: ${letters(done)}`);
+            id === undefined
+              ? await all(context, queue, verb, options)
+              : await one(context, queue, verb, id, options);
+          const word = ACTIONS[verb].done;
+          const isAll = verb === 'redrive' && id === undefined;
+          const left = isAll && !options['crashed'] && !options['kind'] ? await crashedLeft(queue) : 0;
+          context.out.show({ [word]: done, ...(left > 0 && { crashed: left }) }, () =>
+            left === 0
+              ? text`${word}: ${letters(done)}`
+              : text`${word}: ${letters(done)}. ${letters(left)} killed their workers and stay: \`redrive ${name!} --all --kind ${CRASHED}\` runs each alone`,
+          );
         }),
       );
     if (verb === 'redrive') {
+      command
+        .option('--first <n>', 'only the newest n, at most 1,000; waits up to 30 s and says how they ended')
+        .option('--rate <n>', 'with --all: at most n in a second')
+        .option('--isolated', 'runs each job alone in its worker; one that killed a worker always runs alone')
+        .option('--crashed', 'with --all or --first: also dead letters that killed their workers');
       command.option('--as-new', 'one, as a new job: the dead letter stays, and both name each other');
     }
   }
@@ -69,12 +97,20 @@ function addErrors(program: Command, run: Run): void {
     );
 }
 
-async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string): Promise<number> {
+async function one(
+  { confirm }: Context,
+  queue: JobQueue,
+  verb: Verb,
+  id: string,
+  options: CommandOptions,
+): Promise<number> {
   if (verb === 'discard') {
     if (!(await queue.deadLetters.get(id))) throw noDeadLetter(id);
     await confirm(() => text`delete for good 1 dead letter of ${queue.name}`);
   }
-  if (!(await queue.deadLetters[verb](id))) {
+  const isolated = options['isolated'] === true;
+  const done = verb === 'redrive' ? queue.deadLetters.redrive(id, { isolated }) : queue.deadLetters.discard(id);
+  if (!(await done)) {
     const job = await queue.get(id);
     const isRedriven = job?.status === 'failed' && job.redriven?.as !== undefined;
     throw isRedriven ? redrivenAs(id, job.redriven!.as!) : noDeadLetter(id);
@@ -105,18 +141,49 @@ function redrivenAs(id: string, job: string): CliError {
   );
 }
 
-async function all(
-  { confirm, progress }: Context,
-  queue: JobQueue,
-  verb: Verb,
-  options: CommandOptions,
-): Promise<number> {
+function filterOf(options: CommandOptions): DeadLetterFilter {
   const { name, error, kind } = options as DeadLetterFilter;
-  const filter: DeadLetterFilter = {
+  return {
     ...(name !== undefined && { name }),
     ...(error !== undefined && { error }),
     ...(kind !== undefined && { kind }),
   };
+}
+
+/** Returns how many dead letters killed their workers. */
+async function crashedLeft(queue: JobQueue): Promise<number> {
+  return (await queue.deadLetters.kinds()).find(({ kind }) => kind === CRASHED)?.count ?? 0;
+}
+
+/** Redrives the newest dead letters, waits up to 30 s for their ends, and shows them. */
+async function firstFew({ out, session }: Context, queue: JobQueue, options: CommandOptions): Promise<void> {
+  const limit = wholeNumber('first', options['first'])!;
+  if (limit < 1 || limit > LARGEST_PAGE) {
+    throw new CliError(`--first: expected 1 to ${count(LARGEST_PAGE)}, found ${limit}.`, EXIT.usage);
+  }
+  const meant = redriveFilter(filterOf(options), options['crashed'] === true);
+  const { jobs } = await queue.deadLetters.list({ ...meant, limit, mostBytes: 0 });
+  const isolated = options['isolated'] === true;
+  const done = await Promise.all(jobs.map(({ id }) => queue.deadLetters.redrive(id, { isolated })));
+  const redriven = jobs.filter((_, i) => done[i]).map(({ id }) => id);
+  let ends: RedrivenEnds = { completed: 0, failed: [], gone: 0, open: redriven.length };
+  for await (ends of endsOf(queue, redriven)); // the last look counts
+  const { completed, failed, gone, open } = ends;
+  const shown = await session.shownBy(queue);
+  const error = failed[0] && lastErrorWords(shown.record(failed[0]));
+  const { failed: left } = await queue.stats();
+  const report = { redriven: redriven.length, completed, failed: failed.length, open, left };
+  out.show({ ...report, ...(gone > 0 && { gone }), ...(error !== undefined && { error }) }, () => {
+    const why = error === undefined ? '' : text`: ${error}`;
+    const away = gone > 0 ? text`, ${count(gone)} gone` : '';
+    const later = open > 0 ? text`, ${count(open)} not ended yet` : '';
+    return text`redriven: ${letters(redriven.length)}; ${count(completed)} completed, ${count(failed.length)} failed${why}${away}${later}; ${letters(left)} left`;
+  });
+}
+
+async function all(context: Context, queue: JobQueue, verb: Verb, options: CommandOptions): Promise<number> {
+  const { confirm, progress } = context;
+  const filter = filterOf(options);
   if (verb === 'discard') {
     await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
   } else if ((await queue.stats()).failed > MOST_UNASKED) {
@@ -124,7 +191,13 @@ async function all(
       onlyOnTerminal: true,
     });
   }
-  const work = verb === 'redrive' ? queue.deadLetters.redriveAll(filter) : queue.deadLetters.discardAll(filter);
+  const how: RedriveOptions = {
+    isolated: options['isolated'] === true,
+    crashed: options['crashed'] === true,
+    perSecond: wholeNumber('rate', options['rate']),
+  };
+  const work =
+    verb === 'redrive' ? queue.deadLetters.redriveAll(filter, how) : queue.deadLetters.discardAll(filter);
   return withProgress(progress, queue, verb, filter, work);
 }
 
@@ -159,5 +232,5 @@ async function withProgress(
   const { failed } = await queue.stats();
   const isAll = Object.keys(filter).length === 0;
   const done = async () => Math.max(0, failed - (await queue.stats()).failed);
-  return progress.during(work, verb === 'redrive' ? 'redriven' : 'discarded', isAll ? failed : undefined, done);
+  return progress.during(work, ACTIONS[verb].done, isAll ? failed : undefined, done);
 }

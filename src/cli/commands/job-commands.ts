@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
+import { ACTIONS, JOB_COMMANDS } from '../../queue/model/actions.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -7,6 +8,7 @@ import { addList } from './list-command.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { jsonOf } from '../../queue/store/shown-content.js';
 import { jobText } from '../job-text.js';
 
 /** The words for outcomes that do not say enough by themselves. */
@@ -35,34 +37,25 @@ function addChanges(program: Command, run: Run): void {
         const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
         const content = parsed(payload!);
         const queue = await session.audited(name!);
-        await session.refuseSecret(queue);
         const [job] = await queue.enqueueMany([
           { payload: content, ...(withoutUndefined(given) as EnqueueOptions) },
         ]);
         out.show({ id: job!.id }, () => job!.id);
       }),
     );
-  for (const [command, verb, description, refused] of [
-    ['cancel', 'cancel', 'cancels a job; a running one gets an aborted signal', ''],
-    ['promote', 'promote', 'starts a scheduled job now', 'It runs or has ended.'],
-    [
-      'run-again',
-      'runAgain',
-      'runs a job again that completed or was cancelled',
-      'It has not ended so. A dead letter is sent back to work by "redrive".',
-    ],
-  ] as const) {
+  for (const name of JOB_COMMANDS) {
+    const { verb, command } = ACTIONS[name];
     program
-      .command(`${command} <queue> <id>`)
-      .description(description)
+      .command(`${name} <queue> <id>`)
+      .description(command.text)
       .action(
-        run(async ({ session, out }, [name, id]) => {
-          const outcome = await (await session.known(name!))[verb](id!);
+        run(async ({ session, out }, [queue, id]) => {
+          const outcome = await (await session.known(queue!))[verb.name](id!);
           if (outcome === 'missing') {
-            throw noJob(name!, id!);
+            throw noJob(queue!, id!);
           }
           if (outcome === 'refused') {
-            throw new CliError(`Job ${JSON.stringify(id)} stays as it is. ${refused}`);
+            throw new CliError(`Job ${JSON.stringify(id)} stays as it is. ${verb.refused}`);
           }
           out.show({ id, outcome }, () => OUTCOMES[outcome] ?? outcome);
         }),
@@ -94,7 +87,9 @@ function addShow(program: Command, run: Run): void {
         const job = (await session.shownBy(queue)).record(stored);
         const reason = whyNotRunning(job, await readJobSigns(queue, job));
         const { remedy: _ofDashboard, ...notRunning } = reason ?? {};
-        out.show({ ...job, notRunning: reason ? notRunning : null }, () => jobText(job, reason, out, verbose));
+        out.show({ ...jsonOf(job), notRunning: reason ? notRunning : null }, () =>
+          jobText(job, reason, out, verbose),
+        );
       }),
     );
 }

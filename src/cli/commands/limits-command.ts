@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
+import { ACTIONS } from '../../queue/model/actions.js';
 import type { LimitChanges, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import type { CommandOptions, Context, Run } from '../context.js';
@@ -17,7 +18,7 @@ const DEFAULT_PERIOD_MS = 1_000;
 export function addLimits(program: Command, run: Run): void {
   program
     .command('limits <queue>')
-    .description('shows or sets how much of a queue may run in the whole fleet; other limits stay')
+    .description(ACTIONS.limits.command.text)
     .option('--max-running <n>', `jobs at once, or "${NONE}"`)
     .option('--rate <n>', `starts in a period, or "${NONE}"`)
     .option('--period <ms>', `the period of the rate (default: as it is, or ${DEFAULT_PERIOD_MS})`)

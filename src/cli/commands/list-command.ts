@@ -1,7 +1,8 @@
 import { Argument, Option, type Command } from 'commander';
 import { jobLabel } from '../../inspect/display/job-label.js';
 import { count } from '../../inspect/words.js';
-import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
+import { JOB_STATUSES, type JobFilter, type JobStatus } from '../../queue/model/job.js';
+import { jsonOf, type JobFacts, type ShownJob } from '../../queue/store/shown-content.js';
 import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
@@ -62,7 +63,7 @@ async function ofState(
   const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
   const content = await session.shownBy(queue);
   const jobs = (await queue.list(status, shown)).map((job) => content.record(job));
-  out.show(jobs, () => jobTable(jobs, out));
+  out.show(jobs.map(jsonOf), () => jobTable(jobs, out));
   out.tellOfMore(jobs.length, page);
 }
 
@@ -85,7 +86,7 @@ async function searched(
     () => search.searched,
   );
   const jobs = search.jobs.slice(offset, offset + limit);
-  out.show(jobs, () => jobTable(jobs, out, { ofSeveral: true }));
+  out.show(jobs.map(jsonOf), () => jobTable(jobs, out, { ofSeveral: true }));
   search.unreadable.forEach(({ queue, summary }) => out.tell(text`${queue} is ${summary}`.value));
   const unread = search.unread === 1 ? '1 payload is' : `${count(search.unread)} payloads are`;
   const more = 'There may be more; raise --limit or --offset.';
@@ -116,8 +117,8 @@ function filterOf({ name, metadata = [], olderThan, newerThan }: Record<string, 
 }
 
 /** Returns jobs as a table. A column that says nothing of any job is left out. */
-function jobTable(jobs: readonly JobRecord[], out: Output, { ofSeveral = false } = {}): Part {
-  const columns: [name: string, cell: (job: JobRecord) => Part, isWanted?: (job: JobRecord) => unknown][] = [
+function jobTable(jobs: readonly ShownJob[], out: Output, { ofSeveral = false } = {}): Part {
+  const columns: [name: string, cell: (job: ShownJob) => Part, isWanted?: (job: ShownJob) => unknown][] = [
     ['queue', ({ queue }) => queue, () => ofSeveral],
     ['name', ({ name }) => name, ({ name, queue }) => name !== queue],
     ['id', ({ id }) => id],
@@ -145,10 +146,10 @@ const CHANGES = {
   completed: ['completed', 'completedAt'],
   failed: ['failed', 'failedAt'],
   cancelled: ['cancelled', 'cancelledAt'],
-} as const satisfies Record<JobStatus, [verb: string, at: keyof JobRecord]>;
+} as const satisfies Record<JobStatus, [verb: string, at: keyof JobFacts]>;
 
 /** Returns since when a job is in its state, such as "failed 3 s ago", or when it is due. */
-function since(job: JobRecord, out: Output): Text {
+function since(job: ShownJob, out: Output): Text {
   const [verb, at] = Object.hasOwn(CHANGES, job.status) ? CHANGES[job.status] : CHANGES.pending; // another program wrote it
   return job[at] ? text`${verb} ${out.ago(job[at])}` : text`enqueued ${out.ago(job.enqueuedAt)}`;
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { count, duration } from '../../inspect/words.js';
+import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { Run } from '../context.js';
-import { EXIT, exitOf } from '../exit-codes.js';
-import { timeSpan } from '../numbers.js';
+import { CliError, EXIT, exitOf } from '../exit-codes.js';
+import { timeSpan, wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
-import { lines, text } from '../text.js';
-import { userOfMachine } from '../host-process.js';
+import { lines, text, type Text } from '../text.js';
 
 /** Adds the commands for whole queues. */
 export function addQueueCommands(program: Command, run: Run): void {
@@ -49,7 +49,7 @@ export function addQueueCommands(program: Command, run: Run): void {
 function addPauses(program: Command, run: Run): void {
   program
     .command('pause <queue>')
-    .description('stops all claims of the fleet; running jobs continue')
+    .description(ACTIONS.pause.command.text)
     .option('--group <name>', 'only one group of the queue')
     .option('--reason <text>', 'why, for other operators')
     .option(
@@ -58,10 +58,10 @@ function addPauses(program: Command, run: Run): void {
     )
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
-      run(async ({ session, out }, [name], given) => {
+      run(async ({ session, out, user }, [name], given) => {
         const queue = await session.known(name!);
         const asked = given as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
-        const { group, reason, by = userOfMachine() } = asked;
+        const { group, reason, by = user } = asked;
         const forMs = timeSpan('for', asked.for);
         const options: PauseOptions = {
           ...(by !== undefined && { by }),
@@ -81,16 +81,51 @@ function addPauses(program: Command, run: Run): void {
     );
   program
     .command('resume <queue>')
-    .description('ends a pause')
+    .description(ACTIONS.resume.command.text)
     .option('--group <name>', 'only one group of the queue')
+    .option('--first <n>', 'starts only n jobs; `limits --clear` starts the rest')
+    .option('--rate <n>', 'starts at most n jobs in a second, until `limits --clear`')
     .action(
-      run(async ({ session, out }, [name], options) => {
+      run(async ({ session, out, confirm }, [name], options) => {
         const queue = await session.known(name!);
-        const group = options['group'] as string | undefined;
-        const changed = await (group === undefined ? queue.resume() : queue.groups.resume(group));
-        showChange(out, { queue: name!, group, changed }, ['resumed', 'was not paused']);
+        const { group, first, rate } = options as Record<'group' | 'first' | 'rate', string | undefined>;
+        const how = {
+          ...(first !== undefined && { first: wholeNumber('first', first) }),
+          ...(rate !== undefined && { perSecond: wholeNumber('rate', rate) }),
+        };
+        if (group !== undefined && Object.keys(how).length > 0) {
+          throw new CliError(
+            '--first and --rate limit the whole queue. Leave them out beside --group.',
+            EXIT.usage,
+          );
+        }
+        const paused = group === undefined ? await queue.stats() : await queue.groups.get(group);
+        const { pending: waiting } = paused;
+        if (paused.pausedAt && (paused.pauseReason !== undefined || waiting > 0)) {
+          const onlyOnTerminal = paused.pauseReason === undefined;
+          await confirm(() => resumeQuestion(group ?? name!, { ...paused, waiting }, out, how.first), {
+            onlyOnTerminal,
+          });
+        }
+        const changed = await (group === undefined ? queue.resume(how) : queue.groups.resume(group));
+        const already = Object.keys(how).length > 0 ? 'was not paused, so its limits stay' : 'was not paused';
+        showChange(out, { queue: name!, group, changed }, ['resumed', already]);
       }),
     );
+}
+
+/** Returns the question before a resume: who paused it, since when and why, and how many jobs start. */
+function resumeQuestion(
+  what: string,
+  paused: { pausedAt: Date | null; pausedBy?: string; pauseReason?: string; waiting: number },
+  out: Output,
+  first = Infinity,
+): Text {
+  const { pausedAt, pausedBy, pauseReason, waiting } = paused;
+  const by = pausedBy === undefined ? '' : text` by ${pausedBy}`;
+  const why = pauseReason === undefined ? '' : text`: ${pauseReason}`;
+  const starts = Math.min(first, waiting);
+  return text`resume ${what}, paused${by} ${out.ago(pausedAt)}${why}; ${count(starts)} ${starts === 1 ? 'job starts' : 'jobs start'}`;
 }
 
 function showChange(

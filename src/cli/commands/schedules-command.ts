@@ -4,6 +4,7 @@ import { onClock } from '../../inspect/schedules/clock.js';
 import { nextTimes } from '../../inspect/schedules/next-times.js';
 import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
 import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
+import { unreadable } from '../../inspect/unreadable.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -11,7 +12,8 @@ import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Output } from '../output.js';
-import { joined, text, type Part } from '../text.js';
+import type { Session } from '../redis/session.js';
+import { age, joined, text, type Part } from '../text.js';
 
 /** Shows the actions for one schedule. */
 const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
@@ -20,13 +22,17 @@ type Action = (typeof SCHEDULE_ACTIONS)[number];
 /** Adds the command that lists recurring jobs, and steers one. */
 export function addSchedules(program: Command, run: Run): void {
   program
-    .command('schedules <queue>')
+    .command('schedules [queue]')
     .addArgument(new Argument('[action]', 'what to do with one of them').choices(SCHEDULE_ACTIONS))
     .argument('[id]', 'which one')
-    .description('lists the recurring jobs; pauses, resumes, runs now or removes one')
+    .description('lists the recurring jobs of a queue, or of all; pauses, resumes, runs now or removes one')
     .action(
       run(async (context, [name, action, id]) => {
-        const queue = await context.session.known(name!);
+        if (name === undefined) {
+          await listAll(context);
+          return;
+        }
+        const queue = await context.session.known(name);
         if (action === undefined) {
           await list(context, queue);
         } else if (id === undefined) {
@@ -38,19 +44,51 @@ export function addSchedules(program: Command, run: Run): void {
     );
 }
 
+type Shown = ScheduleRecord & { nextTimes: number[] };
+
 async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
+  const schedules = await read(session, queue);
+  show(out, schedules, HEAD, (each) => rowOf(each, out));
+}
+
+/** Returns since when a schedule is late, for the order of the list. */
+function overdue({ overdueSince }: Shown): number {
+  return overdueSince?.getTime() ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** Lists the schedules of all queues, the late ones first. */
+async function listAll({ session, out }: Context): Promise<void> {
+  const names = await session.queueNames();
+  const all = await Promise.all(
+    names.map((name) => read(session, session.queue(name)).catch((error: unknown) => noneOf(name, error))),
+  );
+  const schedules = all.flat().toSorted((a, b) => overdue(a) - overdue(b));
+  show(out, schedules, ['queue', ...HEAD], (each) => [each.queue, ...rowOf(each, out)]);
+}
+
+/** @throws the error if it is not that of an unreadable queue, whose verdict `health` shows */
+function noneOf(name: string, error: unknown): Shown[] {
+  unreadable(name, error);
+  return [];
+}
+
+async function read(session: Session, queue: JobQueue): Promise<Shown[]> {
   const shown = await session.shownBy(queue);
   const stored = await queue.schedules.list({ limit: 1_000 });
-  const schedules = stored.map((each) => ({ ...shown.schedule(each), nextTimes: nextTimes(each) }));
-  const head = ['schedule', 'when', 'status', 'next', 'then', 'last runs', 'ticks', 'rules'];
-  const layout = { whole: ['schedule', 'last runs'], dropped: ['rules', 'ticks', 'then'] };
-  const rows = () => schedules.map((each) => rowOf(each, out));
+  return stored.map((each) => ({ ...shown.schedule(each), nextTimes: nextTimes(each) }));
+}
+
+const HEAD = ['schedule', 'when', 'status', 'next', 'then', 'last runs', 'ticks', 'rules'];
+
+function show(out: Output, schedules: readonly Shown[], head: string[], row: (each: Shown) => Part[]): void {
+  const layout = { whole: ['queue', 'schedule', 'last runs'], dropped: ['rules', 'ticks', 'then'] };
+  const rows = () => schedules.map(row);
   const json = schedules.map((each) => ({ ...each, nextTimes: each.nextTimes.map((at) => new Date(at)) }));
   out.show(json, () => (schedules.length > 0 ? out.table(head, rows(), layout) : 'No schedule.'));
 }
 
-function rowOf(schedule: ScheduleRecord & { nextTimes: number[] }, out: Output): Part[] {
-  const { id, timeZone = 'UTC', status, source, isDeclared, ticks, runs } = schedule;
+function rowOf(schedule: Shown, out: Output): Part[] {
+  const { id, timeZone = 'UTC', status, source, isDeclared, overdueSince, ticks, runs } = schedule;
   const isAbandoned = status === 'paused' && source === 'code' && !isDeclared;
   const [next, ...later] = schedule.nextTimes;
   const clock = (at: number) => onClock(at, timeZone, out.nowMs);
@@ -58,7 +96,11 @@ function rowOf(schedule: ScheduleRecord & { nextTimes: number[] }, out: Output):
   return [
     id,
     `${recurrenceInWords(schedule)} (${timeZone})`,
-    isAbandoned ? 'paused, undeclared' : status,
+    overdueSince
+      ? `late for ${age(out.nowMs - overdueSince.getTime())}`
+      : isAbandoned
+        ? 'paused, undeclared'
+        : status,
     next === undefined ? '–' : `${out.ago(new Date(next))} (${clock(next)})`,
     later.map(clock).join('; '),
     joined(signs, ''),

@@ -1,3 +1,4 @@
+import { RateWindow } from '../../inspect/rate-window.js';
 import type { Command } from 'commander';
 import type { Context, Run } from '../context.js';
 import { showRepeatedly, type Shown } from '../live/show-repeatedly.js';
@@ -29,7 +30,8 @@ async function stats(context: Context, [given]: string[], options: Record<string
   const { session, out } = context;
   const { name, watch } = watchedQueue(given, options['watch']);
   const { count } = options;
-  const read = async () => shown(context, await readOverview(session, name));
+  const window = watch === undefined ? undefined : new RateWindow();
+  const read = async () => shown(context, await readOverview(session, name, window));
   if (watch === undefined) {
     out.show(...(await read()));
     return;

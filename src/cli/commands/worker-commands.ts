@@ -1,28 +1,44 @@
 import type { Command } from 'commander';
 import type { Run } from '../context.js';
-import { text } from '../text.js';
+import { deathsOf } from '../../inspect/signs.js';
+import { namesOf } from '../../inspect/words.js';
+import { lines, text } from '../text.js';
+
+const HOUR_MS = 3_600_000;
 
 /** Adds the command that lists workers. */
 export function addWorkerCommands(program: Command, run: Run): void {
   program
     .command('workers <queue>')
-    .description('lists the worker processes that announced themselves within 30 s')
+    .description(
+      'lists the worker processes that announced themselves within 30 s, and those that died in the last hour',
+    )
     .action(
       run(async ({ session, out }, [name]) => {
-        const workers = await (await session.known(name!)).workers();
-        const rows = workers.map(({ id, host, version, startedAt, seenAt, slots, stuck }) => [
+        const queue = await session.known(name!);
+        const [workers, history] = await Promise.all([queue.workers(), queue.history.read({ lastMs: HOUR_MS })]);
+        const died = deathsOf(history, workers, HOUR_MS);
+        const rows = workers.map(({ id, host, app, version, startedAt, seenAt, slots, stuck }) => [
           id,
           host ?? '–',
+          app ?? '–',
           version ?? '–',
           out.ago(startedAt),
           out.ago(seenAt),
           slots ?? '–',
           stuck?.length ?? 0,
         ]);
-        const head = ['worker', 'host', 'version', 'started', 'seen', 'slots', 'stuck'];
-        const layout = { whole: ['worker'], dropped: ['host', 'version'] };
+        const head = ['worker', 'host', 'app', 'version', 'started', 'seen', 'slots', 'stuck'];
+        const layout = { whole: ['worker'], dropped: ['host', 'app', 'version'] };
         const none = text`No worker of ${name!} announced itself within 30 s. Its jobs wait until one starts.`;
-        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, layout) : none));
+        const dead = died.map(({ worker, at, how, ran }) => [worker, out.ago(at), how, namesOf(ran)]);
+        const deadHead = ['died', 'when', 'how', 'while it ran'];
+        out.show(workers, () =>
+          lines([
+            rows.length > 0 ? out.table(head, rows, layout) : none,
+            ...(dead.length > 0 ? ['', out.table(deadHead, dead, { whole: ['died'], dropped: ['how'] })] : []),
+          ]),
+        );
       }),
     );
 }

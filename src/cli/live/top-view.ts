@@ -1,7 +1,7 @@
+import { RateWindow } from '../../inspect/rate-window.js';
 import { short } from '../../queue/runtime/cut.js';
 import type { Context } from '../context.js';
 import { kindTable, readKinds, type ShownKind } from '../error-kinds.js';
-import { userOfMachine } from '../host-process.js';
 import { readOverview, type Overview, type QueueOverview } from '../overview.js';
 import { jsonOf, overviewText } from '../overview-text.js';
 import { lines, type Part, text } from '../text.js';
@@ -26,6 +26,7 @@ export class TopView implements LiveView {
   /** The queue that a key asks to pause or to resume. */
   private asked: { queue: string; verb: 'pause' | 'resume' } | undefined;
   private notice: Part | undefined;
+  private readonly window = new RateWindow();
 
   constructor(
     private readonly context: Context,
@@ -36,12 +37,12 @@ export class TopView implements LiveView {
   async read(): Promise<Shown> {
     const { session } = this.context;
     if (this.page === 'queues' || this.selected === undefined) {
-      const overview = await readOverview(session, this.name);
+      const overview = await readOverview(session, this.name, this.window);
       this.queues = overview.queues;
       return [jsonOf(overview), () => this.framed([this.overviewText(overview)])];
     }
     const { selected } = this;
-    const overview = await readOverview(session, selected);
+    const overview = await readOverview(session, selected, this.window);
     const isReadable = overview.queues.every(({ figures }) => figures !== undefined);
     const kinds = isReadable ? await readKinds(session, session.queue(selected)) : [];
     return [jsonOf(overview), () => this.framed(this.queueText(overview, kinds))];
@@ -110,8 +111,8 @@ export class TopView implements LiveView {
       return false;
     }
     try {
-      const queue = await this.context.session.known(name);
-      const by = userOfMachine();
+      const { session, user: by } = this.context;
+      const queue = await session.known(name);
       await (verb === 'pause' ? queue.pause(by === undefined ? {} : { by }) : queue.resume());
       this.notice = text`${name} ${verb === 'pause' ? 'paused' : 'resumed'}`;
     } catch (error) {

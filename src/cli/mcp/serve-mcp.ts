@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises';
 import { Writable } from 'node:stream';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { EXIT } from '../exit-codes.js';
+import { answerOf, refusalOf, type Refusal } from './answer.js';
 import type { HostProcess } from '../host-process.js';
 import type { Sdk } from './load-sdk.js';
 import { problemOf, toolsFor, type Given, type ToolEntry } from './tools.js';
@@ -38,11 +39,11 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (!tool)
-      return failed(
+      return misused(
         `There is no tool ${params.name}.${write ? '' : ' The server only reads: start it with --write.'}`,
       );
     const problem = problemOf(tool, params.arguments ?? {});
-    return problem === undefined ? call(tool, (params.arguments ?? {}) as Given, options) : failed(problem);
+    return problem === undefined ? call(tool, (params.arguments ?? {}) as Given, options) : misused(problem);
   });
   const closed = finished(host.stdin, { writable: false }).catch(() => undefined);
   await server.connect(new sdk.StdioServerTransport(host.stdin, host.stdout));
@@ -50,7 +51,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   await server.close();
 }
 
-function described({ name, description, fields, required, deed }: ToolEntry) {
+function described({ name, description, fields, required, effect }: ToolEntry) {
   return {
     name,
     description,
@@ -60,7 +61,7 @@ function described({ name, description, fields, required, deed }: ToolEntry) {
       required: [...required],
       additionalProperties: false,
     },
-    annotations: { readOnlyHint: deed === 'reads', destructiveHint: deed === 'destroys', openWorldHint: false },
+    annotations: { readOnlyHint: effect === 'reads', destructiveHint: effect === 'destroys', openWorldHint: false },
   };
 }
 
@@ -69,17 +70,25 @@ async function call(tool: ToolEntry, given: Given, { host, main, globals }: McpO
   const { name, options = [], args } = tool.command(given);
   const [stdout, stderr] = [new Kept(), new Kept()];
   const argv = ['node', 'nest-job-queue', name, '--json', ...globals, ...options, '--', ...args];
-  const code = await main(argv, { stdin: host.stdin, stdout, stderr, env: host.env });
+  const code = await main(argv, { stdin: host.stdin, stdout, stderr, env: host.env, user: 'an assistant' });
   // The exit code of `health` says how bad it is.
-  if (code !== EXIT.ok && stdout.text === '') return failed(stderr.text.trim());
-  const output = tool.pick
-    ? JSON.stringify(tool.pick(JSON.parse(stdout.text) as Record<string, unknown>))
-    : stdout.text.trim();
-  return { content: [{ type: 'text', text: output }] };
+  if (code !== EXIT.ok && stdout.text === '') return failed(errorIn(stderr.text));
+  const output = JSON.parse(stdout.text) as Record<string, unknown>;
+  return { content: [{ type: 'text', text: answerOf(tool.pick ? tool.pick(output) : output) }] };
 }
 
-function failed(text: string): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text }] };
+function misused(message: string): CallToolResult {
+  return failed({ code: 'USAGE', message });
+}
+
+function failed(error: Refusal): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text: refusalOf(error) }] };
+}
+
+/** Returns the error that a command printed with `--json`. What it told before is on lines of its own. */
+function errorIn(stderr: string): Refusal {
+  const last = stderr.trim().split('\n').at(-1)!;
+  return (JSON.parse(last) as { error: Refusal }).error;
 }
 
 /** Keeps what a command prints. */

@@ -1,4 +1,5 @@
 // The tools of the MCP server. Each runs a command of the command line, and so shows and hides what that does.
+import { ACTIONS, type ToolAction } from '../../queue/model/actions.js';
 import { JOB_STATUSES } from '../../queue/model/job.js';
 
 /** A parameter of a tool, as JSON Schema has it. */
@@ -18,7 +19,7 @@ export interface ToolEntry {
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
   /** What it does to a queue: nothing, something that can be undone, or something that cannot. */
-  deed: 'reads' | 'changes' | 'destroys';
+  effect: 'reads' | 'changes' | 'destroys';
   /** Returns the command. Its arguments are apart from its options, so that none of them is taken for an option. */
   command(given: Given): { name: string; options?: readonly string[]; args: readonly string[] };
   /** Returns the part of the command's output that is the answer. */
@@ -32,6 +33,15 @@ const FILTER: Readonly<Record<string, Field>> = {
   name: NAME,
   error: { type: 'string', description: 'Only jobs with this text in their last error.' },
   kind: { type: 'string', description: 'Only jobs with this kind of error, as the tool errors lists it.' },
+};
+const FIRST: Field = {
+  type: 'integer',
+  description: 'The number of jobs to start. The rest starts once the limits of the queue are cleared.',
+};
+const CONFIRMED: Field = {
+  type: 'string',
+  description: 'yes, once the user has read who paused it and why, and agrees.',
+  enum: ['yes'],
 };
 const GROUP: Field = { type: 'string', description: 'Only this group of the queue.' };
 
@@ -58,7 +68,7 @@ const READING: readonly ToolEntry[] = [
     description: 'Lists the names of the queues.',
     fields: {},
     required: [],
-    deed: 'reads',
+    effect: 'reads',
     command: () => ({ name: 'queues', args: [] }),
   },
   {
@@ -67,7 +77,7 @@ const READING: readonly ToolEntry[] = [
       'Says whether work flows, the likely cause if not, and the next step: of one queue, or of all, the worst first.',
     fields: { queue: QUEUE },
     required: [],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue }) => ({ name: 'health', args: words(queue) }),
   },
   {
@@ -75,7 +85,7 @@ const READING: readonly ToolEntry[] = [
     description: 'Lists the kinds of error of the dead letters of a queue, the most frequent first.',
     fields: { queue: QUEUE },
     required: ['queue'],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue }) => ({ name: 'errors', args: words(queue) }),
   },
   {
@@ -95,7 +105,7 @@ const READING: readonly ToolEntry[] = [
       limit: { type: 'integer', description: 'At most this many, up to 1,000; by default 20.' },
     },
     required: [],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue, status, name, search, limit }) => {
       // The status is the second argument, so without a queue it is a term.
       const isTerm = queue === undefined && search !== undefined && status !== undefined;
@@ -112,7 +122,7 @@ const READING: readonly ToolEntry[] = [
     description: 'Shows a job: payload, result, attempts with their errors, log, progress.',
     fields: { queue: QUEUE, id: ID },
     required: ['queue', 'id'],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue, id }) => ({ name: 'show', args: words(queue, id) }),
   },
   {
@@ -120,7 +130,7 @@ const READING: readonly ToolEntry[] = [
     description: 'Says why a job does not run now, and its last error.',
     fields: { queue: QUEUE, id: ID },
     required: ['queue', 'id'],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue, id }) => ({ name: 'show', args: words(queue, id) }),
     pick: (job) => Object.fromEntries(Object.entries(job).filter(([field]) => WHY.includes(field))),
   },
@@ -129,10 +139,16 @@ const READING: readonly ToolEntry[] = [
     description: 'Lists the recurring jobs of a queue with their next times and last runs.',
     fields: { queue: QUEUE },
     required: ['queue'],
-    deed: 'reads',
+    effect: 'reads',
     command: ({ queue }) => ({ name: 'schedules', args: words(queue) }),
   },
 ];
+
+/** Returns the name of an action's tool, its description, and what it does to a queue. */
+function named(name: ToolAction): Pick<ToolEntry, 'name' | 'description' | 'effect'> {
+  const { tool, destroys } = ACTIONS[name];
+  return { name, description: tool, effect: destroys ? 'destroys' : 'changes' };
+}
 
 const WRITING: readonly ToolEntry[] = [
   {
@@ -140,15 +156,13 @@ const WRITING: readonly ToolEntry[] = [
     description: 'Makes one dead letter pending again, so that it runs.',
     fields: { queue: QUEUE, id: ID },
     required: ['queue', 'id'],
-    deed: 'changes',
+    effect: 'changes',
     command: ({ queue, id }) => ({ name: 'redrive', args: words(queue, id) }),
   },
   {
-    name: 'redrive',
-    description: 'Makes all dead letters that match pending again, so that they run.',
+    ...named('redrive'),
     fields: { queue: QUEUE, ...FILTER },
     required: ['queue'],
-    deed: 'changes',
     command: (given) => ({
       name: 'redrive',
       options: ['--all', ...filterOptions(given)],
@@ -156,8 +170,7 @@ const WRITING: readonly ToolEntry[] = [
     }),
   },
   {
-    name: 'pause',
-    description: 'Pauses a queue, or one group of it, for the whole fleet.',
+    ...named('pause'),
     fields: {
       queue: QUEUE,
       group: GROUP,
@@ -165,32 +178,26 @@ const WRITING: readonly ToolEntry[] = [
       reason: { type: 'string', description: 'Why, for those who look at the queue.' },
     },
     required: ['queue'],
-    deed: 'changes',
     command: ({ queue, group, for: time, reason }) => ({
       name: 'pause',
-      options: [
-        ...option('group', group),
-        ...option('for', time),
-        ...option('reason', reason),
-        '--by=an assistant',
-      ],
+      options: [...option('group', group), ...option('for', time), ...option('reason', reason)],
       args: words(queue),
     }),
   },
   {
-    name: 'resume',
-    description: 'Ends the pause of a queue, or of one group of it.',
-    fields: { queue: QUEUE, group: GROUP },
+    ...named('resume'),
+    fields: { queue: QUEUE, group: GROUP, first: FIRST, confirmed: CONFIRMED },
     required: ['queue'],
-    deed: 'changes',
-    command: ({ queue, group }) => ({ name: 'resume', options: option('group', group), args: words(queue) }),
+    command: ({ queue, group, first, confirmed }) => ({
+      name: 'resume',
+      options: [...option('group', group), ...option('first', first), ...(confirmed === 'yes' ? ['--yes'] : [])],
+      args: words(queue),
+    }),
   },
   {
-    name: 'discard',
-    description: 'Deletes one dead letter for good.',
+    ...named('discard'),
     fields: { queue: QUEUE, id: ID },
     required: ['queue', 'id'],
-    deed: 'destroys',
     command: ({ queue, id }) => ({ name: 'discard', options: ['--yes'], args: words(queue, id) }),
   },
 ];

@@ -1,10 +1,11 @@
 import { Argument, Option, type Command } from 'commander';
 import { VERDICT_MARKS } from '../../inspect/display/marks.js';
 import { outboxSentence, outboxVerdictOf } from '../../inspect/servers/outbox-verdict.js';
-import { checkTables } from '../../outbox/check/check-tables.js';
+import { checkTables, unsafeSetting } from '../../outbox/check/check-tables.js';
 import { outboxSql } from '../../outbox/outbox-sql.js';
 import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
-import { OutboxTable, type OutboxRecord } from '../../outbox/outbox-table.js';
+import { OutboxTable } from '../../outbox/outbox-table.js';
+import type { OutboxRecord } from '../../queue/store/verbs/outbox-writer.js';
 import { withoutPasswords } from '../../queue/errors/show.js';
 import type { CommandOptions, LocalContext, RunLocally } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';
@@ -78,9 +79,15 @@ interface Asked {
 
 async function act(context: LocalContext, table: OutboxTable, { action, row, options }: Asked): Promise<void> {
   const { out } = context;
-  const wrong = await checkTables(table.database);
-  if (wrong.length > 0) {
-    showWrong(out, wrong, table.database.dialect);
+  const { database } = table;
+  const unsafe = await unsafeSetting(database);
+  const wrong = await checkTables(database);
+  if (unsafe) {
+    showWrong(out, [`Expected ${unsafe.expected}, found ${unsafe.found}.`, ...wrong], unsafe.remedy);
+    context.exit(EXIT.failed);
+  } else if (wrong.length > 0) {
+    const ddl = `npx nest-job-queue outbox sql --dialect ${database.dialect}`;
+    showWrong(out, wrong, `compare your migration with: ${ddl}`);
     context.exit(EXIT.failed);
   } else if (action === 'check') {
     await check(context, table);
@@ -95,13 +102,9 @@ async function act(context: LocalContext, table: OutboxTable, { action, row, opt
   }
 }
 
-function showWrong(out: Output, wrong: readonly string[], dialect: OutboxDialect): void {
-  const next = `npx nest-job-queue outbox sql --dialect ${dialect}`;
+function showWrong(out: Output, wrong: readonly string[], next: string): void {
   out.show({ severity: 'critical', wrong, next }, () =>
-    lines([
-      ...wrong.map((each) => text`${out.sign(VERDICT_MARKS.critical)} ${each}`),
-      text`    next:  compare your migration with: ${next}`,
-    ]),
+    lines([...wrong.map((each) => text`${out.sign(VERDICT_MARKS.critical)} ${each}`), text`    next:  ${next}`]),
   );
 }
 
@@ -142,7 +145,7 @@ async function discard({ out, confirm }: LocalContext, table: OutboxTable, row: 
     throw new CliError('Pass the number of the row to discard; outbox list has it.', EXIT.usage);
   }
   await confirm(() => text`delete row ${row} of the outbox, whose job is then never added`);
-  if (!(await table.discard(row))) {
+  if ((await table.discard({ seqs: [row] })) === 0) {
     throw new CliError(`The outbox has no failed row ${row}. Only failed rows can be discarded.`, EXIT.notFound);
   }
   out.show({ discarded: row }, () => text`row ${row} discarded`);

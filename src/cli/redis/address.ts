@@ -140,8 +140,8 @@ function urlOf(text: string): URL {
     const hint = 'Expected redis://host:port, or rediss:// for TLS, in --redis or REDIS_URL.';
     throw new CliError(`The address of Redis is invalid. ${hint}`, EXIT.usage);
   }
-  if (!/^\/?\d*$/.test(url.pathname)) {
-    const found = JSON.stringify(withoutPassword(url.pathname.slice(1)));
+  if (!/^\/?\d*$/.test(url.pathname) || url.hash !== '') {
+    const found = JSON.stringify(withoutPassword(text));
     throw new CliError(
       `The address of Redis ends with the number of a database. Expected redis://host:port/<number>, found ${found}.`,
       EXIT.usage,

@@ -1,5 +1,6 @@
 // The servers of `--redis`. Every command takes one, and the dashboard several.
 import { show } from '../../queue/errors/show.js';
+import type { ActionAuthor } from '../../queue/store/verbs/action-verbs.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';
@@ -41,7 +42,11 @@ export function oneServer({ redis = [], ...options }: GivenOptions): SessionOpti
  *
  * @throws CliError for a wrong address, or if none can be reached
  */
-export async function openServers(options: GivenOptions, env: NodeJS.ProcessEnv): Promise<NamedSession[]> {
+export async function openServers(
+  options: GivenOptions,
+  env: NodeJS.ProcessEnv,
+  author: ActionAuthor,
+): Promise<NamedSession[]> {
   const { redis = [], ...rest } = options;
   const given = redis.length > 0 ? redis.map((text) => addressOf(text, env)) : [{ name: 'redis', env }];
   const twice = given.find(({ name }, i) => given.findIndex((each) => each.name === name) < i);
@@ -51,7 +56,7 @@ export async function openServers(options: GivenOptions, env: NodeJS.ProcessEnv)
       EXIT.usage,
     );
   }
-  const opening = given.map((each) => Session.open({ ...rest, ...each.options }, each.env));
+  const opening = given.map((each) => Session.open({ ...rest, ...each.options }, each.env, author));
   const opened = await firstAnswers(opening);
   const errors = opened.flatMap((each) => (each?.status === 'rejected' ? [each.reason as unknown] : []));
   const fatal = errors.length === opened.length ? errors[0] : errors.find((error) => !isAway(error));
@@ -65,7 +70,7 @@ export async function openServers(options: GivenOptions, env: NodeJS.ProcessEnv)
       return { name, session: each.value };
     }
     closeLater(opening[i]!);
-    const session = Session.openLater({ ...rest, ...own }, ofServer);
+    const session = Session.openLater({ ...rest, ...own }, ofServer, author);
     const problem = each ? (each.reason as CliError).message : `Redis at ${session.place} has not answered yet.`;
     return { name, session, problem };
   });

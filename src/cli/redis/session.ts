@@ -1,19 +1,19 @@
+import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { SHORTEST_OUTCOME_MS, type QueueOptions } from '../../queue/model/queue-options.js';
-import { announcedRedact } from '../../queue/codec/announced-content.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
+import type { ActionAuthor } from '../../queue/store/verbs/action-verbs.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { isQueueName } from '../../queue/validation/names.js';
+import { isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { failureOf, silent } from '../failure.js';
-import { userAsAuthor } from '../host-process.js';
 import { REPLY_MS, reach } from './reach.js';
 
 /** Options that every command has. */
@@ -37,15 +37,14 @@ const BEAT_MS = 2_000;
 
 /** Refuses a glob, because a prefix is part of a pattern of keys and a glob would find other names. */
 function checkPrefix(prefix: string): void {
-  if (!/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw new InvalidOptionError('--prefix', '1 to 64 of A-Z a-z 0-9 _ . : -', show(prefix));
+  if (!PREFIX.test(prefix)) {
+    throw new InvalidOptionError('--prefix', PREFIX_RULE, show(prefix));
   }
 }
 
 /** The connection to Redis of one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
-  private readonly author = userAsAuthor();
   private names: { at: number; found: readonly string[] } | undefined;
 
   readonly client: RedisClient;
@@ -56,6 +55,8 @@ export class Session {
   private constructor(
     { client, place, life }: ClientOfCommand,
     readonly prefix: string,
+    /** The author of what the command does. */
+    private readonly author: ActionAuthor,
     /** The lead of the server's clock over this machine's, in ms. */
     readonly skewMs: number,
   ) {
@@ -70,20 +71,20 @@ export class Session {
   }
 
   /** @throws CliError where Redis cannot be reached */
-  static async open(options: SessionOptions, env: NodeJS.ProcessEnv): Promise<Session> {
+  static async open(options: SessionOptions, env: NodeJS.ProcessEnv, author: ActionAuthor): Promise<Session> {
     checkPrefix(options.prefix);
     const found = clientOf(options, env);
     const skewMs = await reach(found);
-    return new Session(found, options.prefix, skewMs);
+    return new Session(found, options.prefix, author, skewMs);
   }
 
   /** Opens a session that connects, and connects again, as soon as Redis is there. */
-  static openLater(options: SessionOptions, env: NodeJS.ProcessEnv): Session {
+  static openLater(options: SessionOptions, env: NodeJS.ProcessEnv, author: ActionAuthor): Session {
     const found = clientOf(options, env);
     found.life.reconnects = true;
     found.client.on('error', () => undefined);
     void found.client.connect().catch(() => undefined);
-    return new Session(found, options.prefix, 0);
+    return new Session(found, options.prefix, author, 0);
   }
 
   /**
@@ -150,21 +151,19 @@ export class Session {
   }
 
   /** Returns what may be shown of a queue: it hides the parts that its workers list under `redact`. */
-  async shownBy(queue: JobQueue): Promise<ShownContent> {
-    return new ShownContent(announcedRedact(await queue.exec((calls) => calls.content())));
+  shownBy(queue: JobQueue): Promise<ShownContent> {
+    return ShownContent.of(queue);
   }
 
   /**
-   * Refuses to store a payload in the clear where the workers encrypt.
+   * Refuses a move into an encrypted queue, before it is planned.
    *
-   * @throws CliError
+   * @throws EncryptedQueueError
    */
   async refuseSecret(queue: JobQueue): Promise<void> {
     const content = await queue.exec((calls) => calls.content());
     if (content?.encrypted) {
-      throw new CliError(
-        `Queue ${JSON.stringify(queue.name)} is encrypted, and the command line has no key. Enqueue by the app.`,
-      );
+      throw new EncryptedQueueError(queue.name);
     }
   }
 

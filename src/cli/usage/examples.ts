@@ -1,4 +1,5 @@
 import { Help, type Command } from 'commander';
+import { exampleCommands } from '../../queue/model/actions.js';
 
 /** Examples of each command, in the order of use: look, understand, mend, steer, and the rest. */
 export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
@@ -9,15 +10,9 @@ export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
   errors: 'errors email',
   list: ['list email failed --limit 50', 'list --search "payload.customer:4 state:failed"'],
   show: 'show email 01JD8Z4M --verbose',
-  redrive: 'redrive email --all --error "502 Bad Gateway"',
-  discard: 'discard email --all --kind 1f3a',
-  'run-again': 'run-again email 01JD8Z4M',
-  cancel: 'cancel email 01JD8Z4M',
-  promote: 'promote email 01JD8Z4M',
+  ...exampleCommands('job'),
   enqueue: `enqueue email '{"to":"ada@example.com"}' --delay 15m`,
-  pause: 'pause email --for 15m --reason "mail server is down"',
-  resume: 'resume email',
-  limits: 'limits email --rate 100 --period 1000',
+  ...exampleCommands('queue'),
   workers: 'workers email',
   groups: 'groups email --by age',
   batches: 'batches email',

@@ -3,12 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { jobsOf } from '../../queue/actions/noted-action.js';
+import { lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobRecord } from '../../queue/model/job.js';
+import { CRASHED, type JobRecord } from '../../queue/model/job.js';
 import { ShownQueues } from '../shown-queues.js';
-import type { RunRequest, RunView, State } from '../views/views.js';
+import { ToldErrors } from '../told-errors.js';
+import type { JobMatch, RunRequest, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { matcherOf, type Matcher } from '../search/job-match.js';
+import { endsOf } from '../../inspect/redriven-ends.js';
 import { walkSlice } from '../../inspect/search/walk-state.js';
 import { JobActions } from './job-actions.js';
 import { RunStore, serverNow } from './run-store.js';
@@ -16,8 +19,20 @@ import { RunStore, serverNow } from './run-store.js';
 /** Jobs that move up while others leave the list are met by another pass; each must have done something. */
 const MOST_PASSES = 20;
 
+/** A redrive of at most this many jobs is followed until they have ended. */
+const MOST_FOLLOWED = 100;
+
 /** Returns the ids that the user of a run may change. */
 type AllowedOf = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** A run with what this process alone keeps of it. A search may quote content, and others may see the run. */
+interface AskedRun {
+  run: RunView;
+  match: JobMatch;
+  allowedOf: AllowedOf;
+  /** The redriven jobs, if the run is followed. */
+  redriven: string[];
+}
 
 /** The reason why a run goes on no further; undefined while it goes on. */
 type End = RunView['status'] | undefined;
@@ -37,16 +52,18 @@ export class BulkRuns implements BeforeApplicationShutdown {
     private readonly actions: JobActions,
     private readonly store: RunStore,
     private readonly redactor: Redactor,
+    private readonly told: ToldErrors,
   ) {}
 
   /** @param allowedOf returns the jobs that the user may change, asked before each step */
   async start(queue: JobQueue, request: RunRequest, allowedOf: AllowedOf): Promise<RunView> {
     const stats = await queue.stats();
     const now = await serverNow(queue);
+    const { match, ...asked } = request;
     const run: RunView = {
       id: randomUUID(),
       queue: queue.name,
-      ...request,
+      ...asked,
       status: 'running',
       startedAt: now,
       updatedAt: now,
@@ -57,7 +74,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
       error: null,
     };
     await this.store.write(queue, run);
-    this.active.set(run.id, this.follow(queue, run, allowedOf));
+    this.active.set(run.id, this.follow(queue, { run, match, allowedOf, redriven: [] }));
     return run;
   }
 
@@ -77,19 +94,38 @@ export class BulkRuns implements BeforeApplicationShutdown {
     await Promise.all(this.active.values());
   }
 
-  private async follow(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<void> {
+  private async follow(queue: JobQueue, asked: AskedRun): Promise<void> {
+    const { run } = asked;
     try {
-      run.status = await this.passes(queue, run, allowedOf);
+      run.status = await this.passes(queue, asked);
     } catch (error) {
       run.status = 'failed';
-      run.error = (error as Error).message;
-      this.logger.warn(`The run "${run.action}" on queue "${queue.name}" failed: ${run.error}`);
+      run.error = this.told.tell(error as Error);
+      this.logger.warn(`The run "${run.action}" on queue "${queue.name}" failed`, error);
     }
-    await this.report(queue, run);
+    await this.report(queue, asked);
+    await this.followEnds(queue, asked);
     this.active.delete(run.id);
   }
 
-  private async report(queue: JobQueue, run: RunView): Promise<void> {
+  /** Writes how the redriven jobs end, with the error of the first that failed. */
+  private async followEnds(queue: JobQueue, { run, redriven }: AskedRun): Promise<void> {
+    if (redriven.length === 0 || this.closing.signal.aborted) {
+      return;
+    }
+    try {
+      for await (const { completed, failed, open } of endsOf(queue, redriven, this.closing.signal)) {
+        const [first] = failed;
+        const error = first ? (lastErrorWords(this.redactor.record(first)) ?? null) : null;
+        run.ends = { completed, failed: failed.length, open, failedId: first?.id ?? null, error };
+        await this.write(queue, run);
+      }
+    } catch (error) {
+      this.logger.warn(`Could not follow a run on queue "${queue.name}": ${(error as Error).message}`);
+    }
+  }
+
+  private async report(queue: JobQueue, { run, match }: AskedRun): Promise<void> {
     try {
       run.updatedAt = await serverNow(queue);
       await this.store.write(queue, run);
@@ -97,7 +133,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
         via: 'dashboard',
         by: run.user,
         action: run.action,
-        subject: subjectOf(run),
+        subject: subjectOf({ ...run, match }),
         count: run.done,
       });
     } catch (error) {
@@ -105,11 +141,12 @@ export class BulkRuns implements BeforeApplicationShutdown {
     }
   }
 
-  private async passes(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<RunView['status']> {
+  private async passes(queue: JobQueue, asked: AskedRun): Promise<RunView['status']> {
+    const { run } = asked;
     for (let pass = 0; pass < MOST_PASSES; pass++) {
       const before = run.done;
       run.searched = 0;
-      const ended = await this.pass(queue, run, allowedOf);
+      const ended = await this.pass(queue, asked);
       if (ended !== undefined) {
         return ended;
       }
@@ -121,14 +158,15 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 
   /** Passes over the jobs once. Returns the outcome of the run if it ends early. */
-  private async pass(queue: JobQueue, run: RunView, allowedOf: AllowedOf): Promise<End> {
-    const matcher = matcherOf(run.match);
+  private async pass(queue: JobQueue, asked: AskedRun): Promise<End> {
+    const { run, match } = asked;
+    const matcher = matcherOf(match);
     let cursor: string | null = null;
     do {
       const slice = await walkSlice(queue, run.state, cursor, matcher);
       const before = run.done;
-      const jobs = await this.matching(queue, run, slice.jobs, matcher);
-      const ended = await this.change(queue, run, jobs, allowedOf);
+      const jobs = await this.matching(queue, run, slice.jobs, matcher, match.group);
+      const ended = await this.change(queue, asked, jobs);
       if (ended !== undefined) {
         return ended;
       }
@@ -145,18 +183,19 @@ export class BulkRuns implements BeforeApplicationShutdown {
     run: RunView,
     jobs: readonly JobRecord[],
     { look }: Matcher,
+    group: string | undefined,
   ): Promise<string[]> {
     await this.redactor.learn(queue.name);
-    const matching = jobs.filter((job) => isMeant(job, run) && look(this.redactor.record(job)) === 'match');
+    const meant = jobs.filter((job) => isMeant(job, run) && !isSpared(job, run, group));
+    const matching = meant.filter((job) => look(this.redactor.record(job)) === 'match');
     return matching.map(({ id }) => id);
   }
 
   /** Changes jobs, as many at once as the pace of the run allows. */
   private async change(
     queue: JobQueue,
-    run: RunView,
+    { run, allowedOf, redriven }: AskedRun,
     matching: readonly string[],
-    allowedOf: AllowedOf,
   ): Promise<End> {
     const allowed = await allowedOf(matching);
     const ids = matching.filter((id) => allowed.has(id));
@@ -168,6 +207,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
       const outcome = await this.actions.act(queue, run.action, run.state, portion);
       run.done += outcome.done;
       run.spared += outcome.spared;
+      if (run.action === 'redrive' && run.most !== null && run.most <= MOST_FOLLOWED) {
+        redriven.push(...portion);
+      }
       from += portion.length;
       await this.keepPace(queue, run);
       ended = await this.endOf(queue, run);
@@ -211,18 +253,23 @@ function isMeant(job: JobRecord, run: RunView): boolean {
   return at.getTime() <= run.startedAt;
 }
 
+/** Returns whether a job killed its workers. A redrive takes it only where its kind is asked for. */
+function isSpared({ errorKind }: JobRecord, { action }: RunView, group: string | undefined): boolean {
+  return action === 'redrive' && errorKind === CRASHED && group !== errorKind;
+}
+
 /** Returns the next cursor. Jobs that left a list move the rest up. */
 function nextCursor(state: State, cursor: string | null, done: number): string | null {
   return cursor === null || state === 'failed' ? cursor : String(Math.max(0, Number(cursor) - done));
 }
 
-/** Returns the subject of a run, in words. */
+/** Returns the subject of a run, in words. They go to the action log, so they quote no search. */
 export function subjectOf(
-  run: Pick<RunView, 'state' | 'match'> & Partial<Pick<RunView, 'most' | 'perSecond'>>,
+  run: Pick<RunView, 'state'> & Partial<Pick<RunView, 'most' | 'perSecond'>> & { match: JobMatch },
 ): string {
   const { state, match, most = null, perSecond = null } = run;
   const parts = [
-    ...(match.text ? [`with "${match.text}"`] : []),
+    ...(match.text ? ['that match a search'] : []),
     ...(match.group ? [`of the kind of error "${match.group}"`] : []),
   ];
   const all = most === null ? `all ${jobsOf(state)}` : `the first ${most} ${jobsOf(state)}`;

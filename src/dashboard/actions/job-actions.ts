@@ -1,19 +1,9 @@
 import { ConflictException, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { ACTIONS, type JobAction } from '../../queue/model/actions.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
-import type { JobAction } from '../views/views.js';
-
-/** The states from which each action takes jobs. */
-export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = {
-  redrive: ['failed'],
-  discard: ['failed'],
-  cancel: ['pending', 'scheduled', 'processing'],
-  promote: ['scheduled'],
-  remove: ['pending', 'scheduled', 'completed', 'cancelled'],
-  'run-again': ['completed', 'cancelled'],
-};
 
 /** The outcome of one action for its jobs. */
 interface ActionOutcome {
@@ -75,18 +65,15 @@ export class JobActions {
   }
 
   private async one(queue: JobQueue, action: JobAction, state: JobStatus, id: string): Promise<boolean> {
-    if (action === 'discard') {
-      return queue.deadLetters.discard(id);
+    const { verb } = ACTIONS[action];
+    if (verb.of === 'deadLetters') {
+      return queue.deadLetters[verb.name](id);
     }
-    switch (action) {
-      case 'cancel':
-        return ['cancelled', 'requested'].includes(await queue.cancel(id, { ifStatus: state }));
-      case 'promote':
-        return (await this.isIn(queue, id, state)) && (await queue.promote(id)) === 'pending';
-      case 'run-again':
-        return (await queue.runAgain(id)) === 'pending';
-      default:
-        return (await queue.remove(id, { ifStatus: state })) === 'removed';
+    // A promotion has no condition of its own.
+    if (verb.name === 'promote' && !(await this.isIn(queue, id, state))) {
+      return false;
     }
+    const changed: readonly string[] = verb.changed;
+    return changed.includes(await queue[verb.name](id, { ifStatus: state }));
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { ActionTarget } from '../../queue/store/verbs/action-verbs.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { gatherVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';
@@ -42,25 +43,30 @@ export class LogReader {
     filter: ActionFilter & { limit: number },
   ): Promise<ActionLogEntry[]> {
     const entries = await actionLog.latest(filter);
-    return entries.map(({ entryId: _id, at, target = null, ...rest }) => ({
+    return entries.map(({ entryId: _id, at, target = null, other = null, ...rest }) => ({
       ...rest,
       at: at.getTime(),
       queue: name,
       target,
+      other,
     }));
   }
 
-  /** Leaves out the actions on single jobs, groups, schedules and batches that the request may not see. */
+  /** Leaves out the actions on single objects that the request may not see, and the second objects of others. */
   private async permitted(
     request: DashboardRequest,
     entries: readonly ActionLogEntry[],
   ): Promise<ActionLogEntry[]> {
-    const seen = await Promise.all(
-      entries.map(async ({ queue, target }) => {
-        const subject = target && (target.kind === 'group' ? { group: target.id } : { id: target.id });
-        return subject === null || this.permissions.allows('view', request, { queue, ...subject });
+    const sees = async (queue: string, target: ActionTarget | null) => {
+      const subject = target && (target.kind === 'group' ? { group: target.id } : { id: target.id });
+      return subject === null || this.permissions.allows('view', request, { queue, ...subject });
+    };
+    const shown = await Promise.all(
+      entries.map(async (entry) => {
+        const { queue, target, other } = entry;
+        return (await sees(queue, target)) ? [{ ...entry, other: (await sees(queue, other)) ? other : null }] : [];
       }),
     );
-    return entries.filter((_, i) => seen[i]);
+    return shown.flat();
   }
 }

@@ -1,6 +1,6 @@
 import { BadRequestException, ConflictException, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { ACTION_STATES, JobActions } from '../actions/job-actions.js';
+import { JobActions } from '../actions/job-actions.js';
 import { LogReader } from '../actions/log-reader.js';
 import { unreadableView } from '../live/verdict-view.js';
 import { ShownQueues } from '../shown-queues.js';
@@ -9,14 +9,14 @@ import { jobId, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { Call, ChangeCall, Outcome } from './route-runner.js';
 import type { LogView } from '../views/log-view.js';
-import type { JobAction, State } from '../views/views.js';
-import { jobsOf, onJobs, onOne, onQueue } from '../../queue/actions/noted-action.js';
+import type { State } from '../views/views.js';
+import { jobsOf, onJobs, onTarget, onQueue } from '../../queue/actions/noted-action.js';
+import { ACTIONS, JOB_ACTIONS, type JobAction, permissionsOf } from '../../queue/model/actions.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
-const ACTIONS = ['redrive', 'discard', 'cancel', 'promote', 'remove', 'run-again'] as const;
-export const actionSchema = z.enum(ACTIONS, { error: `expected ${ACTIONS.join(', ')}` });
+export const actionSchema = z.enum(JOB_ACTIONS, { error: `expected ${JOB_ACTIONS.join(', ')}` });
 const actSchema = z.strictObject({
   action: actionSchema,
   queue: queueName,
@@ -32,6 +32,8 @@ const queueSchema = z.strictObject({
   action: z.enum(['pause', 'resume'], { error: 'expected pause, resume' }),
   queue: queueName,
   ...pauseOptions.pick({ reason: true, forMs: true }).shape,
+  first: z.number().int().min(1).max(1_000_000).optional(),
+  perSecond: z.number().int().min(1).max(1_000_000).optional(),
 });
 
 const text = z.string().min(1).max(200).optional();
@@ -55,10 +57,9 @@ export class ActionsController extends Routes {
   }
 
   @Changes('api/jobs/act', actSchema, {
-    needs: ({ action, queue, ids }) => [{ action, queue, ids }],
     logs: ({ action, state, ids: [id, ...others] }) =>
       others.length === 0
-        ? onOne(action, 'job', id!)
+        ? onTarget(action, 'job', id!)
         : onJobs(action, `${others.length + 1} chosen ${jobsOf(state)}`),
   })
   async act({ action, state, ids }: z.output<typeof actSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
@@ -72,11 +73,8 @@ export class ActionsController extends Routes {
 
   /** Redrives a dead letter with another payload. */
   @Changes('api/jobs/edit', editSchema, {
-    needs: ({ queue, id }) => [
-      { action: 'edit', queue, id },
-      { action: 'redrive', queue, id },
-    ],
-    logs: ({ id }) => onOne('redrive', 'job', id, 'with another payload'),
+    needs: ({ queue, id }) => permissionsOf('edit').map((action) => ({ action, queue, id })),
+    logs: ({ id }) => onTarget('redrive', 'job', id, 'with another payload'),
   })
   async edit({ id, payload }: z.output<typeof editSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     const job = await queue.get(id);
@@ -93,8 +91,7 @@ export class ActionsController extends Routes {
 
   /** Redrives a dead letter as a new job, and keeps it. */
   @Changes('api/jobs/redrive-as-new', redriveSchema, {
-    needs: ({ queue, id }) => [{ action: 'redrive', queue, id }],
-    logs: ({ id }) => onOne('redrive-as-new', 'job', id),
+    logs: ({ id }) => onTarget('redrive-as-new', 'job', id),
   })
   async redriveAsNew(
     { id }: z.output<typeof redriveSchema>,
@@ -110,14 +107,15 @@ export class ActionsController extends Routes {
   }
 
   @Changes('api/queue/act', queueSchema, {
-    needs: ({ action, queue }) => [{ action, queue }],
     logs: ({ action, queue: _queue, ...note }) => onQueue(action, pauseInWords(note)),
   })
   async actOnQueue(
-    { action, ...note }: z.output<typeof queueSchema>,
+    { action, first, perSecond, ...note }: z.output<typeof queueSchema>,
     { queue, user }: ChangeCall,
   ): Promise<Outcome> {
-    const changed = await (action === 'pause' ? queue.pause(pauseOf(user, note)) : queue.resume());
+    const changed = await (action === 'pause'
+      ? queue.pause(pauseOf(user, note))
+      : queue.resume({ first, perSecond }));
     return { done: changed ? 1 : 0 };
   }
 
@@ -134,7 +132,8 @@ export class ActionsController extends Routes {
 
 /** @throws BadRequestException for an action that jobs of that state do not know */
 export function requireState(action: JobAction, state: State): void {
-  if (!ACTION_STATES[action].includes(state)) {
-    throw new BadRequestException(`Only ${ACTION_STATES[action].join(', ')} jobs can be taken by "${action}".`);
+  const takes: readonly State[] = ACTIONS[action].takes;
+  if (!takes.includes(state)) {
+    throw new BadRequestException(`Only ${takes.join(', ')} jobs can be taken by "${action}".`);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { onOne } from '../../queue/actions/noted-action.js';
+import { onTarget } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
@@ -10,6 +10,7 @@ import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { firstVisible } from '../security/first-visible.js';
+import { HiddenParts } from '../security/hidden-parts.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { ShownQueues } from '../shown-queues.js';
@@ -74,14 +75,26 @@ export class BatchesController extends Routes {
     return {
       ...page,
       batch: batch!,
-      followUps: await this.permissions.visible(request, page.followUps),
-      members: await this.permissions.visible(request, page.members),
+      followUps: await this.visibleFollowUps(request, page.followUps),
+      members: await new HiddenParts(this.permissions, request).rows(page.members),
     };
   }
 
+  private async visibleFollowUps(
+    request: DashboardRequest,
+    followUps: readonly FollowUpView[],
+  ): Promise<FollowUpView[]> {
+    const parts = new HiddenParts(this.permissions, request);
+    return Promise.all(
+      (await parts.rows(followUps)).map(async (each) => ({
+        ...each,
+        job: (await parts.rows(each.job ? [each.job] : []))[0] ?? null,
+      })),
+    );
+  }
+
   @Changes('api/batch/cancel', cancelSchema, {
-    needs: ({ queue, id }) => [{ action: 'cancel', queue, id }],
-    logs: ({ id }) => onOne('cancel-batch', 'batch', id),
+    logs: ({ id }) => onTarget('cancel-batch', 'batch', id),
   })
   async cancel({ id }: z.output<typeof cancelSchema>, { queue, request }: ChangeCall): Promise<Outcome> {
     const batch = queue.findBatch(id);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 import { isFull } from '../../inspect/group-hold.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
-import { onOne } from '../../queue/actions/noted-action.js';
+import { onTarget } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, type GroupLimits, withNames } from '../../queue/model/limits.js';
@@ -21,8 +21,6 @@ import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 const SHOWN = 100;
 /** The latest actions in which the author of a limit is sought. */
 const ACTIONS_READ = 500;
-/** The permission that each action needs: cleaning a group removes jobs. */
-const PERMISSIONS = { pause: 'pause', resume: 'resume', clean: 'remove' } as const;
 
 const groupsSchema = z.object({ queue: queueName });
 const actSchema = z.strictObject({
@@ -58,10 +56,7 @@ export class GroupsController extends Routes {
   }
 
   @Changes('api/groups/act', actSchema, {
-    needs: ({ action, queue, group }) => [
-      { action: PERMISSIONS[action], queue, group, isBlind: action === 'clean' },
-    ],
-    logs: ({ action, group, ...note }) => onOne(`${action}-group`, 'group', group, pauseInWords(note)),
+    logs: ({ action, group, ...note }) => onTarget(`${action}-group`, 'group', group, pauseInWords(note)),
   })
   async act(
     { action, group, reason, forMs }: z.output<typeof actSchema>,
@@ -78,11 +73,10 @@ export class GroupsController extends Routes {
   }
 
   @Changes('api/groups/limits', limitsSchema, {
-    needs: ({ queue, group }) => [{ action: 'limits', queue, group }],
     logs: ({ group, limits }) =>
       limits
-        ? onOne('limit-group', 'group', group, groupLimitsInWords(limits) ?? 'no limit')
-        : onOne('clear-group', 'group', group),
+        ? onTarget('limit-group', 'group', group, groupLimitsInWords(limits) ?? 'no limit')
+        : onTarget('clear-group', 'group', group),
   })
   async set({ group, limits }: z.output<typeof limitsSchema>, { queue }: ChangeCall): Promise<Outcome> {
     await (limits ? queue.groups.set(group, limits) : queue.groups.clear(group));
@@ -97,7 +91,11 @@ export class GroupsController extends Routes {
     const seen = await Promise.all(
       groups.map(({ name: group }) => this.permissions.allows('view', request, { queue, group })),
     );
-    return groups.filter((_, i) => seen[i]);
+    const heads = groups.flatMap(({ heldBy }) => (heldBy === null ? [] : [{ queue, id: heldBy }]));
+    const shown = new Set((await this.permissions.visible(request, heads)).map(({ id }) => id));
+    return groups
+      .filter((_, i) => seen[i])
+      .map((group) => ({ ...group, heldBy: shown.has(group.heldBy ?? '') ? group.heldBy : null }));
   }
 }
 
@@ -126,6 +124,7 @@ function viewOf(group: GroupStats, ofAll: GroupLimits, actions: readonly ActionE
     pausedBy: pause.pausedBy ?? null,
     pauseReason: pause.pauseReason ?? null,
     heldBy,
+    isHeld: heldBy !== null,
     opensAt: opensAt?.getTime() ?? null,
     isFull: isFull(group, ofAll),
     limits: groupLimitsInWords(limits),

@@ -1,13 +1,15 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { outcomeInWords } from '../../inspect/display/outcome-words.js';
-import { readJobSigns } from '../../inspect/job-signs.js';
+import { readJobSigns, type JobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobReference } from '../../queue/model/batch.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
+import type { DashboardRequest } from '../dashboard-options.js';
 import { unreadableView } from '../live/verdict-view.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { ShownQueues } from '../shown-queues.js';
+import { HiddenParts } from '../security/hidden-parts.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
@@ -23,7 +25,7 @@ const fileSchema = jobSchema.extend({ part: z.enum(JOB_PARTS, { error: `expected
 const findSchema = z.object({ id: jobId });
 
 /** The fields of a job that name other jobs. */
-type Tie = 'after' | 'followedBy' | 'redrivenFrom' | 'redrivenAs';
+type Tie = 'followedBy' | 'redrivenFrom' | 'redrivenAs';
 
 /** Serves one job, and finds the queue of an id. */
 @Injectable()
@@ -41,8 +43,11 @@ export class JobController extends Routes {
   @Reads('api/job', jobSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
   async job({ id }: z.output<typeof jobSchema>, { queue, request }: QueueCall): Promise<JobView> {
     const read = await this.reads.get(`job ${queue.name} ${id}`, () => this.read(queue, id));
+    const parts = new HiddenParts(this.permissions, request);
+    const { job, signs } = await parts.ofJob(read.job, read.signs);
     const actions = await this.permissions.actions(request, { queue: queue.name, id });
-    return { ...read, ...(await this.visibleTies(request, read)), actions };
+    const [view] = await parts.rows([this.describer.view(job, { actions, signs })]);
+    return { ...view!, ...(await this.visibleTies(request, view!)) };
   }
 
   /** Returns a part of a job as a file, whole where the page cuts it. */
@@ -61,7 +66,7 @@ export class JobController extends Routes {
     const ended =
       jobs.length > 0 ? [] : (await this.queues.gather(visible, (queue) => this.outcomeOf(queue, id))).found;
     return {
-      jobs,
+      jobs: await new HiddenParts(this.permissions, request).rows(jobs),
       ended,
       unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
     };
@@ -70,18 +75,17 @@ export class JobController extends Routes {
   /** Returns the ties of a job to others. Leaves out the jobs that the request may not see. */
   private async visibleTies(
     request: DashboardRequest,
-    { after: all, followedBy, redrivenFrom, redrivenAs, batch, whyNotRunning }: JobView,
-  ): Promise<Pick<JobView, Tie | 'batch' | 'whyNotRunning'>> {
-    const after = await this.permissions.visible(request, all);
-    const namesHidden = all.some((each) => !after.includes(each) && whyNotRunning?.includes(each.id));
-    const [visibleBatch = null] = await this.permissions.visible(request, batch ? [batch] : []);
+    { queue, followedBy, redrivenFrom, redrivenAs, batch, schedule }: JobView,
+  ): Promise<Pick<JobView, Tie | 'batch' | 'schedule'>> {
+    const visible = <Job extends JobReference>(jobs: readonly Job[]) => this.permissions.visible(request, jobs);
+    const [shownBatch = null] = await visible(batch ? [batch] : []);
+    const [shownSchedule] = await visible(schedule === null ? [] : [{ queue, id: schedule }]);
     return {
-      after,
-      followedBy: await this.permissions.visible(request, followedBy),
-      redrivenFrom: await this.permissions.visible(request, redrivenFrom),
-      redrivenAs: await this.permissions.visible(request, redrivenAs),
-      batch: visibleBatch,
-      whyNotRunning: namesHidden ? 'It starts after a job that you may not see.' : whyNotRunning,
+      followedBy: await visible(followedBy),
+      redrivenFrom: await visible(redrivenFrom),
+      redrivenAs: await visible(redrivenAs),
+      batch: shownBatch,
+      schedule: shownSchedule?.id ?? null,
     };
   }
 
@@ -107,9 +111,8 @@ export class JobController extends Routes {
     return job;
   }
 
-  private async read(queue: JobQueue, id: string): Promise<JobView> {
+  private async read(queue: JobQueue, id: string): Promise<{ job: JobRecord; signs: JobSigns }> {
     const job = await this.stored(queue, id);
-    const actions: DashboardAction[] = [];
-    return this.describer.view(job, { actions, signs: await readJobSigns(queue, job) });
+    return { job, signs: await readJobSigns(queue, job) };
   }
 }

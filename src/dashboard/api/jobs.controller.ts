@@ -4,6 +4,7 @@ import { SharedReads } from '../live/shared-reads.js';
 import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { groupByError } from '../search/error-groups.js';
 import { JobSearch } from '../search/job-search.js';
+import { HiddenParts } from '../security/hidden-parts.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { cursor, queryCount, queueName, stateSchema } from './known-queue.js';
@@ -45,7 +46,7 @@ export class JobsController extends Routes {
       ]);
       return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };
     });
-    return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
+    return { ...page, jobs: await new HiddenParts(this.permissions, request).rows(page.jobs) };
   }
 
   /**
@@ -66,7 +67,7 @@ export class JobsController extends Routes {
       total,
       cursor: next,
     } = await this.reads.get(key, () => this.jobSearch.failedJobs(queue, from ?? null));
-    const groups = groupByError(await this.permissions.visible(request, jobs));
+    const groups = groupByError(await new HiddenParts(this.permissions, request).rows(jobs));
     return { groups, searched: jobs.length, total, cursor: next };
   }
 }

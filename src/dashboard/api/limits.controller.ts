@@ -17,7 +17,6 @@ const limitsSchema = z.strictObject({
 @Injectable()
 export class LimitsController extends Routes {
   @Changes('api/queue/limits', limitsSchema, {
-    needs: ({ queue }) => [{ action: 'limits', queue }],
     logs: ({ limits }) => (limits ? onQueue('limits', limitChangesInWords(limits)) : onQueue('clear-limits')),
   })
   async set({ limits }: z.output<typeof limitsSchema>, { queue }: ChangeCall): Promise<Outcome> {

@@ -1,7 +1,10 @@
+import { PassThrough, type Transform } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
 import { Injectable, Logger, StreamableFile } from '@nestjs/common';
 import {
-  catchError,
   EMPTY,
+  type Observable,
+  catchError,
   exhaustMap,
   filter,
   finalize,
@@ -11,22 +14,19 @@ import {
   takeUntil,
   takeWhile,
   timer,
-  type Observable,
 } from 'rxjs';
 import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import type { ServerView, StreamEvent } from '../views/stream-views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { accepts, header } from '../security/request-facts.js';
-import { Permissions } from '../security/permissions.js';
-import { SECURITY_HEADERS } from '../security/security-headers.js';
-import { SentStates, type SentState } from '../live/sent-states.js';
-import { SnapshotFeed } from '../live/snapshot-feed.js';
+import { type SentState, SentStates } from '../live/sent-states.js';
+import { type FeedEvent, SnapshotFeed } from '../live/snapshot-feed.js';
 import { visibleOverview } from '../live/visible-overview.js';
-import { bodyOf, streamHeaders, type ServerEvent } from './event-stream.js';
+import { Permissions } from '../security/permissions.js';
+import { accepts, header } from '../security/request-facts.js';
+import type { ServerView, StreamEvent } from '../views/stream-views.js';
 import { Responder } from './responder.js';
-import { Reads, Routes, Streams } from './route.js';
 import type { Call } from './route-runner.js';
+import { Reads, Routes, Streams } from './route.js';
 
 /** The duration of a stream, in ms. The browser reopens it, so that the app's guards decide again about a viewer. */
 const LONGEST_MS = 4_000;
@@ -73,8 +73,7 @@ export class LiveController extends Routes {
     const body = bodyOf(isZipped, (isDrained) => this.events(request, state, isDrained));
     const { raw = response } = response as StreamResponse;
     (raw as StreamResponse).once('close', () => body.destroy());
-    const headers = { ...streamHeaders(isZipped), ...SECURITY_HEADERS };
-    this.responder.send(response, 200, new StreamableFile(body), headers);
+    this.responder.send(response, 200, new StreamableFile(body), streamHeaders(isZipped));
   }
 
   /** Returns the messages to one viewer. A viewer that reads slowly misses readings, and no change. */
@@ -111,9 +110,50 @@ export class LiveController extends Routes {
     }
   }
 
-  private async seenBy(request: DashboardRequest, event: StreamEvent): Promise<StreamEvent> {
+  private async seenBy(request: DashboardRequest, event: FeedEvent): Promise<StreamEvent> {
     return event.overview
       ? { overview: await visibleOverview(this.permissions, request, event.overview), away: null }
       : event;
   }
+}
+
+/** An event of a stream, as EventSource reads it. */
+interface ServerEvent {
+  id?: string;
+  type?: string;
+  retry?: number;
+  data: string;
+}
+
+/** The headers of a stream. Proxies must neither keep it nor gather its events. */
+const STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'private, no-cache, no-store, must-revalidate, max-age=0, no-transform',
+  'X-Accel-Buffering': 'no',
+  Vary: 'Accept-Encoding',
+};
+
+function streamHeaders(isZipped: boolean): Record<string, string> {
+  return { ...STREAM_HEADERS, ...(isZipped && { 'Content-Encoding': 'gzip' }) };
+}
+
+/**
+ * Writes events as the body of a response, until its reader leaves. Each leaves the compressor at once.
+ *
+ * @param begin returns the events. It gets a function that says whether the reader has taken the earlier ones
+ */
+function bodyOf(isZipped: boolean, begin: (isDrained: () => boolean) => Observable<ServerEvent>): Transform {
+  const body = isZipped ? createGzip({ flush: constants.Z_SYNC_FLUSH }) : new PassThrough();
+  const events = begin(() => !body.writableNeedDrain).subscribe({
+    next: (event) => body.write(textOf(event)),
+    error: (error: Error) => body.destroy(error),
+    complete: () => body.end(),
+  });
+  body.once('close', () => events.unsubscribe());
+  return body;
+}
+
+function textOf({ id, type, retry, data }: ServerEvent): string {
+  const fields = Object.entries({ id, event: type, retry, data }).filter(([, value]) => value !== undefined);
+  return `${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;
 }

@@ -7,7 +7,7 @@ import {
   RedisUnsuitableError,
 } from '../../queue/errors/errors.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
-import { SECURITY_HEADERS } from '../security/security-headers.js';
+import { ToldErrors } from '../told-errors.js';
 import type { TextFile } from '../views/job-file.js';
 import type { ProblemView } from '../views/views.js';
 
@@ -20,7 +20,10 @@ export class Responder implements BeforeApplicationShutdown {
   private readonly logger = SafeLogger.of(new Logger('JobQueueDashboard'));
   private closing = false;
 
-  constructor(private readonly host: HttpAdapterHost) {}
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly told: ToldErrors,
+  ) {}
 
   /** Ends each connection with its answer from now on, because a polling page would delay the end of the app. */
   beforeApplicationShutdown(): void {
@@ -36,7 +39,7 @@ export class Responder implements BeforeApplicationShutdown {
     } catch (error) {
       [status, body] = this.problem(error);
     }
-    this.send(response, status, body, { 'Cache-Control': 'no-store', ...SECURITY_HEADERS });
+    this.send(response, status, body);
   }
 
   /** Sends what `work` returns as a file to save, or its error as JSON. */
@@ -51,12 +54,11 @@ export class Responder implements BeforeApplicationShutdown {
     this.send(response, 200, new StreamableFile(Buffer.from(file.text)), {
       'Content-Type': `${file.type}; charset=utf-8`,
       'Content-Disposition': `attachment; filename="${file.name.replaceAll(/[^\w.-]+/g, '_')}"`,
-      'Cache-Control': 'no-store',
-      ...SECURITY_HEADERS,
     });
   }
 
-  send(response: unknown, status: number, body: unknown, headers: Record<string, string>): void {
+  /** Sends a response. The guard has set the headers that all responses have. */
+  send(response: unknown, status: number, body: unknown, headers: Record<string, string> = {}): void {
     const { httpAdapter } = this.host;
     const closing = this.closing ? { Connection: 'close' } : {};
     for (const [name, value] of Object.entries({ ...headers, ...closing })) {
@@ -70,14 +72,14 @@ export class Responder implements BeforeApplicationShutdown {
       return [error.getStatus(), problemOf('refused', error.message)];
     }
     if (error instanceof RedisUnsuitableError) {
-      return [503, problemOf('redis-away', error.message)];
+      return [503, problemOf('redis-away', this.told.tell(error))];
     }
     if (error instanceof InvalidOptionError || error instanceof InvalidPayloadError) {
       const subject = error instanceof InvalidOptionError ? error.subject : error.path;
       return [400, { error: { code: 'invalid', message: error.message, subject } }];
     }
     if (error instanceof JobQueueError) {
-      return [409, problemOf(error.name, error.message)];
+      return [409, problemOf(error.name, this.told.tell(error))];
     }
     this.logger.error('The dashboard failed to handle a request', error);
     return [500, problemOf('internal', 'The dashboard failed; the log of the app says why.')];

@@ -1,6 +1,7 @@
 import { HttpException, Injectable } from '@nestjs/common';
 import type { z } from 'zod';
 import type { NewAction } from '../../queue/actions/noted-action.js';
+import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
@@ -109,9 +110,9 @@ export class RouteRunner {
       const call: ChangeCall = { request, queue: queue.as(null), user };
       const { actionLog } = queue.as({ via: 'dashboard', by: user });
       try {
-        const deed = () => route.run(controller, input, call);
+        const change = () => route.run(controller, input, call);
         const count = ({ done }: Outcome) => done;
-        return { spared: 0, ...(await actionLog.record(route.logs(input), deed, { count, isRefusal })) };
+        return { spared: 0, ...(await actionLog.record(route.logs(input), change, { count, isRefusal })) };
       } finally {
         this.reads.forget();
         this.feed.forget();
@@ -129,5 +130,7 @@ export class RouteRunner {
 
 /** Returns whether the error means that nothing was changed. */
 function isRefusal(error: unknown): boolean {
-  return [HttpException, InvalidOptionError, InvalidPayloadError].some((type) => error instanceof type);
+  return [HttpException, InvalidOptionError, InvalidPayloadError, EncryptedQueueError].some(
+    (type) => error instanceof type,
+  );
 }

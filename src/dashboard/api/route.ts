@@ -2,6 +2,8 @@ import { Get, Inject, Post, Req, Res } from '@nestjs/common';
 import type { z } from 'zod';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { NewAction } from '../../queue/actions/noted-action.js';
+import { ACTIONS, actionOf, type LoggedAction, permissionsOf } from '../../queue/model/actions.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { declareRoute } from '../security/declared-route.js';
 import type { Need } from '../security/permissions.js';
 import type { TextFile } from '../views/job-file.js';
@@ -15,9 +17,17 @@ type Declares<Method> = <Own extends Method>(
   found: TypedPropertyDescriptor<Own>,
 ) => void;
 
+/** What the input of a change may name. */
+interface Named {
+  queue: string;
+  id?: string;
+  ids?: readonly string[];
+  group?: string;
+}
+
 interface Change<Input, Controller> {
-  /** Returns the permissions that the change needs. */
-  needs(input: Input, controller: Controller): readonly Need[] | Promise<readonly Need[]>;
+  /** Returns the permissions that the change needs. @default those of the action of its entry */
+  needs?(input: Input, controller: Controller): readonly Need[] | Promise<readonly Need[]>;
   /** Returns its entry in the action log. */
   logs(input: Input): NewAction;
 }
@@ -66,7 +76,7 @@ export function Downloads<Schema extends z.ZodType>(
 export function Changes<Schema extends z.ZodType<{ queue: string }>, Controller extends Routes>(
   path: string,
   schema: Schema,
-  { needs, logs }: Change<z.output<Schema>, Controller>,
+  { logs, needs = (input) => needsOf(logs(input).action, input) }: Change<z.output<Schema>, Controller>,
 ): Declares<(input: z.output<Schema>, call: ChangeCall) => Promise<Outcome>> {
   return (target, key, found) => {
     const route = { schema, needs, logs, run: runOf(found) };
@@ -120,6 +130,18 @@ function serve(
 function runOf({ value }: PropertyDescriptor) {
   const method = value as (input: unknown, call: Call) => never;
   return (controller: object, input: unknown, call: Call) => method.call(controller, input, call);
+}
+
+/** Returns the permissions of an action on what its input names. */
+function needsOf(action: LoggedAction, input: Named): Need[] {
+  const { queue, id, ids, group } = input;
+  const name = actionOf(action);
+  const subject: Omit<Need, 'action'> = withoutUndefined({ queue, id, ids, group });
+  return permissionsOf(name).map((permission) => ({
+    action: permission,
+    ...subject,
+    isBlind: 'isBlind' in ACTIONS[name],
+  }));
 }
 
 function viewOf(input: unknown): Need[] {

@@ -4,6 +4,7 @@ import { onJobs } from '../../queue/actions/noted-action.js';
 import { BulkRuns, subjectOf } from '../actions/bulk-runs.js';
 import { wholeNumber } from '../../queue/validation/numbers.js';
 import { matchSchema } from '../search/job-match.js';
+import { HiddenParts } from '../security/hidden-parts.js';
 import { Permissions } from '../security/permissions.js';
 import type { RunView } from '../views/views.js';
 import { actionSchema, requireState } from './actions.controller.js';
@@ -35,7 +36,6 @@ export class RunsController extends Routes {
   }
 
   @Changes('api/runs', startSchema, {
-    needs: ({ action, queue }) => [{ action, queue }],
     logs: ({ action, ...run }) => onJobs(`begin-${action}`, subjectOf(run)),
   })
   async start(
@@ -52,7 +52,8 @@ export class RunsController extends Routes {
   async list(_query: object, { request }: Call): Promise<{ runs: RunView[] }> {
     const runs = await this.runs.list();
     const seen = await Promise.all(runs.map(({ queue }) => this.permissions.allows('view', request, { queue })));
-    return { runs: runs.filter((_, i) => seen[i]) };
+    const parts = new HiddenParts(this.permissions, request);
+    return { runs: await Promise.all(runs.filter((_, i) => seen[i]).map((run) => parts.ofRun(run))) };
   }
 
   /** Stops a run. A user who may do its action may stop it. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
+import type { QueueStats } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { markInWords } from '../../inspect/words.js';
 import type { PercentilesView, QueueView } from '../views/views.js';
@@ -34,8 +35,21 @@ export class HistoryCache {
   }
 }
 
+/** The jobs that still wait, whose waits the history knows only once they start. */
+type Waiting = Pick<QueueStats, 'pending' | 'oldestUnheldAgeMs'>;
+
+/** Returns the wait that 95 % of the jobs stayed below, with those that still wait. Their ages count as spread evenly. */
+function waitP95({ count, p95 }: HistoryPoint['wait'], { pending, oldestUnheldAgeMs }: Waiting): number | null {
+  const longest = 0.05 * (count + pending); // so many jobs may have waited for longer
+  const waits = pending > longest ? oldestUnheldAgeMs * (1 - longest / pending) : 0;
+  return waits > (p95 ?? 0) ? Math.round(waits) : p95;
+}
+
 /** Returns the figures of an hour for the overview. */
-export function lastHourOf({ at, points, total }: HistoryReport): Pick<QueueView, 'lastHour' | 'spark'> {
+export function lastHourOf(
+  { at, points, total }: HistoryReport,
+  waiting: Waiting,
+): Pick<QueueView, 'lastHour' | 'spark'> {
   if (!total) {
     return { lastHour: null, spark: [] };
   }
@@ -43,7 +57,7 @@ export function lastHourOf({ at, points, total }: HistoryReport): Pick<QueueView
   const ended = failed + total.completed;
   const lastHour = {
     failureRate: ended > 0 ? failed / ended : null,
-    waitMs: percentiles(total.wait),
+    waitMs: { ...percentiles(total.wait), p95: waitP95(total.wait, waiting) },
     runMs: percentiles(total.run),
   };
   return { lastHour, spark: hourOf(points, at) };
@@ -80,12 +94,13 @@ export function historyView({ points, stepMs, marks }: HistoryReport): HistoryVi
     oldestMs: list(({ oldestPendingAgeMs }) => oldestPendingAgeMs),
     wait: quantiles('wait'),
     run: quantiles('run'),
-    marks: marks.map((mark) => ({
-      at: mark.at.getTime(),
-      endAt: mark.endedAt?.getTime() ?? null,
-      kind: mark.kind,
-      text: markInWords(mark),
-    })),
+    marks: marks.flatMap((mark) => {
+      const { kind, at, endedAt } = mark;
+      // Deaths of workers have their own list: a chart of a crash loop would show nothing else.
+      return kind === 'death'
+        ? []
+        : [{ at: at.getTime(), endAt: endedAt?.getTime() ?? null, kind, text: markInWords(mark) }];
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
@@ -9,31 +10,55 @@ import type { OverviewView, QueueView } from '../views/views.js';
 import type { QueueVerdictView } from '../views/verdict-views.js';
 import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { ShownQueues } from '../shown-queues.js';
-import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
-import { readFacts, signsOf, type QueueFacts } from '../../inspect/signs.js';
-import { findingOf } from '../../inspect/verdict.js';
+import type { QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
+import {
+  deathsOf,
+  lastLimitsEntry,
+  MOST_SCHEDULES,
+  readFacts,
+  signsOf,
+  type LimitsEntry,
+  type QueueFacts,
+} from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
-import { RateWindow } from './rate-window.js';
-import { overallVerdict, verdictView, worseFact, worstQueueFirst } from './verdict-view.js';
-import { workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
+import { RateWindow } from '../../inspect/rate-window.js';
+import { verdictView } from './verdict-view.js';
+import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
 /** The most claimed jobs that one reading takes of a queue. */
 const MOST_CLAIMED = 100;
 /** The time that the database of the outbox may take, in ms. Then the page says that it gives no answer. */
 const OUTBOX_MS = 1_000;
 
-/** The time between two readings of a queue that the app does not know, in ms. */
+/** The time between two readings of a queue that the app does not know, in ms. Schedules are read as often. */
 const OTHERS_MS = 5_000;
 
-/** One queue as it was read. */
+/** The time for which dead workers are listed, in ms. */
+const HOUR_MS = 3_600_000;
+
+/** The time between two looks for who set the limits of a queue, in ms. */
+const LIMITS_MS = 60_000;
+
+/** A queue as it was read. Its verdict is put into words once it is known who looks. */
+type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns };
+
+/** All queues as they were read, before it is known who looks. */
+export interface OverviewReading extends Omit<OverviewView, 'queues' | 'sentence' | 'outbox'> {
+  outbox: OutboxVerdict | null;
+  queues: ReadQueue[];
+}
+
+/** One queue as it was read, with its workers. */
 interface QueueReading {
-  view: QueueView;
+  view: ReadQueue;
   workers: SeenWorker[];
   claimed: ClaimedView[];
+  deaths: (SeenDeath & { queue: string })[];
 }
 
 /** Reads all queues at one moment: a few commands for each, whatever its length. */
@@ -41,7 +66,11 @@ interface QueueReading {
 export class OverviewReader {
   private readonly rates = new RateWindow();
   /** The last reading of each queue that the app does not know. */
-  private readonly others = new Map<string, { atMs: number; read: QueueReading | QueueVerdictView }>();
+  private readonly others = new KeptReads<QueueReading | QueueVerdictView>(OTHERS_MS);
+  /** The schedules of each queue. A schedule counts as late only after a minute. */
+  private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
+  /** Who set the limits of each queue. The entry may be far back in its log. */
+  private readonly limitsEntries = new KeptReads<LimitsEntry | undefined>(LIMITS_MS);
   /** When the last part of a reading arrived, by the clock of the store. */
   private heardAt = -Infinity;
 
@@ -53,18 +82,20 @@ export class OverviewReader {
     private readonly redactor: Redactor,
   ) {}
 
-  async read(): Promise<Omit<OverviewView, 'runs'>> {
+  async read(): Promise<Omit<OverviewReading, 'runs'>> {
     await this.shown.look();
     const names = this.shown.names();
-    const known = new Set(names);
-    [...this.others.keys()].filter((name) => !known.has(name)).forEach((name) => this.others.delete(name));
+    [this.others, this.schedules, this.limitsEntries].forEach((kept) => kept.keepOnly(new Set(names)));
     const at = await this.now(names);
     const all = await Promise.all(
-      names.map((name) => (this.shown.isOther(name) ? this.readOther(name, at) : this.readOrVerdict(name, at))),
+      names.map((name) =>
+        this.shown.isOther(name)
+          ? this.others.get(name, at, () => this.readOther(name, at))
+          : this.readOrVerdict(name, at),
+      ),
     );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const queues = read.map(({ view }) => view).toSorted(worstQueueFirst);
     const [server = null, outbox = null] = await Promise.all([
       readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
@@ -74,13 +105,13 @@ export class OverviewReader {
       at,
       server,
       outbox,
-      sentence: overallVerdict(worseFact(server, outbox), [...queues, ...broken]),
-      queues,
+      queues: read.map(({ view }) => view),
       unreadable: broken,
       workers: workersOf(
         read.flatMap(({ workers }) => workers),
         read.flatMap(({ claimed }) => claimed),
       ),
+      ended: endedOf(read.flatMap(({ deaths }) => deaths)),
     };
   }
 
@@ -117,12 +148,8 @@ export class OverviewReader {
     }));
   }
 
-  /** Reads a queue that the app does not know, at most once in some seconds. */
+  /** Reads a queue that the app does not know. */
   private async readOther(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
-    const known = this.others.get(name);
-    if (known && atMs - known.atMs < OTHERS_MS && atMs >= known.atMs) {
-      return known.read;
-    }
     const read = await this.readOrVerdict(name, atMs);
     if ('view' in read) {
       read.view.isOther = true;
@@ -132,13 +159,17 @@ export class OverviewReader {
     } else {
       read.isOther = true;
     }
-    this.others.set(name, { atMs, read });
     return read;
   }
 
   private async readQueue(queue: JobQueue, atMs: number): Promise<QueueReading> {
     const [read] = await Promise.all([
-      readFacts(queue, this.history.read(queue, 1)),
+      readFacts(
+        queue,
+        this.history.read(queue, 1),
+        () => this.schedules.get(queue.name, atMs, () => queue.schedules.list({ limit: MOST_SCHEDULES })),
+        () => this.limitsEntries.get(queue.name, atMs, () => lastLimitsEntry(queue)),
+      ),
       this.redactor.learn(queue.name),
     ]);
     this.hear();
@@ -151,14 +182,15 @@ export class OverviewReader {
       view: this.view(facts),
       workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
       claimed: claimed.map((job) => this.claimed(job)),
+      deaths: deathsOf(facts.history, facts.workers, HOUR_MS).map((death) => ({ ...death, queue: queue.name })),
     };
   }
 
-  private view(facts: QueueFacts): QueueView {
+  private view(facts: QueueFacts): ReadQueue {
     const { queue: name, stats, limits, history } = facts;
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
-    const signs = signsOf(facts);
+    const signs: QueueSigns = { ...signsOf(facts), ...(rates && { pace: rates }) };
     return {
       name,
       depths: { pending, scheduled, processing, completed, failed, cancelled },
@@ -168,12 +200,14 @@ export class OverviewReader {
       workers: stats.workers,
       pausedAt: stats.pausedAt?.getTime() ?? null,
       pausedUntil: stats.pausedUntil?.getTime() ?? null,
+      ...(stats.pausedBy !== undefined && { pausedBy: stats.pausedBy }),
+      ...(stats.pauseReason !== undefined && { pauseReason: stats.pauseReason }),
       totals: stats.totals,
       rates,
-      ...lastHourOf(history),
+      ...lastHourOf(history, stats),
       limits: limitsInWords(limits),
       limitsSet: figuresOf(limits),
-      verdict: verdictView(findingOf(signs)),
+      signs,
     };
   }
 
@@ -193,4 +227,27 @@ export class OverviewReader {
 
 function figuresOf({ maxRunning, rateLimit, source }: LimitsInForce): QueueView['limitsSet'] {
   return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }), source };
+}
+
+/** Reads something of each queue at most once in some time, by the clock of Redis. */
+class KeptReads<Value> {
+  private readonly reads = new Map<string, { atMs: number; read: Promise<Value> }>();
+
+  constructor(private readonly keptMs: number) {}
+
+  get(queue: string, atMs: number, read: () => Promise<Value>): Promise<Value> {
+    const known = this.reads.get(queue);
+    if (known && atMs - known.atMs < this.keptMs && atMs >= known.atMs) {
+      return known.read;
+    }
+    const kept = { atMs, read: read() };
+    kept.read.catch(() => void this.reads.delete(queue));
+    this.reads.set(queue, kept);
+    return kept.read;
+  }
+
+  /** Forgets the queues that have gone. */
+  keepOnly(queues: ReadonlySet<string>): void {
+    [...this.reads.keys()].filter((queue) => !queues.has(queue)).forEach((queue) => this.reads.delete(queue));
+  }
 }

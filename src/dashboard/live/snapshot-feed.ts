@@ -3,11 +3,12 @@ import { Observable, type Subscriber } from 'rxjs';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { BulkRuns } from '../actions/bulk-runs.js';
-import type { OverviewView } from '../views/views.js';
-import type { StreamEvent } from '../views/stream-views.js';
+import type { AwayView } from '../views/stream-views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
-import { OverviewReader } from './overview-reader.js';
+import { ToldErrors } from '../told-errors.js';
+import { OverviewReader, type OverviewReading } from './overview-reader.js';
+import { outsideOfCaller } from '../../queue/runtime/outside.js';
 
 /** The time a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;
@@ -15,14 +16,17 @@ const PATIENCE_MS = 2_500;
 /** The silence after which Redis is away, in ms. Shorter, because the timer of the patience may fire 1 ms early. */
 const SILENT_MS = 2_400;
 
+/** A reading for all viewers, or why there is none. */
+export type FeedEvent = { overview: OverviewReading; away: null } | { overview: null; away: AwayView };
+
 /** Reads the state of all queues once for all viewers, repeatedly while there are any. */
 @Injectable()
 export class SnapshotFeed implements BeforeApplicationShutdown {
-  private readonly viewers = new Set<Subscriber<StreamEvent>>();
-  private last: StreamEvent | undefined;
+  private readonly viewers = new Set<Subscriber<FeedEvent>>();
+  private last: FeedEvent | undefined;
   private lastReadAt = 0;
   private awaySince = 0;
-  private reading: { event: Promise<StreamEvent>; isHeard: (silentMs: number) => boolean } | undefined;
+  private reading: { event: Promise<FeedEvent>; isHeard: (silentMs: number) => boolean } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
 
@@ -30,6 +34,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     @Inject(DASHBOARD_OPTIONS) private readonly options: Pick<ResolvedDashboardOptions, 'refreshMs'>,
     @Inject(OverviewReader) private readonly reader: Pick<OverviewReader, 'listen' | 'read'>,
     @Inject(BulkRuns) private readonly runs: Pick<BulkRuns, 'list'>,
+    @Inject(ToldErrors) private readonly told: Pick<ToldErrors, 'tell'>,
   ) {}
 
   /** True once the app ends. */
@@ -38,7 +43,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   }
 
   /** Emits every new read; the last one at once if it is fresh. */
-  watch(): Observable<StreamEvent> {
+  watch(): Observable<FeedEvent> {
     return new Observable((viewer) => {
       if (this.closed) {
         viewer.complete();
@@ -58,7 +63,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   }
 
   /** Returns one read for a page that opens, shared with other callers of the same moment. */
-  current(): Promise<StreamEvent> {
+  current(): Promise<FeedEvent> {
     return this.last && this.isFresh() ? Promise.resolve(this.last) : this.read();
   }
 
@@ -89,7 +94,8 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     clearTimeout(this.timer); // ends a second loop, which viewers that came and went in between have started
     if (this.viewers.size > 0 && !this.closed) {
       const waitMs = this.last ? this.options.refreshMs - (performance.now() - this.lastReadAt) : 0;
-      this.timer = setTimeout(() => this.viewers.size > 0 && void this.tick(), Math.max(0, waitMs));
+      const tick = () => this.viewers.size > 0 && void this.tick();
+      this.timer = outsideOfCaller(() => setTimeout(tick, Math.max(0, waitMs)));
     }
   }
 
@@ -97,7 +103,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     return performance.now() - this.lastReadAt < this.options.refreshMs;
   }
 
-  private async read(): Promise<StreamEvent> {
+  private async read(): Promise<FeedEvent> {
     const reading = (this.reading ??= this.begin());
     const event = await within(systemClock, PATIENCE_MS, reading.event, () => this.late(reading.isHeard));
     if (this.reading !== reading) {
@@ -115,25 +121,25 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     return { isHeard: this.reader.listen(), event: this.readAll() };
   }
 
-  private async readAll(): Promise<StreamEvent> {
+  private async readAll(): Promise<FeedEvent> {
     try {
       const [overview, runs] = await Promise.all([this.reader.read(), this.runs.list()]);
       this.awaySince = 0;
-      return { overview: { ...overview, runs } satisfies OverviewView, away: null };
+      return { overview: { ...overview, runs } satisfies OverviewReading, away: null };
     } catch (error) {
-      return this.away((error as Error).message);
+      return this.away(this.told.tell(error as Error));
     }
   }
 
   /** Tells a Redis that is silent from a reading that takes long. A busy process reads first what has arrived. */
-  private async late(isHeard: (silentMs: number) => boolean): Promise<StreamEvent> {
+  private async late(isHeard: (silentMs: number) => boolean): Promise<FeedEvent> {
     await new Promise<void>((resolve) => systemClock.afterReads(resolve));
     return isHeard(SILENT_MS)
       ? this.away('Redis answers, but to read all queues takes long.', true)
       : this.away('Redis does not answer.');
   }
 
-  private away(message: string, isSlow = false): StreamEvent {
+  private away(message: string, isSlow = false): FeedEvent {
     this.awaySince ||= Date.now();
     return { overview: null, away: { since: this.awaySince, message, isSlow } };
   }

@@ -2,10 +2,10 @@ import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import { asCommand } from '../../inspect/display/as-command.js';
 import { commandFor } from '../../inspect/remedy-commands.js';
 import type { Remedy } from '../../inspect/rule.js';
-import { worstFirst, worstOf } from '../../inspect/verdict.js';
+import { worstOf } from '../../inspect/verdict.js';
+import { capitalised } from '../../inspect/words.js';
 import { outboxSentence, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
-import type { QueueView } from '../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../views/verdict-views.js';
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
@@ -29,17 +29,39 @@ export function unreadableView(verdict: QueueVerdict, isOther: boolean): QueueVe
   return { name: verdict.queue, verdict: verdictView(verdict), ...(isOther && { isOther: true as const }) };
 }
 
+/** Returns the verdict on the outbox as a row of the table. */
+export function outboxView(outbox: OutboxVerdict): VerdictView {
+  return {
+    severity: outbox.severity,
+    sentence: asSentence(outboxSentence(outbox)),
+    ...remedyOf(stepAtOutbox(outbox)),
+  };
+}
+
+/** Returns a next step without the commands in it. The page of the outbox has a button for each. */
+function stepAtOutbox({ next }: OutboxVerdict): { next?: string; remedy?: Remedy } {
+  return next === undefined ? {} : { next: next.split(': `')[0]!, remedy: { at: 'outbox' } };
+}
+
 /** Returns the worse of two verdicts, that on Redis where both are as bad. */
-export function worseFact(server: ServerVerdict | null, outbox: OutboxVerdict | null): ServerVerdict | null {
+export function worseFact(
+  server: ServerVerdict | null,
+  outbox: OutboxVerdict | null,
+): (ServerVerdict & { remedy?: Remedy }) | null {
   if (!outbox || outbox.severity === 'ok' || (server && worstOf([server, outbox]) === server.severity)) {
     return server;
   }
-  const words = outboxSentence(outbox);
-  return { ...outbox, summary: words.slice(0, 1).toUpperCase() + words.slice(1) };
+  return { severity: outbox.severity, summary: capitalised(outboxSentence(outbox)), ...stepAtOutbox(outbox) };
 }
 
-/** Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. */
-export function overallVerdict(server: ServerVerdict | null, queues: readonly QueueVerdictView[]): VerdictView {
+/**
+ * Returns one sentence for Redis and all queues: the worse verdict, or that on Redis where both are as bad. `more` counts the
+ * queues that need a look beside it.
+ */
+export function overallVerdict(
+  server: (ServerVerdict & { remedy?: Remedy }) | null,
+  queues: readonly QueueVerdictView[],
+): VerdictView {
   const ofQueues = queuesVerdict(queues);
   if (!server || server.severity === 'ok') {
     return ofQueues;
@@ -48,7 +70,8 @@ export function overallVerdict(server: ServerVerdict | null, queues: readonly Qu
   if (ofQueues.severity !== severity && worstOf([ofQueues, server]) === ofQueues.severity) {
     return ofQueues;
   }
-  return { severity, sentence: `${server.summary}.`, ...remedyOf(server) };
+  const more = queues.filter(({ verdict }) => needsALook(verdict)).length;
+  return { severity, sentence: `${server.summary}.`, ...(more > 0 && { more }), ...remedyOf(server) };
 }
 
 /** Returns one sentence for all queues: the worst verdict, or how many are well and how many are held back. */
@@ -56,7 +79,7 @@ function queuesVerdict(queues: readonly QueueVerdictView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
   const worst = of('critical')[0] ?? of('warning')[0];
   if (worst) {
-    const others = of('critical').length + of('warning').length - 1;
+    const others = queues.filter(({ verdict }) => needsALook(verdict)).length - 1;
     return { ...worst.verdict, ...(others > 0 && { more: others }) };
   }
   const dying = queues.find(({ verdict }) => verdict.severity === 'notice' && leadsToDead(verdict));
@@ -91,25 +114,12 @@ function calmVerdict(well: readonly QueueVerdictView[], held: number): VerdictVi
   return { severity: 'notice', sentence };
 }
 
+function needsALook({ severity }: VerdictView): boolean {
+  return severity === 'critical' || severity === 'warning';
+}
+
 function leadsToDead({ remedyAt }: VerdictView): boolean {
   return remedyAt?.at === 'jobs' && remedyAt.state === 'failed';
-}
-
-/** Compares two queues: the worse verdict first, then where more jobs wait for longer, then by name. */
-export function worstQueueFirst(a: QueueView, b: QueueView): number {
-  return (
-    worstFirst(a.verdict, b.verdict) ||
-    Number(a.isOther ?? false) - Number(b.isOther ?? false) ||
-    backlogOf(b) - backlogOf(a) ||
-    a.name.localeCompare(b.name)
-  );
-}
-
-/** Returns the size of a backlog in coarse steps, so that rows stand still while figures change. */
-function backlogOf({ verdict, depths, oldestPendingAgeMs }: QueueView): number {
-  return verdict.severity === 'ok'
-    ? 0
-    : Math.floor(Math.log2(1 + depths.pending * (oldestPendingAgeMs / 1_000)) / 3);
 }
 
 function sentenceOf({ queue, summary }: QueueVerdict): string {
@@ -117,5 +127,5 @@ function sentenceOf({ queue, summary }: QueueVerdict): string {
 }
 
 function asSentence(words: string): string {
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
+  return `${capitalised(words).replace(/\.$/, '')}.`;
 }

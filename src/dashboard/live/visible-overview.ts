@@ -1,22 +1,62 @@
+import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
+import { HiddenParts } from '../security/hidden-parts.js';
 import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { Permissions } from '../security/permissions.js';
+import type { VerdictView } from '../views/verdict-views.js';
 import type { OverviewView, WorkerView } from '../views/views.js';
-import { overallVerdict, worseFact } from './verdict-view.js';
+import type { OverviewReading } from './overview-reader.js';
+import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-view.js';
 
-/** Returns the part of the overview that the request may see. `can` is asked for each queue that occurs in it. */
+/** The words of a verdict by its signs, which viewers share. */
+const words = new WeakMap<QueueSigns, VerdictView>();
+/** The overview of viewers who may see everything, by its reading. */
+const whole = new WeakMap<OverviewReading, OverviewView>();
+
+/**
+ * Returns the part of a reading that the request may see. `can` is asked for each queue that occurs in it. Sentences are
+ * made here: of the parts that are left.
+ */
 export async function visibleOverview(
   permissions: Permissions,
   request: DashboardRequest,
-  overview: OverviewView,
+  reading: OverviewReading,
 ): Promise<OverviewView> {
-  const visible = await visibleQueues(permissions, request, overview);
-  const queues = overview.queues.filter(({ name }) => visible.has(name));
-  const unreadable = overview.unreadable.filter(({ name }) => visible.has(name));
-  const seesAll = [...overview.queues, ...overview.unreadable].every(({ name }) => visible.has(name));
-  const outbox = seesAll || !overview.outbox ? overview.outbox : withoutCause(overview.outbox);
+  const known = permissions.areOpen ? whole.get(reading) : undefined;
+  const seen = known ?? (await partFor(permissions, request, reading));
+  if (permissions.areOpen) {
+    whole.set(reading, seen);
+  }
+  return seen;
+}
+
+async function partFor(
+  permissions: Permissions,
+  request: DashboardRequest,
+  reading: OverviewReading,
+): Promise<OverviewView> {
+  const visible = await visibleQueues(permissions, request, reading);
+  const parts = new HiddenParts(permissions, request);
+  const read = reading.queues.filter(({ name }) => visible.has(name));
+  const views = await Promise.all(
+    read.map(async ({ signs, ...queue }) => {
+      const verdict = inWords(await parts.ofQueue(signs));
+      return {
+        view: { ...queue, verdict },
+        name: queue.name,
+        verdict,
+        harm: harmOf(signs),
+        isOther: queue.isOther === true,
+      };
+    }),
+  );
+  const queues = views.toSorted(worstFirst).map(({ view }) => view);
+  const unreadable = reading.unreadable.filter(({ name }) => visible.has(name));
+  const seesAll = [...reading.queues, ...reading.unreadable].every(({ name }) => visible.has(name));
+  const outbox = seesAll || !reading.outbox ? reading.outbox : withoutCause(reading.outbox);
   const workers = await Promise.all(
-    overview.workers.map(async (worker) => ({
+    reading.workers.map(async (worker) => ({
       ...worker,
       queues: worker.queues.filter((name) => visible.has(name)),
       running: await permissions.visible(request, worker.running),
@@ -24,16 +64,26 @@ export async function visibleOverview(
       stuck: await permissions.visible(request, worker.stuck),
     })),
   );
+  const ended = await Promise.all(
+    reading.ended.map(async (worker) => ({ ...worker, ran: await permissions.visible(request, worker.ran) })),
+  );
   return {
-    at: overview.at,
-    server: overview.server,
-    outbox,
-    sentence: overallVerdict(worseFact(overview.server, outbox), [...queues, ...unreadable]),
+    at: reading.at,
+    server: reading.server,
+    outbox: outbox && outboxView(outbox),
+    sentence: overallVerdict(worseFact(reading.server, outbox), [...queues, ...unreadable]),
     queues,
     unreadable,
     workers: workers.filter(hasSomething),
-    runs: overview.runs.filter(({ queue }) => visible.has(queue)),
+    ended: ended.filter(({ ran }) => ran.length > 0),
+    runs: await Promise.all(reading.runs.filter(({ queue }) => visible.has(queue)).map((run) => parts.ofRun(run))),
   };
+}
+
+function inWords(signs: QueueSigns): VerdictView {
+  const known = words.get(signs) ?? verdictView(findingOf(signs));
+  words.set(signs, known);
+  return known;
 }
 
 /** Removes the cause, which may name a queue that is not visible. */
@@ -44,7 +94,7 @@ function withoutCause({ cause: _cause, ...verdict }: OutboxVerdict): OutboxVerdi
 async function visibleQueues(
   permissions: Permissions,
   request: DashboardRequest,
-  { queues, unreadable, workers, runs }: OverviewView,
+  { queues, unreadable, workers, runs }: OverviewReading,
 ): Promise<ReadonlySet<string>> {
   const named = [...queues, ...unreadable].map(({ name }) => name);
   const names = [

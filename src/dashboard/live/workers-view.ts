@@ -1,6 +1,7 @@
 import type { WorkerRecord } from '../../queue/model/worker-record.js';
+import type { SeenDeath } from '../../inspect/queue-signs.js';
 import { inOrder } from '../views/overview-changes.js';
-import type { RunningView, WorkerView } from '../views/views.js';
+import type { EndedWorkerView, RunningView, WorkerView } from '../views/views.js';
 
 /** A worker as one queue knows it. */
 export interface SeenWorker extends WorkerRecord {
@@ -36,13 +37,40 @@ export function workersOf(seen: readonly SeenWorker[], claimed: readonly Claimed
     .toSorted((a, b) => a.id.localeCompare(b.id));
 }
 
+/** The most dead workers that are listed. */
+const MOST_ENDED = 100;
+
+/** Joins the dead workers of the queues: one entry for each process, the last first. */
+export function endedOf(deaths: readonly (SeenDeath & { queue: string })[]): EndedWorkerView[] {
+  const byId = new Map<string, EndedWorkerView>();
+  for (const { worker: id, at, how, jobs, ran, queue } of deaths) {
+    const known = byId.get(id);
+    byId.set(id, {
+      id,
+      ...hostOf(id),
+      how,
+      at: Math.max(known?.at ?? 0, at.getTime()),
+      jobs: (known?.jobs ?? 0) + jobs,
+      ran: [...(known?.ran ?? []), ...ran.map((job) => ({ queue, ...job }))],
+    });
+  }
+  return [...byId.values()].toSorted((a, b) => b.at - a.at || a.id.localeCompare(b.id)).slice(0, MOST_ENDED);
+}
+
+/** Returns the host and the process in the id of a worker. */
+function hostOf(id: string): Pick<WorkerView, 'host' | 'pid'> {
+  const [, host, pid] = /^(.+?):(\d+)(?::.*)?$/.exec(id) ?? [];
+  return { host: host ?? id, pid: pid === undefined ? null : Number(pid) };
+}
+
 function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
-  const { queue, seenAt, startedAt, host, pid, version, slots, processSlots = Infinity, stuck = [] } = seen;
+  const { queue, seenAt, startedAt, host, pid, app, version, slots, processSlots = Infinity, stuck = [] } = seen;
   return {
     queues: [...worker.queues, queue],
     seenAt: Math.max(worker.seenAt, seenAt.getTime()),
     host: host ?? worker.host,
     pid: pid ?? worker.pid,
+    app: app ?? worker.app,
     version: version ?? worker.version,
     startedAt: startedAt?.getTime() ?? worker.startedAt,
     slots: slots === undefined ? worker.slots : Math.min(processSlots, (worker.slots ?? 0) + slots),
@@ -51,13 +79,12 @@ function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
 }
 
 function newWorker(id: string): WorkerView {
-  const [, host, pid] = /^(.+?):(\d+)(?::.*)?$/.exec(id) ?? [];
   return {
     id,
-    host: host ?? id,
-    pid: pid === undefined ? null : Number(pid),
+    ...hostOf(id),
     seenAt: 0,
     slots: null,
+    app: null,
     version: null,
     startedAt: null,
     queues: [],

@@ -3,7 +3,6 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { Responder } from '../api/responder.js';
 import { Routes, Serves } from '../api/route.js';
 import { accepts } from '../security/request-facts.js';
-import { SECURITY_HEADERS } from '../security/security-headers.js';
 import { Assets } from './assets.js';
 
 /** The codings of files, the smallest first. */
@@ -28,8 +27,6 @@ export class PageController extends Routes {
     const html = this.assets.get('index.html')!.plain.toString().replaceAll('__BASE__', base);
     this.responder.send(response, 200, new StreamableFile(Buffer.from(html)), {
       'Content-Type': 'text/html; charset=utf-8',
-      'Cache-Control': 'no-store',
-      ...SECURITY_HEADERS,
     });
   }
 
@@ -46,7 +43,6 @@ export class PageController extends Routes {
       'Cache-Control': A_YEAR,
       Vary: 'Accept-Encoding',
       ...(coding && { 'Content-Encoding': coding }),
-      ...SECURITY_HEADERS,
     });
   }
 }

@@ -1,5 +1,6 @@
-import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
+import { lastErrorWords, type ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { ShownJob } from '../../queue/store/shown-content.js';
 import { startOf } from '../../queue/runtime/cut.js';
 import type { ErrorGroupView } from '../views/views.js';
 
@@ -20,14 +21,14 @@ export interface FailedJob extends Pick<ErrorGroupView, 'key' | 'name' | 'sample
 }
 
 /** Returns the part of a dead letter that its group shows. */
-export function failedJobOf(job: JobRecord): FailedJob {
+export function failedJobOf(job: ShownJob): FailedJob {
   const name = job.attemptLog.findLast(({ error }) => error !== null)?.error?.name ?? 'Error';
   return {
     queue: job.queue,
     id: job.id,
     key: kindOf(job),
     name: startOf(name, 100),
-    sample: startOf(job.lastError ?? NO_ERROR, 300),
+    sample: startOf(lastErrorWords(job) ?? NO_ERROR, 300),
     at: (job.failedAt ?? job.enqueuedAt).getTime(),
   };
 }
@@ -57,7 +58,7 @@ export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
 export function groupsOfKinds(
   kinds: readonly ErrorKind[],
   total: number,
-  shown: (job: JobRecord) => JobRecord,
+  shown: (job: JobRecord) => ShownJob,
 ): ErrorGroupView[] {
   const groups = kinds.map(({ kind, count, lastHour, firstAt, lastAt, isNew, error, sample }): ErrorGroupView => {
     const words = sample ? failedJobOf(shown(sample)) : { name: 'Error', sample: error ?? `kind ${kind}` };

@@ -75,7 +75,8 @@ export class JobSearch {
     const before = from === null ? await this.sizeOf(names, search) : { total: null, unreadable: [] };
     const verdicts = new Map(before.unreadable.map((verdict) => [verdict.queue, verdict]));
     let places = placesOf(names, search, from).filter(({ queue }) => !verdicts.has(queue));
-    while (places.length > 0 && !gathered.isFull) {
+    // At least one look, so that each request gets on, however slow Redis is.
+    for (let looks = 0; places.length > 0 && (looks === 0 || !gathered.isFull); looks++) {
       const place = places[0]!;
       await this.redactor.learn(place.queue);
       const walk = async (queue: JobQueue) => [await walkSlice(queue, place.state, place.cursor, search)];

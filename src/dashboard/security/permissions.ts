@@ -1,5 +1,8 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import { show } from '../../queue/errors/show.js';
+import { ACTIONS, encodesPayloads } from '../../queue/model/actions.js';
+import { startOf } from '../../queue/runtime/cut.js';
+import { FAILURE_PREFIX } from '../../queue/validation/names.js';
 import {
   DASHBOARD_ACTIONS,
   type DashboardAction,
@@ -9,9 +12,6 @@ import {
 } from '../dashboard-options.js';
 import { ShownQueues } from '../shown-queues.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
-import { watchedSubject } from './watched-subject.js';
-import { FAILURE_PREFIX } from '../../queue/validation/names.js';
-import { startOf } from '../../queue/runtime/cut.js';
 
 /** A permission that a route needs. */
 export interface Need extends DashboardSubject {
@@ -21,26 +21,6 @@ export interface Need extends DashboardSubject {
   /** True if the action changes jobs whose ids are unknown, so that `can` cannot be asked for each. */
   isBlind?: boolean;
 }
-
-/** What a user does by an action, in a refusal. */
-const DEEDS: Readonly<Record<DashboardAction, string>> = {
-  view: 'look',
-  redrive: 'redrive jobs',
-  discard: 'discard jobs',
-  cancel: 'cancel jobs',
-  promote: 'promote jobs',
-  remove: 'remove jobs',
-  'run-again': 'run jobs again',
-  edit: 'edit payloads',
-  pause: 'pause',
-  resume: 'resume',
-  limits: 'change limits',
-  'run-schedule': 'run a recurring job',
-  'pause-schedule': 'pause a recurring job',
-  'resume-schedule': 'resume a recurring job',
-  'set-schedule': 'create or change a recurring job',
-  'remove-schedule': 'remove a recurring job',
-};
 
 /** Returns the permissions of a request, from `readOnly`, `otherQueues` and `can`. */
 @Injectable()
@@ -179,7 +159,8 @@ export class Permissions {
     return new ForbiddenException(
       this.options.readOnly && action !== 'view'
         ? 'This dashboard is read-only.'
-        : (this.otherRefusal(action, subject) ?? `You may not ${DEEDS[action]} here.${reason}`),
+        : (this.otherRefusal(action, subject) ??
+            `You may not ${action === 'view' ? 'look' : ACTIONS[action].permission.may} here.${reason}`),
     );
   }
 
@@ -190,7 +171,7 @@ export class Permissions {
       return undefined;
     }
     const why = `This app does not know the queue ${show(queue)}`;
-    if (action === 'edit' || action === 'set-schedule') {
+    if (encodesPayloads(action)) {
       return `${why}, so it cannot encode its payloads. Do it in the dashboard of the app that runs the queue.`;
     }
     return otherQueues === 'operate'
@@ -212,4 +193,30 @@ function nameOf(user: unknown): string | undefined {
   const named = ['email', 'username', 'name', 'id'].map((field) => fields[field]);
   const found = named.find((value) => typeof value === 'string' || typeof value === 'number');
   return found === undefined ? undefined : String(found);
+}
+
+/** A subject for `can`, and whether its `id` was read. */
+interface WatchedSubject {
+  subject: DashboardSubject;
+  isIdRead(): boolean;
+}
+
+/** Returns a copy of the subject that notices reads of its `id`, also of a missing one. */
+function watchedSubject(subject: DashboardSubject): WatchedSubject {
+  let isRead = false;
+  const noticed = <Result>(isId: boolean, result: Result): Result => {
+    isRead ||= isId;
+    return result;
+  };
+  const watched = new Proxy(
+    { ...subject },
+    {
+      get: (target, key) => noticed(key === 'id', Reflect.get(target, key)),
+      has: (target, key) => noticed(key === 'id', Reflect.has(target, key)),
+      ownKeys: (target) => noticed(true, Reflect.ownKeys(target)),
+      getOwnPropertyDescriptor: (target, key) =>
+        noticed(key === 'id', Reflect.getOwnPropertyDescriptor(target, key)),
+    },
+  );
+  return { subject: watched, isIdRead: () => isRead };
 }

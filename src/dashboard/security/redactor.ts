@@ -3,7 +3,9 @@ import { announcedRedact, type AnnouncedContent } from '../../queue/codec/announ
 import type { JobRecord } from '../../queue/model/job.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { BatchMember } from '../../queue/model/batch.js';
-import { ShownContent } from '../../queue/store/shown-content.js';
+import type { Redact } from '../../queue/codec/redact.js';
+import { visibleForm } from '../../queue/codec/visible-form.js';
+import { ShownContent, type ShownJob } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { ShownQueues } from '../shown-queues.js';
@@ -34,18 +36,18 @@ export class Redactor {
     const unknown = [...new Set(queues)].filter(isUnknown);
     await Promise.all(
       unknown.map(async (queue) => {
-        const content = await this.contentOf(queue);
+        const content = await this.announcedBy(queue);
         const isHidden = content === undefined && this.queues.isOther(queue);
         this.announced.set(queue, {
           at: now,
-          shown: isHidden ? NOTHING : new ShownContent(announcedRedact(content)),
+          shown: isHidden ? NOTHING : this.contentOf(queue, announcedRedact(content)),
         });
       }),
     );
   }
 
   /** Reads what the workers of a queue hide. Where a queue of another app gives no reply, all of it stays hidden. */
-  private contentOf(queue: string): Promise<AnnouncedContent | undefined> {
+  private announcedBy(queue: string): Promise<AnnouncedContent | undefined> {
     const reading = this.queues.get(queue).exec((calls) => calls.content());
     return this.queues.isOther(queue) ? reading.catch(() => undefined) : reading;
   }
@@ -57,23 +59,28 @@ export class Redactor {
 
   /** Returns true if a part of the payload is hidden, so that the shown one must not be stored. */
   hidesPayload(stored: JobRecord | ScheduleRecord): boolean {
-    const shown = 'attemptLog' in stored ? this.record(stored) : this.schedule(stored);
-    return JSON.stringify(shown.payload) !== JSON.stringify(stored.payload);
+    if ('attemptLog' in stored) {
+      const { payload } = this.record(stored);
+      return payload.is === 'broken'
+        ? payload.text !== stored.brokenPayload
+        : payload.is !== 'whole' || !isSame(payload.value, stored.payload);
+    }
+    return !isSame(this.schedule(stored).payload, stored.payload);
   }
 
   /** Returns the job as it may be shown. */
-  record(job: JobRecord): JobRecord {
-    return this.of(job.queue).reduce((shown, content) => content.record(shown), job);
+  record(job: JobRecord): ShownJob {
+    return this.of(job.queue).record(job);
   }
 
   /** Returns the schedule as it may be shown. */
   schedule(schedule: ScheduleRecord): ScheduleRecord {
-    return this.of(schedule.queue).reduce((shown, content) => content.schedule(shown), schedule);
+    return this.of(schedule.queue).schedule(schedule);
   }
 
   /** Returns the member of a batch as it may be shown. */
   member(member: BatchMember): BatchMember {
-    return this.of(member.queue).reduce((shown, content) => content.member(shown), member);
+    return this.of(member.queue).member(member);
   }
 
   /** Returns true if workers say what a queue hides: it has no `redact` here, or is of another app. */
@@ -81,13 +88,21 @@ export class Redactor {
     return this.queues.get(queue).options.redact === undefined || this.queues.isOther(queue);
   }
 
-  /** Returns what hides parts of a queue: its workers, this app, and this dashboard. */
-  private of(queue: string): ShownContent[] {
-    const { redact } = this.queues.get(queue).options;
-    return [
-      ...(this.isAnnounced(queue) ? [this.announced.get(queue)?.shown ?? NOTHING] : []),
-      ...(redact === undefined ? [] : [new ShownContent(redact)]),
-      ...(this.options.redact.length === 0 ? [] : [new ShownContent(this.options.redact)]),
-    ];
+  /** Returns what may be shown of a queue by its workers, this app, and this dashboard. */
+  private of(queue: string): ShownContent {
+    return this.isAnnounced(queue) ? (this.announced.get(queue)?.shown ?? NOTHING) : this.contentOf(queue);
   }
+
+  private contentOf(queue: string, announced?: Redact): ShownContent {
+    const { redact } = this.queues.get(queue).options;
+    return new ShownContent(
+      [announced, redact],
+      this.options.redact.length === 0 ? undefined : this.options.redact,
+    );
+  }
+}
+
+/** Returns whether nothing of a value is hidden. */
+function isSame(shown: unknown, stored: unknown): boolean {
+  return JSON.stringify(shown) === JSON.stringify(visibleForm(stored));
 }

@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import { show } from '../../queue/errors/show.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { RouteKind } from './declared-route.js';
 
@@ -22,9 +24,9 @@ export function accepts(request: DashboardRequest, coding: keyof typeof CODINGS)
 const CHANGE_HEADER = 'x-job-queue-dashboard';
 
 /**
- * Returns why a request must be refused, or undefined. Another site can make a browser send a form or JSON with its
- * user's cookies. It can read the response where the app allows it by CORS. It cannot change `Sec-Fetch-Site` or
- * `Origin`. A form of it cannot add our header to a change.
+ * Returns why a request must be refused because of the site that sent it, or undefined. Another site can make a browser
+ * send a form or JSON with its user's cookies. It can read the response where the app allows it by CORS, and may then
+ * add headers of its own. It cannot choose `Origin`, `Host` or `Sec-Fetch-Site`, so only these decide.
  *
  * @param kind the kind of the route; a link of another site may open a `page`
  * @param origins further origins whose pages may send requests
@@ -34,37 +36,52 @@ export function crossSiteProblem(
   kind: RouteKind | undefined,
   origins: readonly string[],
 ): string | undefined {
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (isRead && kind === 'page') {
-    return undefined;
-  }
-  const problem = foreignOrigin(request, origins);
-  const isMarked = isRead || header(request, CHANGE_HEADER) !== undefined;
-  return problem ?? (isMarked ? undefined : `The header ${CHANGE_HEADER} is missing.`);
-}
-
-function foreignOrigin(request: DashboardRequest, origins: readonly string[]): string | undefined {
   const origin = header(request, 'origin');
-  if (origin !== undefined && origins.includes(origin)) {
-    return undefined;
+  const isListed = origin !== undefined && origins.includes(origin);
+  if (origin !== undefined && !isListed && !isOrigin(origin, hostOf(request))) {
+    return `The page of ${show(origin)} may not send this. Add it to the option "origins" if it may.`;
   }
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
   const site = header(request, 'sec-fetch-site');
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    return `Another site sent this request (${site}). Add its origin to the option "origins" if it may.`;
+  const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
+  if (isForeign && !isListed && !(isRead && kind === 'page')) {
+    return `Another site sent this request (${show(site)}). Add its origin to the option "origins" if it may.`;
   }
-  // A browser that says "same-origin" knows better than a comparison of names, which a proxy may have changed.
-  if (site === undefined && origin !== undefined && !hostsOf(request).includes(hostOf(origin))) {
-    return `The page of ${origin} may not send this. Add it to the option "origins" if it may.`;
-  }
-  return undefined;
+  return isRead || header(request, CHANGE_HEADER) !== undefined
+    ? undefined
+    : `The header ${CHANGE_HEADER} is missing.`;
 }
 
-function hostsOf(request: DashboardRequest): (string | undefined)[] {
-  return [header(request, 'host'), header(request, 'x-forwarded-host')?.split(',')[0]?.trim()].map((host) =>
-    host?.toLowerCase(),
-  );
+/** The name of this machine. */
+const MACHINE = hostname();
+/** The names of hosts that lead to this machine, whatever a name server says. */
+const LOCAL = /^(?:localhost|.*\.localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/;
+
+/**
+ * Returns why a request must be refused because of the host that it asks for, or undefined. A page of another site can
+ * let its own host name lead to this app (DNS rebinding). The browser then takes both for one site.
+ *
+ * @param hosts the names beside the usual ones; one that begins with a dot stands for all below it
+ */
+export function hostProblem(request: DashboardRequest, hosts: readonly string[]): string | undefined {
+  const host = hostOf(request) ?? '';
+  const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(host)?.[1]?.replace(/\.$/, '') ?? host;
+  const isServed =
+    LOCAL.test(name) ||
+    [MACHINE, ...hosts].some((each) => {
+      const served = each.toLowerCase();
+      return name === served || (served.startsWith('.') && name.endsWith(served));
+    });
+  return isServed
+    ? undefined
+    : `This dashboard is not served at the host ${show(name)}. Add it to the option "hosts" if it is.`;
 }
 
-function hostOf(origin: string): string {
-  return URL.canParse(origin) ? new URL(origin).host : 'none';
+/** Returns the host that the browser asked for, with a port. HTTP/2 has it in a field of its own. */
+function hostOf(request: DashboardRequest): string | undefined {
+  return (header(request, ':authority') ?? header(request, 'host'))?.toLowerCase();
+}
+
+function isOrigin(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host !== '' && new URL(origin).host === host;
 }

@@ -1,5 +1,6 @@
 import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import { partToken } from '../../nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '../../nest/connection/queue-registry.js';
@@ -52,7 +53,11 @@ export async function serveDashboard(options: StandaloneOptions): Promise<Standa
   const { servers, host, port } = options;
   class StandaloneModule {}
   Module({ imports: servers.flatMap((server) => modulesOf(server, options)) })(StandaloneModule);
-  const app = await NestFactory.create(StandaloneModule, { logger: false });
+  const app = await NestFactory.create<NestExpressApplication>(StandaloneModule, {
+    logger: false,
+    abortOnError: false,
+  });
+  app.disable('x-powered-by');
   const look = (server: StandaloneServer) => findNewQueues(app, server);
   try {
     const looks = servers.map(look);

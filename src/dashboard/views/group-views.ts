@@ -11,8 +11,9 @@ export interface GroupView {
   pausedUntil: number | null;
   pausedBy: string | null;
   pauseReason: string | null;
-  /** The job that holds it back. */
+  /** The job that holds it back; null for none, or for one that the viewer may not see. */
   heldBy: string | null;
+  isHeld: boolean;
   opensAt: number | null;
   /** True if it runs as many jobs as it may. */
   isFull: boolean;

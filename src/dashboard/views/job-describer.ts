@@ -2,14 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { JobSigns } from '../../inspect/job-signs.js';
 import { jobLabel } from '../../inspect/display/job-label.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { capitalised } from '../../inspect/words.js';
 import { codecOf } from '../../queue/codec/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
+import { ShownContent, type ShownJob } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
 import type { JobPart } from './job-file.js';
 import { cut } from '../../queue/runtime/cut.js';
+import { own } from '../../queue/runtime/fields.js';
+import { visibleForm } from '../../queue/codec/visible-form.js';
 
 const ERROR_LENGTH = 300;
 /** The longest value that the page gets whole. A longer value is cut, and says so. */
@@ -27,11 +31,16 @@ export class JobDescriber {
     private readonly redactor: Redactor,
   ) {}
 
+  /** Returns a row of a list. A job that cannot be shown is a row that says so. */
   row(job: JobRecord): JobRow {
-    return this.rowOf(this.redactor.record(job));
+    try {
+      return this.rowOf(this.redactor.record(job));
+    } catch (error) {
+      return this.rowOf(ShownContent.unshown(job, error));
+    }
   }
 
-  private rowOf(job: JobRecord): JobRow {
+  private rowOf(job: ShownJob): JobRow {
     return {
       id: job.id,
       name: cut(job.name, 256),
@@ -56,8 +65,9 @@ export class JobDescriber {
     const { payload, result, progress } = job;
     return {
       ...this.rowOf(job),
-      payload: bounded(payload),
-      brokenPayload: job.brokenPayload === undefined ? null : cut(job.brokenPayload, LONGEST_VALUE),
+      payload: payload.is === 'whole' || payload.is === 'coded' ? bounded(payload.value) : null,
+      brokenPayload: payload.is === 'broken' ? cut(payload.text, LONGEST_VALUE) : null,
+      unshown: payload.is === 'unshown' ? payload.reason : null,
       result: bounded(result ?? null),
       hasResult: result !== undefined,
       cut: cutParts(job),
@@ -99,28 +109,38 @@ export class JobDescriber {
     if (this.redactor.hidesPayload(job)) {
       return 'Parts of the payload are redacted, so it cannot be edited here.';
     }
-    const long = job.payload !== undefined && (JSON.stringify(job.payload) ?? '').length > LONGEST_VALUE;
-    return long ? 'The payload is too long to be edited here.' : null;
+    return isLong(visibleForm(job.payload)) ? 'The payload is too long to be edited here.' : null;
   }
 
   labelOf(job: JobRecord): string {
     return this.labelFrom(this.redactor.record(job));
   }
 
-  /** @param job as it may be shown */
-  private labelFrom(job: JobRecord): string {
-    return jobLabel(job, ({ name, queue, payload }) => this.options.label?.({ name, queue, payload }));
+  private labelFrom(job: ShownJob): string {
+    const { name, queue } = job;
+    return jobLabel(job, (payload) => this.chosenLabel({ name, queue, payload }));
+  }
+
+  /** Returns the label that the app chose, or none: its function may throw. */
+  private chosenLabel(job: { name: string; queue: string; payload: unknown }): string | undefined {
+    try {
+      const label: unknown = this.options.label?.(job);
+      return typeof label === 'string' ? label : undefined;
+    } catch {
+      return undefined;
+    }
   }
 }
 
 /** Returns a reference to another job of the same queue, or none. */
-function refTo({ queue }: JobRecord, id: string | undefined): { queue: string; id: string }[] {
+function refTo({ queue }: ShownJob, id: string | undefined): { queue: string; id: string }[] {
   return id === undefined ? [] : [{ queue, id }];
 }
 
 /** Returns the parts that the page gets in part. */
-function cutParts({ payload, brokenPayload = '', result, progress }: JobRecord): JobPart[] {
-  const isLongPayload = isLong(payload) || brokenPayload.length > LONGEST_VALUE;
+function cutParts({ payload, result, progress }: ShownJob): JobPart[] {
+  const isLongPayload =
+    payload.is === 'broken' ? payload.text.length > LONGEST_VALUE : 'value' in payload && isLong(payload.value);
   return [
     ...(isLongPayload ? ['payload' as const] : []),
     ...(isLong(result) ? ['result' as const] : []),
@@ -141,7 +161,7 @@ function jsonOf(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-function instantOf(job: JobRecord): number | null {
+function instantOf(job: ShownJob): number | null {
   switch (job.status) {
     case 'scheduled':
       return timeOf(job.dueAt) ?? job.enqueuedAt.getTime();
@@ -154,11 +174,12 @@ function instantOf(job: JobRecord): number | null {
   }
 }
 
-function endOf(job: JobRecord): Date | undefined {
-  return { completed: job.completedAt, failed: job.failedAt, cancelled: job.cancelledAt }[job.status as string];
+function endOf(job: ShownJob): Date | undefined {
+  const { status, completedAt, failedAt, cancelledAt } = job;
+  return own({ completed: completedAt, failed: failedAt, cancelled: cancelledAt }, status); // another program may have set it
 }
 
-function attemptsOf(job: JobRecord): AttemptView[] {
+function attemptsOf(job: ShownJob): AttemptView[] {
   const ended = job.attemptLog.map((record, i) => attemptView(record, readyBefore(job, i)));
   const last = job.attemptLog.at(-1);
   if (job.status !== 'processing' || !job.claimedAt) {
@@ -184,7 +205,7 @@ function attemptView(
 }
 
 /** Returns when an attempt could start. The log has the last 20 attempts, so earlier attempts may be unknown. */
-function readyBefore(job: JobRecord, i: number): number | null {
+function readyBefore(job: ShownJob, i: number): number | null {
   const before = job.attemptLog[i - 1];
   if (before) {
     return before.endedAt.getTime();
@@ -196,13 +217,13 @@ function readyBefore(job: JobRecord, i: number): number | null {
 /**
  * Returns when the first attempt could start. The due time is of the next attempt, unless it is before the start.
  */
-function firstReady({ enqueuedAt, dueAt }: JobRecord, startedAt: Date): number {
+function firstReady({ enqueuedAt, dueAt }: ShownJob, startedAt: Date): number {
   const due = dueAt && dueAt <= startedAt ? dueAt : enqueuedAt;
   return Math.max(enqueuedAt.getTime(), due.getTime());
 }
 
 /** Returns why a waiting job does not run; the state of an ended job says it. */
-function reasonOf(job: JobRecord, signs: JobSigns): Pick<JobView, 'whyNotRunning' | 'remedyAt'> {
+function reasonOf(job: ShownJob, signs: JobSigns): Pick<JobView, 'whyNotRunning' | 'remedyAt'> {
   const ended = job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
   const reason = ended ? undefined : whyNotRunning(job, signs);
   if (!reason) {
@@ -210,8 +231,7 @@ function reasonOf(job: JobRecord, signs: JobSigns): Pick<JobView, 'whyNotRunning
   }
   const { because, next, remedy } = reason;
   const words = next === undefined ? because : `${because}; ${next}`;
-  const sentence = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
-  return { whyNotRunning: sentence, ...(remedy && { remedyAt: remedy }) };
+  return { whyNotRunning: `${capitalised(words)}.`, ...(remedy && { remedyAt: remedy }) };
 }
 
 function percentOf(progress: unknown): number | null {

@@ -1,6 +1,6 @@
 // Parts of a job as files, for what the page shows cut.
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import type { JobRecord } from '../../queue/model/job.js';
+import type { ShownJob } from '../../queue/store/shown-content.js';
 
 /** A text that a browser saves as a file. */
 export interface TextFile {
@@ -14,21 +14,29 @@ export interface TextFile {
 export const JOB_PARTS = ['payload', 'result', 'progress', 'errors', 'log'] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
 
-/**
- * Returns a part of a job as a file.
- *
- * @param job as it may be shown
- */
-export function fileOf(job: JobRecord, part: JobPart): TextFile {
+/** Returns a part of a job as a file. */
+export function fileOf(job: ShownJob, part: JobPart): TextFile {
   const name = `${job.queue}-${job.id}-${part}`;
   const text = (of: string): TextFile => ({ name: `${name}.txt`, type: 'text/plain', text: of });
+  const payloadFile = (payload: ShownJob['payload']): TextFile => {
+    switch (payload.is) {
+      case 'broken':
+        return text(payload.text);
+      case 'unshown':
+        return text(`${payload.reason}\n`);
+      case 'left-out':
+        return text(`A payload of ${payload.bytes} bytes, which was not read.\n`);
+      default:
+        return jsonFile(name, payload.value);
+    }
+  };
   switch (part) {
     case 'errors':
       return text(errorsOf(job));
     case 'log':
       return text(job.log.map(({ at, message }) => `${at.toISOString()} ${message}\n`).join(''));
     case 'payload':
-      return job.brokenPayload === undefined ? jsonFile(name, job.payload) : text(job.brokenPayload);
+      return payloadFile(job.payload);
     default:
       return jsonFile(name, job[part]);
   }
@@ -40,7 +48,7 @@ function jsonFile(name: string, value: unknown): TextFile {
 }
 
 /** Returns the errors of all attempts with their stacks and causes; the last error alone where no attempt is kept. */
-function errorsOf({ attemptLog, lastError = '' }: JobRecord): string {
+function errorsOf({ attemptLog, lastError = '' }: ShownJob): string {
   const kept = attemptLog.flatMap(({ attempt, endedAt, error }) =>
     error ? [`Attempt ${attempt}, ${endedAt.toISOString()}\n${errorText(error)}`] : [],
   );

@@ -20,6 +20,8 @@ export interface ActionLogEntry {
   subject: string;
   /** Its single object, for a link. */
   target: ActionTarget | null;
+  /** A second object, such as the new job of a redrive. Null if the viewer may not see it. */
+  other: ActionTarget | null;
   /** The number of changed jobs; null if the action has not ended, or its end is unknown. */
   count: number | null;
 }

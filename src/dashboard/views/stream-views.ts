@@ -6,7 +6,7 @@ import type { VerdictView } from './verdict-views.js';
 export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };
 
 /** Why there is no new reading. */
-interface AwayView {
+export interface AwayView {
   since: number;
   message: string;
   /** True where Redis answers, and only the reading takes long. */

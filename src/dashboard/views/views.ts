@@ -1,8 +1,10 @@
 // The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
+import type { RecentPace } from '../../inspect/queue-signs.js';
 import type { Remedy } from '../../inspect/rule.js';
-import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
+import type { JobAction } from '../../queue/model/actions.js';
 import type { JobReference } from '../../queue/model/batch.js';
+import type { OutboxRecord } from '../../queue/store/verbs/outbox-writer.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
 import type { JobPart } from './job-file.js';
@@ -22,9 +24,12 @@ export interface QueueView extends QueueVerdictView {
   pausedAt: number | null;
   /** When the pause ends by itself; null if somebody must resume the queue. */
   pausedUntil: number | null;
+  /** Who paused it and why, if they said so. Absent while it is not paused. */
+  pausedBy?: string;
+  pauseReason?: string;
   totals: Record<string, number>;
   /** Jobs per second over the last seconds; null before two readings. */
-  rates: { inPerS: number; outPerS: number; failedPerS: number } | null;
+  rates: RecentPace | null;
   /** The figures of the last hour; null if no attempt ended. */
   lastHour: { failureRate: number | null; waitMs: PercentilesView; runMs: PercentilesView } | null;
   /** Ended jobs of each minute of the last hour, oldest first. */
@@ -58,6 +63,7 @@ export interface WorkerView {
   seenAt: number;
   /** The number of jobs that it runs at once; null if it does not announce it. */
   slots: number | null;
+  app: string | null;
   version: string | null;
   startedAt: number | null;
   queues: string[];
@@ -68,18 +74,35 @@ export interface WorkerView {
   stuck: { id: string; name: string; queue: string }[];
 }
 
+/** A worker that died in the last hour while it ran jobs. */
+export interface EndedWorkerView {
+  id: string;
+  host: string;
+  pid: number | null;
+  /** The time when its end became known. */
+  at: number;
+  /** How its end became known, and the uncaught error, if it sent one. */
+  how: string;
+  /** The number of its jobs that were reclaimed. */
+  jobs: number;
+  /** Some of them, at most five of each queue. */
+  ran: { queue: string; id: string; name: string }[];
+}
+
 export interface OverviewView {
   at: number;
   /** The verdict on Redis; null if it is unknown. */
   server: ServerVerdict | null;
   /** The verdict on the outbox of the app; null without one. */
-  outbox: OutboxVerdict | null;
+  outbox: VerdictView | null;
   /** The verdict on Redis and all queues below, in one sentence. */
   sentence: VerdictView;
   queues: QueueView[];
   /** Queues without figures, because they could not be read. */
   unreadable: QueueVerdictView[];
   workers: WorkerView[];
+  /** The workers that died in the last hour, the last first. At most a hundred. */
+  ended: EndedWorkerView[];
   runs: RunView[];
 }
 
@@ -186,6 +209,8 @@ export interface JobView extends JobRow {
   payload: unknown;
   /** The stored text of a payload that is not JSON. */
   brokenPayload: string | null;
+  /** Why the job cannot be shown; null if it can. */
+  unshown: string | null;
   result: unknown;
   hasResult: boolean;
   /** The parts that are shown in part, because they are long. */
@@ -221,9 +246,6 @@ export interface JobView extends JobRow {
   actions: DashboardAction[];
 }
 
-/** Actions on one job, many jobs, or all that match. */
-export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove' | 'run-again';
-
 /** The filter of jobs of one state; all fields must match. */
 export interface JobMatch {
   text?: string;
@@ -243,8 +265,8 @@ export interface RunRequest {
   perSecond: number | null;
 }
 
-/** A background run of one action over all jobs that match. */
-export interface RunView extends RunRequest {
+/** A background run of one action over all jobs that match. It has no search: that is for its user alone. */
+export interface RunView extends Omit<RunRequest, 'match'> {
   id: string;
   queue: string;
   status: 'running' | 'stopping' | 'done' | 'stopped' | 'failed' | 'interrupted';
@@ -256,6 +278,19 @@ export interface RunView extends RunRequest {
   /** Matched, but changed before the action reached them. */
   spared: number;
   error: string | null;
+  /** How the jobs of a redrive of a few ended. Absent for other runs, and until the first look. */
+  ends?: RunEnds;
+}
+
+/** How redriven jobs ended so far. */
+export interface RunEnds {
+  completed: number;
+  failed: number;
+  /** The number of jobs that have not ended yet. */
+  open: number;
+  /** A failed one, and its error; null for none, or if its error may not be seen. */
+  failedId: string | null;
+  error: string | null;
 }
 
 /** A refusal or a failure. */
@@ -266,4 +301,17 @@ export interface ProblemView {
     /** The path of the invalid value, with which the message begins. Absent for another problem. */
     subject?: string;
   };
+}
+
+/** The rows of the outbox that the viewer may see. */
+export interface OutboxRowsView {
+  /** The failed rows first, then the refused ones, then the others by age. */
+  rows: (Omit<OutboxRecord, 'lastError'> & {
+    /** The reason of the last refusal; null for none, or where the content of the queue is hidden. */
+    error: string | null;
+    /** False if the text of its queue is no name of a queue. Then only the command line can change the row. */
+    canBeSteered: boolean;
+  })[];
+  /** True if there are more rows. */
+  isCut: boolean;
 }

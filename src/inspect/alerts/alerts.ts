@@ -1,9 +1,11 @@
 // Decides which changes of a queue are told, from what was told before.
 import { z } from 'zod';
 import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
+import { JOINED } from '../../queue/errors/error-kind.js';
 import { oneLine } from '../../queue/errors/one-line.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
-import { count } from '../words.js';
+import type { OutboxVerdict } from '../servers/outbox-verdict.js';
+import { capitalised, count } from '../words.js';
 
 /** An incident has ended when the queue needed nothing for this long, in ms. So a queue that flaps has one incident. */
 const CALM_MS = 60_000;
@@ -12,20 +14,22 @@ const KIND_REMEMBERED_MS = 86_400_000;
 /** The most kinds that are remembered. A queue counts 101 at a time. */
 const MOST_KINDS = 300;
 const LONGEST_ERROR = 200;
+/** A flood of new kinds has ended when none joined it for this long, in ms; see lua/lib/kind/change_kind.lua. */
+const FLOOD_ENDS_MS = 600_000;
 
-/** A change of a queue that somebody should know of. */
+/** A change of a queue, or of the outbox, that somebody should know of. */
 export interface VerdictNotice {
   /**
-   * The change. `began`: the queue needs action. `worse`: it now needs action at once. `ended`: it needs none any more.
-   * `new-error`: jobs died of errors that this queue did not have in the last day.
+   * The change. `began`: the queue or the outbox needs action. `worse`: it now needs action at once. `ended`: it needs none
+   * any more. `new-error`: jobs died of errors that this queue did not have in the last day.
    */
   event: 'began' | 'worse' | 'ended' | 'new-error';
-  /** The name of the queue. */
-  queue: string;
+  /** The name of the queue. Absent for a notice on the outbox. */
+  queue?: string;
   /** The whole notice in one line, such as the text of a message. */
   text: string;
-  /** The verdict on the queue now, as dashboard, health and command line show it. */
-  verdict: QueueVerdict;
+  /** The verdict on the queue or the outbox now, as dashboard, health and command line show it. */
+  verdict: QueueVerdict | OutboxVerdict;
   /** The time of the verdict, by the clock of Redis. */
   at: Date;
   /** The begin of the incident. Absent for `new-error`. */
@@ -57,8 +61,14 @@ const recordSchema = z.object({
   kinds: z.record(z.string(), z.number()).default({}),
 });
 
-/** What was told of a queue. */
-type AlertRecord = z.infer<typeof recordSchema>;
+/** What was told of a queue, or of the outbox. */
+export type AlertRecord = z.infer<typeof recordSchema>;
+
+/** What to tell, if anything, and the record to keep after it. */
+export interface AlertStep {
+  notice?: VerdictNotice;
+  record: AlertRecord;
+}
 
 /** Reads a record. One of another version or program counts as none. */
 export function parseRecord(text: string): AlertRecord {
@@ -69,10 +79,11 @@ export function parseRecord(text: string): AlertRecord {
   }
 }
 
-/** Returns the steps to take in their order: what to tell, if anything, and the record to keep after it. */
-export function alertsOf(told: AlertRecord, facts: AlertFacts): { notice?: VerdictNotice; record: AlertRecord }[] {
-  const { notice, incident } = incidentOf(told.incident, facts);
+/** Returns the steps to take, in their order. */
+export function alertsOf(told: AlertRecord, facts: AlertFacts): AlertStep[] {
+  const { notice, incident } = incidentOf(told.incident, facts.nowMs, subjectOf(facts.verdict));
   const fresh = newKinds(told.kinds, facts);
+  const isFlooded = isTellingFlood(told.kinds, facts);
   const remembered = Object.entries(told.kinds).filter(([, atMs]) => facts.nowMs - atMs < KIND_REMEMBERED_MS);
   const all = [...remembered, ...fresh.map(({ kind }) => [kind, facts.nowMs] as const)].slice(-MOST_KINDS);
   const recordWith = (kinds: readonly (readonly [string, number])[]): AlertRecord => ({
@@ -81,20 +92,41 @@ export function alertsOf(told: AlertRecord, facts: AlertFacts): { notice?: Verdi
   });
   return [
     { ...(notice && { notice }), record: recordWith(remembered) },
-    ...(fresh.length > 0 ? [{ notice: newError(facts, fresh), record: recordWith(all) }] : []),
+    ...(fresh.length > 0
+      ? [{ ...(!isFlooded && { notice: newError(facts, fresh) }), record: recordWith(all) }]
+      : []),
   ];
+}
+
+/** Returns the step to take for the outbox. */
+export function outboxAlertOf(told: AlertRecord, nowMs: number, verdict: OutboxVerdict): AlertStep {
+  const { summary, cause, next } = verdict;
+  const { notice, incident } = incidentOf(told.incident, nowMs, {
+    verdict,
+    began: inOneLine([capitalised(summary), cause && `Cause: ${cause}`, next && `Next: ${next}`]),
+    ended: 'The outbox is well again',
+  });
+  return { ...(notice && { notice }), record: { ...(incident && { incident }), kinds: {} } };
+}
+
+/** The subject of an incident, and what is told of it. */
+interface Subject extends Pick<VerdictNotice, 'queue' | 'verdict'> {
+  /** The text while it needs action. */
+  began: string;
+  /** The text once it needs none. */
+  ended: string;
 }
 
 function incidentOf(
   told: AlertRecord['incident'],
-  { nowMs, verdict }: AlertFacts,
+  nowMs: number,
+  { began, ended, ...subject }: Subject,
 ): { notice?: VerdictNotice; incident: AlertRecord['incident'] } {
-  const { severity } = verdict;
+  const { severity } = subject.verdict;
   const notice = (event: VerdictNotice['event'], sinceMs: number): VerdictNotice => ({
     event,
-    queue: verdict.queue,
-    text: incidentText(event, verdict),
-    verdict,
+    text: event === 'ended' ? ended : began,
+    ...subject,
     at: new Date(nowMs),
     since: new Date(sinceMs),
   });
@@ -122,11 +154,26 @@ function newKinds(told: AlertRecord['kinds'], { nowMs, kinds }: AlertFacts): Err
   return kinds.filter(({ kind, isNew }) => isNew && nowMs - (told[kind] ?? -Infinity) >= KIND_REMEMBERED_MS);
 }
 
-function incidentText(event: VerdictNotice['event'], { queue, summary, cause, next }: QueueVerdict): string {
-  if (event === 'ended') {
-    return `${queue} is well again: ${summary}`;
-  }
-  return [`${queue} ${summary}`, cause && `Cause: ${cause}`, next && `Next: ${next}`].filter(Boolean).join('. ');
+/** Returns whether a notice of a flood of new kinds was sent a short time ago. A further kind would repeat that notice. */
+function isTellingFlood(told: AlertRecord['kinds'], { nowMs, kinds }: AlertFacts): boolean {
+  return kinds.some(
+    ({ kind, lastAt }) =>
+      kind.startsWith(JOINED) && told[kind] !== undefined && nowMs - lastAt.getTime() < FLOOD_ENDS_MS,
+  );
+}
+
+function subjectOf(verdict: QueueVerdict): Subject {
+  const { queue, summary, cause, next } = verdict;
+  return {
+    queue,
+    verdict,
+    began: inOneLine([`${queue} ${summary}`, cause && `Cause: ${cause}`, next && `Next: ${next}`]),
+    ended: `${queue} is well again: ${summary}`,
+  };
+}
+
+function inOneLine(sentences: readonly (string | undefined)[]): string {
+  return sentences.filter(Boolean).join('. ');
 }
 
 function newError({ nowMs, verdict }: AlertFacts, fresh: readonly ErrorKind[]): VerdictNotice {

@@ -9,4 +9,5 @@ export const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> =
   interruption: 'released at a shutdown',
   snooze: 'snoozed',
   rate_limited: 'met a rate limit',
+  outage: 'refused by Redis',
 };

@@ -1,6 +1,5 @@
 // A job in a few words, for lists of the command line and the dashboard.
-import { codecOf } from '../../queue/codec/codec.js';
-import type { JobRecord } from '../../queue/model/job.js';
+import type { ShownJob } from '../../queue/store/shown-content.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const LABEL_LENGTH = 120;
@@ -9,18 +8,21 @@ const MOST_FIELDS = 6;
 /**
  * Returns the label of a job: the start of its payload.
  *
- * @param job as it may be shown
- * @param chosen returns the label that the app chose
+ * @param chosen returns the label that the app chose for a payload
  */
-export function jobLabel(job: JobRecord, chosen?: (job: JobRecord) => string | undefined): string {
-  if (job.leftOut?.payload !== undefined) {
-    return `payload of ${Math.ceil(job.leftOut.payload / 1_024).toLocaleString('en')} KB`;
+export function jobLabel({ payload }: ShownJob, chosen?: (payload: unknown) => string | undefined): string {
+  switch (payload.is) {
+    case 'left-out':
+      return `payload of ${Math.ceil(payload.bytes / 1_024).toLocaleString('en')} KB`;
+    case 'coded':
+      return `payload that only the codec "${payload.codec}" can read`;
+    case 'unshown':
+      return payload.reason;
+    case 'broken':
+      return cut(chosen?.(undefined) ?? payload.text, LABEL_LENGTH);
+    default:
+      return cut(chosen?.(payload.value) ?? preview(payload.value), LABEL_LENGTH);
   }
-  const codec = codecOf(job.payload);
-  if (codec !== undefined) {
-    return `payload that only the codec "${codec}" can read`;
-  }
-  return cut(chosen?.(job) ?? preview(job.payload ?? job.brokenPayload), LABEL_LENGTH);
 }
 
 function preview(payload: unknown): string {

@@ -68,4 +68,5 @@ export const ATTEMPT_STATES: Readonly<Record<AttemptRecord['outcome'], JobStatus
   interruption: 'cancelled',
   snooze: 'scheduled',
   rate_limited: 'scheduled',
+  outage: 'scheduled',
 };

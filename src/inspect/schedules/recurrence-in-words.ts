@@ -1,4 +1,5 @@
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { capitalised } from '../words.js';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 const UNITS: readonly [number, string][] = [
@@ -38,7 +39,7 @@ function cronInWords(cron: string): string {
     return `By the cron expression ${cron}`;
   }
   const every = time.startsWith('Every');
-  return every ? `${time}${when === 'every day' ? '' : `, ${when}`}` : `${capital(when)} ${time}`;
+  return every ? `${time}${when === 'every day' ? '' : `, ${when}`}` : `${capitalised(when)} ${time}`;
 }
 
 function step(field: string, unit: string): string | undefined {
@@ -114,8 +115,4 @@ function nameOf(weekday: string): string | undefined {
 
 function joined(words: readonly (string | undefined)[]): string {
   return words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words.at(-1)}` : (words[0] ?? '');
-}
-
-function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

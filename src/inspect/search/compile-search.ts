@@ -1,8 +1,7 @@
-import { codecOf } from '../../queue/codec/codec.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import type { JobRecord, JobStatus } from '../../queue/model/job.js';
-import { leavesAt } from './leaves-at.js';
-import { parseSearch, type SearchField, type SearchTerm } from './parse-search.js';
+import type { JobStatus } from '../../queue/model/job.js';
+import type { ShownJob, ShownPayload } from '../../queue/store/shown-content.js';
+import { type SearchField, type SearchTerm, parseSearch } from './parse-search.js';
 
 /** A search that jobs are held against. */
 export interface Search {
@@ -13,14 +12,12 @@ export interface Search {
   /**
    * Returns whether a job matches: each term must. `unread` if only its payload could tell, which was too long for the
    * list or is encrypted.
-   *
-   * @param job as it may be shown
    */
-  look(job: JobRecord): Looked;
+  look(job: ShownJob): Looked;
 }
 
 type Looked = 'match' | 'none' | 'unread';
-type Check = (job: JobRecord) => boolean;
+type Check = (job: ShownJob) => boolean;
 
 /**
  * Compiles a search.
@@ -45,10 +42,11 @@ export function compileSearch(text: string): Search {
       if (ofPayload.length === 0) {
         return 'match';
       }
-      if (job.leftOut?.payload !== undefined || codecOf(job.payload) !== undefined) {
+      const { payload } = job;
+      if (payload.is !== 'whole' && payload.is !== 'broken') {
         return 'unread';
       }
-      return ofPayload.every((check) => check(job)) ? 'match' : 'none';
+      return ofPayload.every((check) => check(payload)) ? 'match' : 'none';
     },
   };
 }
@@ -84,22 +82,25 @@ function checkOf({ field, path, value }: OtherTerm): Check {
   return checks[field];
 }
 
-function payloadCheck({ path, value }: SearchTerm): Check {
+/** A payload that can be searched. */
+type ReadPayload = Extract<ShownPayload, { is: 'whole' | 'broken' }>;
+
+function payloadCheck({ path, value }: SearchTerm): (payload: ReadPayload) => boolean {
   if (path === undefined) {
     const isPart = partOf(value);
-    return ({ payload, brokenPayload }) => isPart(brokenPayload ?? JSON.stringify(payload) ?? '');
+    return (payload) => isPart(payload.is === 'broken' ? payload.text : (JSON.stringify(payload.value) ?? ''));
   }
   const isWhole = wholeText(value);
-  return ({ payload }) => leavesAt(payload, path).some((leaf) => isWhole(String(leaf)));
+  return (payload) => payload.is === 'whole' && leavesAt(payload.value, path).some((leaf) => isWhole(String(leaf)));
 }
 
 /** Returns the texts of a job beside its payload and errors. */
-function textsOf({ id, name, schedule = '', group = '', metadata = {} }: JobRecord): string[] {
+function textsOf({ id, name, schedule = '', group = '', metadata = {} }: ShownJob): string[] {
   return [id, name, schedule, group, ...Object.entries(metadata).map(([key, value]) => `${key}: ${value}`)];
 }
 
 /** Returns the texts of all errors of a job, with their stacks and causes. */
-function errorTexts({ lastError, attemptLog }: JobRecord): string[] {
+function errorTexts({ lastError, attemptLog }: ShownJob): string[] {
   const stored = attemptLog.flatMap(({ error }) => (error ? textsOfError(error) : []));
   return lastError === undefined ? stored : [lastError, ...stored];
 }
@@ -138,4 +139,58 @@ function wholeText(value: string): (text: string) => boolean {
     });
     return isFound && text.startsWith(first) && text.endsWith(last) && text.length - last.length >= at;
   };
+}
+
+type Leaf = string | number | boolean | null;
+
+/** The values that a walk has met, with the lengths of the paths that were left there. */
+type Met = Map<object, Set<number>>;
+
+/**
+ * Returns the plain values at a path of a payload, such as `items.sku`. Each item of an array is looked at, unless the
+ * path has its number. A key may have dots itself. A value that two ways lead to is looked at once.
+ */
+function leavesAt(value: unknown, path: string, met: Met = new Map()): Leaf[] {
+  if (typeof value !== 'object' || value === null || wasMet(met, value, path.length)) {
+    return [];
+  }
+  if (Array.isArray(value)) {
+    const [first, rest] = cut(path);
+    const numbered =
+      /^\d+$/.test(first) && Number(first) < value.length ? leavesIn(value[Number(first)], rest, met) : [];
+    return [
+      ...numbered,
+      ...value.flatMap((item: unknown) => (Array.isArray(item) ? [] : leavesAt(item, path, met))),
+    ];
+  }
+  const fields = value as Record<string, unknown>;
+  const dots = [...path.matchAll(/\./g)].map(({ index }) => index);
+  return [...dots, path.length].flatMap((end) => {
+    const key = path.slice(0, end);
+    return Object.hasOwn(fields, key) ? leavesIn(fields[key], path.slice(end + 1) || undefined, met) : [];
+  });
+}
+
+/** Returns the values at the rest of a path. At its end it is the value itself, or the items of an array. */
+function leavesIn(value: unknown, rest: string | undefined, met: Met): Leaf[] {
+  if (rest !== undefined) {
+    return leavesAt(value, rest, met);
+  }
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isLeaf);
+}
+
+function wasMet(met: Met, value: object, left: number): boolean {
+  const lengths = met.get(value) ?? new Set();
+  const isKnown = lengths.has(left);
+  met.set(value, lengths.add(left));
+  return isKnown;
+}
+
+function isLeaf(value: unknown): value is Leaf {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+function cut(path: string): [first: string, rest: string | undefined] {
+  const at = path.indexOf('.');
+  return at < 0 ? [path, undefined] : [path.slice(0, at), path.slice(at + 1)];
 }

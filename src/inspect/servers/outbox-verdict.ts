@@ -16,10 +16,11 @@ export interface OutboxVerdict {
   next?: string;
 }
 
-/** The next steps without a command of their own. The dashboard has one for each. */
-export const LOOK_AT_DATABASE = 'look at its database; enqueues in a transaction fail until then';
-export const REMOVE_THE_CAUSE = 'remove the cause; committed rows stay until then';
-export const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and read its log';
+const LOOK_AT_DATABASE = 'look at its database; enqueues in a transaction fail until then';
+const REMOVE_THE_CAUSE = 'remove the cause; committed rows stay until then';
+const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and read its log';
+/** Names the database too, because the command needs it. */
+const READ_ROWS = 'read their errors: `DATABASE_URL=… npx nest-job-queue outbox list`';
 
 type Rule = (signs: OutboxSigns) => OutboxVerdict | undefined;
 
@@ -43,7 +44,8 @@ export function outboxSentence({ summary, cause }: OutboxVerdict): string {
 }
 
 /**
- * Reads the outbox of an app and judges it; undefined for an app without one. Never rejects.
+ * Reads the outbox of an app and judges it. Undefined for an app without one, and for one that may only write rows. Never
+ * rejects.
  *
  * @param mostMs how long its database may take
  */
@@ -58,9 +60,11 @@ export async function readOutboxVerdict(
   try {
     const signs = await Promise.race([
       outbox.signs(),
-      sleep(mostMs, undefined, { ref: false, signal: late.signal }),
+      sleep(mostMs, 'late' as const, { ref: false, signal: late.signal }),
     ]);
-    return signs ? outboxVerdictOf(signs) : unreadable(`its database gave no answer within ${duration(mostMs)}`);
+    return signs === 'late'
+      ? unreadable(`its database gave no answer within ${duration(mostMs)}`)
+      : signs && outboxVerdictOf(signs);
   } catch (error) {
     return unreadable((error as Error).message);
   } finally {
@@ -106,7 +110,7 @@ function failed({ failed: lost }: OutboxSigns): OutboxVerdict | undefined {
     ? {
         severity: 'warning',
         summary: `${rows(lost)} of the outbox failed for good`,
-        next: 'read the errors of `npx nest-job-queue outbox list`, then `outbox retry` or `outbox discard <row>`',
+        next: `${READ_ROWS}, then \`outbox retry\` or \`outbox discard <row>\` sees to them`,
       }
     : undefined;
 }
@@ -116,7 +120,7 @@ function refused({ setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict | undefi
     ? {
         severity: oldestAgeMs > LONG_WAIT_MS ? 'warning' : 'notice',
         summary: `${rows(setAside)} of the outbox ${setAside === 1 ? 'was' : 'were'} refused, and will be sent again`,
-        next: 'read the errors of `npx nest-job-queue outbox list`',
+        next: READ_ROWS,
       }
     : undefined;
 }

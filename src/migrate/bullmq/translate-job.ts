@@ -1,5 +1,6 @@
 // What a job of BullMQ or Bull becomes here, or why it stays there.
 import { z } from 'zod';
+import { sealFailure, sealJson } from '../../queue/codec/sealed.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -79,13 +80,15 @@ function translated(old: OldJob, name: string, options: OldOptions, parts: Trans
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
     ...(options.traceparent !== undefined && { metadata: { traceparent: options.traceparent } }),
   };
-  const job = { ...encodeJob(queue, null, asked, `job ${old.id}`), payload: old.fields.data! };
+  const encoded = encodeJob(queue, null, asked, `job ${old.id}`);
+  const owner = { queue: queue.name, id: encoded.id };
+  const job = { ...encoded, payload: sealJson(queue.options, old.fields.data!, owner) };
   const dropped = [
     ...droppedOptions(options),
     ...(maxAttempts > 1 && backoff.reason !== undefined ? ['backoff'] : []),
   ];
   if (old.place === 'failed') {
-    return { job, ran: pastOf(old, maxAttempts), failure: failureOf(old), dropped };
+    return { job, ran: pastOf(old, maxAttempts), failure: failureOf(old, queue), dropped };
   }
   const ran = ranOf(old, maxAttempts);
   return { job, ...(ran && { ran }), dropped };
@@ -112,11 +115,12 @@ function pastOf({ fields }: OldJob, mostAttempts: number): NonNullable<OnceEntry
 const STACKS = z.array(z.string()).catch([]);
 
 /** Returns the last error of a failed job. Its name is in its stack only. */
-function failureOf({ fields, score }: OldJob): DeadEntry['failure'] {
+function failureOf({ id, fields, score }: OldJob, queue: JobQueue): DeadEntry['failure'] {
   const { failedReason: message = '', stacktrace, processedOn, finishedOn } = fields;
   const stack = STACKS.parse(parseJson(stacktrace).value).at(-1);
   const [, name] = /^(\w+): /.exec(stack ?? '') ?? [];
-  const error = serializeError(Object.assign(new Error(message), { name: name ?? 'Error', stack }));
+  const thrown = serializeError(Object.assign(new Error(message), { name: name ?? 'Error', stack }));
+  const { error } = sealFailure(queue.options.codec, queue.name, { id, error: thrown });
   const endedAt = Number(finishedOn ?? score);
   return { error, startedAt: Number(processedOn ?? endedAt), endedAt };
 }

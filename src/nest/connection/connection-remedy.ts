@@ -41,7 +41,9 @@ export function causeInWords(failure: Error | undefined): string {
   if (!failure) {
     return '.';
   }
-  return `: ${failure.message.replace(/\.$/, '')}. ${knownRemedy(failure.message) ?? ''}`.trimEnd();
+  const remedy = knownRemedy(failure.message) ?? '';
+  // A typed error names its remedy itself.
+  return `: ${failure.message.replace(/\.$/, '')}. ${failure.message.includes(remedy) ? '' : remedy}`.trimEnd();
 }
 
 function knownRemedy(trouble: string): string | undefined {

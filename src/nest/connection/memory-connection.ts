@@ -2,25 +2,22 @@ import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
-import type { MemoryServer } from '../../memory/memory-server.js';
-import type { MemoryStore } from '../../memory/memory-store.js';
+import type { ScriptServer } from '../../memory/server/script-server.js';
+import type { ScriptStore } from '../../memory/script-store.js';
 import type { ServerConnection } from './server-connection.js';
 
 /** The memory of each app. It goes with the app. */
-const servers = new WeakMap<object, MemoryServer>();
+const servers = new WeakMap<object, ScriptServer>();
 
 /**
  * Connects to the memory of an app, by the time of the process: `forRoot({ redis: 'memory' })`. The store is loaded now,
  * because an app with a server never needs it.
  */
 export async function connectInMemory(app: object, logger: SafeLogger): Promise<ServerConnection> {
-  const [{ MemoryServer }, { MemoryStore }] = await Promise.all([
-    import('../../memory/memory-server.js'),
-    import('../../memory/memory-store.js'),
-  ]);
-  const server = servers.get(app) ?? new MemoryServer(() => systemClock.now());
-  servers.set(app, server);
-  return new EmbeddedConnection(new MemoryStore(systemClock, { server }), logger);
+  const { ScriptStore } = await import('../../memory/script-store.js');
+  const store = new ScriptStore(systemClock, { server: servers.get(app) });
+  servers.set(app, store.server);
+  return new EmbeddedConnection(store, logger);
 }
 
 /** The connection of an app whose queues are in memory: always there, and nothing to close. */
@@ -33,7 +30,7 @@ export class MemoryConnection implements ServerConnection {
 
   /** @param stopping called when the worker is being stopped */
   constructor(
-    readonly store: MemoryStore,
+    readonly store: ScriptStore,
     logger: SafeLogger,
     readonly stopping?: (stopped: Promise<unknown>) => void,
     readonly outbox?: OutboxWriter,

@@ -1,6 +1,6 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import { oneLine } from '../../queue/errors/one-line.js';
-import { redactValue, textRedaction, type Redact, type TextRedaction } from '../../queue/codec/redact.js';
+import { redactValue, type Redact } from '../../queue/codec/redact.js';
 import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { currentJob } from './current-job.js';
@@ -22,13 +22,12 @@ class AppLogger extends Logger {
  * has one for each.
  */
 export class JobLines implements LoggerService {
-  /** The jobs of the connection, each with its redaction. */
-  private readonly jobs = new WeakMap<Job, TextRedaction | undefined>();
+  /** The jobs of the connection. */
+  private readonly jobs = new WeakSet<Job>();
   /** Makes the jobs of a worker known here. */
   readonly middleware: AttemptMiddleware = {
     attempt: (job, next) => {
-      const redact = this.redactOf(job.queue);
-      this.jobs.set(job, redact && textRedaction(redact, job));
+      this.jobs.add(job);
       return next();
     },
   };
@@ -95,13 +94,14 @@ export class JobLines implements LoggerService {
   }
 
   private shown(value: unknown, job: Job): unknown {
-    const texts = this.jobs.get(job);
+    const { texts } = job;
     if (!texts) {
       return value;
     }
     const redact = this.redactOf(job.queue);
-    const named = typeof redact === 'function' ? value : redactValue(redact, value, { part: 'payload', job });
-    return texts.value(named);
+    const isObject = typeof value === 'object' && value !== null && !(value instanceof Error);
+    const hidesFields = isObject && Array.isArray(redact);
+    return texts.shown.value(hidesFields ? redactValue(redact, value, { part: 'payload', job }) : value);
   }
 }
 

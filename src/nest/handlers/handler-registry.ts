@@ -1,27 +1,36 @@
 import { availableParallelism } from 'node:os';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type InjectionToken, type OptionalFactoryDependency } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkQueueName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
+import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
+import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
+import { checkObject, checkOptions } from '../../queue/validation/validate-options.js';
+import {
+  type BulkHandler,
+  type BulkHandlerFunction,
+  setAroundEachJob,
+} from '../../worker/handlers/bulk-handler.js';
+import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
-import type { BulkHandler } from '../../worker/handlers/bulk-handler.js';
-import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
+import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
+import { withBulkSchemas, withSchemas } from '../../worker/handlers/schema-handler.js';
+import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
-import { DeclaredSchedules } from './declared-schedules.js';
-import { FailureHandlers } from './failure-handlers.js';
-import { isMade } from '../enhancers/attempt-scope.js';
-import { HandlerBinder } from '../enhancers/handler-binder.js';
-import { withMadeOptions } from './made-options.js';
-import { bulkHandlerOf, handlerOf } from './make-handler.js';
-import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
-import { picked, withoutDefaults } from '../options/defined-options.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
+import { findProvider } from '../connection/find-provider.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
-import { checkHandler, refuseBulkInThread, refuseHidingNames } from './queue-handler.js';
+import { isMade, isScoped } from '../enhancers/attempt-scope.js';
+import { hasPipes } from '../enhancers/enhancer-metadata.js';
+import { HandlerBinder } from '../enhancers/handler-binder.js';
+import { picked, withoutDefaults } from '../options/defined-options.js';
+import { FailureHandlers } from './failure-handlers.js';
+import { type FoundHandler, HandlerExplorer } from './handler-explorer.js';
+import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
 import { resolveThread } from './thread-option.js';
 
 /** The options that a handler sets for its own queue. */
@@ -47,6 +56,8 @@ type BoundHandler = FoundHandler & { handler: Handler | BulkHandler };
 @Injectable()
 export class HandlerRegistry {
   private readonly byQueue = new Map<string, Map<string, BoundHandler>>();
+  /** The queues with a handler of each name. An enqueue by name asks for it each time. */
+  private readonly queuesOf = new Map<string, string[]>();
   /** The schedules of the handlers. */
   readonly schedules: DeclaredSchedules;
   /** The handlers of final failures. */
@@ -172,16 +183,7 @@ export class HandlerRegistry {
    */
   queueOf(name: string): string {
     // While Nest still creates providers, only the decorators are known.
-    const queues = this.bound
-      ? this.queueNames.filter((queue) => this.byQueue.get(queue)?.has(name))
-      : [
-          ...new Set(
-            this.explorer
-              .find()
-              .filter((each) => each.name === name && !each.failures && this.isOfConnection(each))
-              .map(queueOfHandler),
-          ),
-        ];
+    const queues = this.bound ? (this.queuesOf.get(name) ?? []) : this.declaredQueuesOf(name);
     if (queues.length > 1) {
       throw new InvalidOptionError(
         `queue of "${name}"`,
@@ -190,6 +192,13 @@ export class HandlerRegistry {
       );
     }
     return queues[0] ?? name;
+  }
+
+  private declaredQueuesOf(name: string): string[] {
+    const found = this.explorer
+      .find()
+      .filter((each) => each.name === name && !each.failures && this.isOfConnection(each));
+    return [...new Set(found.map(queueOfHandler))];
   }
 
   private isOfConnection({ options }: FoundHandler): boolean {
@@ -220,6 +229,7 @@ export class HandlerRegistry {
       : handlerOf(found, handlerOptions, this.functionOf(found));
     handlers.set(name, { ...found, handler });
     this.byQueue.set(queue, handlers);
+    this.queuesOf.set(name, [...(this.queuesOf.get(name) ?? []), queue]);
   }
 
   private functionOf(found: FoundHandler): HandlerFunction {
@@ -271,4 +281,200 @@ function queueOfHandler({ subject, name, options, definition }: FoundHandler): s
     );
   }
   return options?.queue ?? defined ?? name;
+}
+
+/** The checked recurring jobs that the handlers of this process declare, by queue and id. */
+class DeclaredSchedules {
+  private readonly byQueue = new Map<string, Map<string, DeclaredSchedule & { subject: string }>>();
+  /** The checks of payloads by asynchronous schemas. */
+  private readonly checks: Promise<unknown>[] = [];
+
+  constructor(private readonly queues: QueueRegistry) {}
+
+  /** @throws InvalidOptionError, InvalidPayloadError */
+  add(queue: string, { subject, name, recurring, definition }: FoundHandler): void {
+    for (const { recurrence, options } of recurring) {
+      const of = `@RecurringJob of ${subject}`;
+      if (typeof options !== 'object' || options === null) {
+        throw new InvalidOptionError(of, 'an object of options', show(options));
+      }
+      const { id = name, ...rest } = options;
+      const schedules = this.byQueue.get(queue) ?? new Map<string, DeclaredSchedule & { subject: string }>();
+      const other = schedules.get(id);
+      if (other) {
+        throw new InvalidOptionError(
+          of,
+          `one schedule ${show(id)} in queue "${queue}"`,
+          `another one, ${other.subject}`,
+          'Give it an id.',
+        );
+      }
+      const named = definition ? { payload: null, ...rest, definition } : { ...rest, name };
+      const schedule = { recurrence, options: named, subject: of };
+      const target = this.queues.queue(queue);
+      const stored = encodeSchedule(target, id, recurrence, named, of);
+      const check = checkSchedule(stored, definition, target, of);
+      if (check) {
+        check.catch(() => undefined); // whenChecked reports the error
+        this.checks.push(check);
+      }
+      schedules.set(id, schedule);
+      this.byQueue.set(queue, schedules);
+    }
+  }
+
+  /** @throws InvalidPayloadError where an asynchronous schema does not take a payload */
+  async whenChecked(): Promise<void> {
+    await Promise.all(this.checks);
+  }
+
+  /** Returns the schedules of a queue for a worker. */
+  of(queue: string): Record<string, DeclaredSchedule> {
+    return Object.fromEntries(this.byQueue.get(queue) ?? []);
+  }
+}
+
+/** Returns a handler of one job at a time, as a worker takes it. */
+function handlerOf({ definition }: FoundHandler, options: HandlerOptions, handle: HandlerFunction): Handler {
+  return definition
+    ? { ...options, ...handlerDefaults(definition), handle: withSchemas(definition, handle) }
+    : { ...options, handle };
+}
+
+/**
+ * Returns a bulk handler for a worker. Guards, interceptors and filters act around each job separately.
+ *
+ * @throws InvalidOptionError
+ */
+function bulkHandlerOf(
+  found: FoundHandler,
+  options: Omit<BulkHandler, 'handle'>,
+  binder: HandlerBinder,
+): BulkHandler {
+  const { subject, method, definition, instance, wrapper } = found;
+  if (isScoped(wrapper)) {
+    throw new InvalidOptionError(`${subject}.bulk`, 'a provider of the default scope', 'a scoped one');
+  }
+  if (hasPipes(found)) {
+    throw new InvalidOptionError(
+      `${subject}.bulk`,
+      'no pipes and no decorated parameters, since it gets several jobs',
+      'some',
+      'Bind it to a definition of defineJob, whose schema reads each payload.',
+    );
+  }
+  if (typeof instance?.[method] !== 'function') {
+    throw new InvalidOptionError(subject, `a method ${String(method)}(jobs)`, show(instance?.[method]));
+  }
+  const handle: BulkHandlerFunction = (jobs, call) =>
+    (instance[method] as BulkHandlerFunction).call(instance, jobs, call);
+  const handler = definition
+    ? { ...options, ...handlerDefaults(definition), handle: withBulkSchemas(definition, handle) }
+    : { ...options, handle };
+  const each = binder.bindEachJob(found);
+  if (each) {
+    setAroundEachJob(handler.handle, each);
+  }
+  return handler;
+}
+
+/** Checks the name of a handler, or what a handler of a whole queue has instead. @throws InvalidOptionError */
+function checkHandler({ subject, name, names, options, recurring }: FoundHandler): void {
+  if (names === undefined) {
+    return checkHandledName(name, `job name of ${subject}`);
+  }
+  if (options.queue === undefined) {
+    const hint =
+      "For one name write @JobHandler('email', { … }), for all names of a queue @JobHandler({ queue: 'jobs' }).";
+    throw new InvalidOptionError(`${subject}.queue`, "a queue's name", 'none', hint);
+  }
+  if (names !== 'all' && names !== 'others') {
+    throw new InvalidOptionError(`${subject}.names`, "'all' or 'others'", show(names));
+  }
+  if (recurring.length > 0) {
+    const hint = 'Bind the recurring job to a handler of one name.';
+    throw new InvalidOptionError(`@RecurringJob of ${subject}`, 'a handler of one name', 'one of every name', hint);
+  }
+}
+
+/**
+ * Refuses a handler of a whole queue beside handlers of names, unless it says so. It would run a job of a misspelled name, which
+ * otherwise waits and is reported.
+ *
+ * @param handlers of one queue, by name
+ * @throws InvalidOptionError
+ */
+function refuseHidingNames(handlers: ReadonlyMap<string, FoundHandler>): void {
+  const ofQueue = handlers.get(ANY_NAME);
+  const other = [...handlers.values()].find((each) => each !== ofQueue);
+  if (ofQueue?.names === 'all' && other) {
+    throw new InvalidOptionError(
+      ofQueue.subject,
+      `no other handler in queue ${show(ofQueue.options.queue)}`,
+      other.subject,
+      "Add names: 'others' if it must get every other name, misspelled ones too.",
+    );
+  }
+}
+
+/** @throws InvalidOptionError */
+function refuseBulkInThread(subject: string, { bulk, thread }: { bulk?: unknown; thread?: unknown }): void {
+  if (bulk !== undefined && thread !== undefined) {
+    throw new InvalidOptionError(`${subject}.bulk`, 'none beside thread', show(bulk));
+  }
+}
+
+/**
+ * Returns a handler with the options of its source, which win over those of its decorator.
+ *
+ * @throws InvalidOptionError, and errors of the source
+ */
+async function withMadeOptions(found: FoundHandler): Promise<FoundHandler> {
+  const { source, subject } = found;
+  if (!source) {
+    return found;
+  }
+  checkSource(subject, source);
+  const made: unknown = await make(source, found.wrapper.host!.getProviderByKey<ModuleRef>(ModuleRef).instance);
+  const place = `${subject}.${source.optionsFrom ? 'optionsFrom' : 'useFactory'}`;
+  checkObject(place, 'an object of handler options', made);
+  const fixed = ['queue', 'connection'].find((key) => key in made);
+  if (fixed) {
+    throw new InvalidOptionError(`${place}.${fixed}`, 'this option in the decorator', 'it in what a provider made');
+  }
+  return { ...found, options: { ...found.options, ...withoutUndefined(made as MadeHandlerOptions) } };
+}
+
+function checkSource(subject: string, { optionsFrom, useFactory, inject }: JobHandlerOptionsSource): void {
+  if ((optionsFrom === undefined) === (useFactory === undefined)) {
+    const found = optionsFrom === undefined ? 'inject alone' : 'both';
+    throw new InvalidOptionError(subject, 'either optionsFrom or useFactory', found);
+  }
+  const made = optionsFrom ?? useFactory;
+  if (typeof made !== 'function') {
+    const key = optionsFrom === undefined ? 'useFactory' : 'optionsFrom';
+    throw new InvalidOptionError(`${subject}.${key}`, optionsFrom ? 'a class' : 'a function', show(made));
+  }
+  if (inject !== undefined && (optionsFrom || !Array.isArray(inject))) {
+    throw new InvalidOptionError(`${subject}.inject`, 'a list of tokens beside useFactory', show(inject));
+  }
+}
+
+async function make(
+  { optionsFrom, useFactory, inject = [] }: JobHandlerOptionsSource,
+  ref: ModuleRef,
+): Promise<unknown> {
+  if (optionsFrom) {
+    const factory = findProvider(ref, optionsFrom) ?? (await ref.create(optionsFrom));
+    return factory.createJobHandlerOptions();
+  }
+  const dependencies = inject.map((each) => {
+    const { token, optional } = isOptional(each) ? each : { token: each, optional: false };
+    return optional ? findProvider(ref, token) : ref.get<unknown>(token, { strict: false });
+  });
+  return (useFactory as (...dependencies: unknown[]) => unknown)(...dependencies);
+}
+
+function isOptional(each: InjectionToken | OptionalFactoryDependency): each is OptionalFactoryDependency {
+  return typeof each === 'object' && 'token' in each;
 }

@@ -200,7 +200,23 @@ export function JobHandler(
     }
     declareQueueOf(record);
     recordHandler(place, record);
+    const owner = typeof target === 'function' ? target : target.constructor;
+    decorated.push({ record, place: `${owner.name}${method === undefined ? '' : `.${String(method)}`}` });
   };
+}
+
+/** All that this process has decorated, also classes that no module provides. */
+const decorated: { record: HandlerRecord; place: string }[] = [];
+
+/** Returns the classes and methods that this process has decorated for the jobs of a name in a queue. */
+export function decoratedFor(queue: string, name: string): string[] {
+  const isFor = ({ record }: (typeof decorated)[number]) =>
+    [name, ANY_NAME].includes(record.name) && queueOfRecord(record) === queue;
+  return [...new Set(decorated.filter(isFor).map(({ place }) => place))];
+}
+
+function queueOfRecord({ name, options, definition }: HandlerRecord): string {
+  return options?.queue ?? definition?.defaults.queue ?? name;
 }
 
 function recordOf(
@@ -230,8 +246,9 @@ export function recordHandler(place: object, record: HandlerRecord): void {
 }
 
 /** Declares the queue, so that `app.get(getQueueToken(queue))` finds it. The boot refuses an invalid name. */
-function declareQueueOf({ name, options, definition }: HandlerRecord): void {
-  const { queue = definition?.defaults.queue ?? name, connection = DEFAULT_CONNECTION } = options ?? {};
+function declareQueueOf(record: HandlerRecord): void {
+  const queue = queueOfRecord(record);
+  const connection = record.options?.connection ?? DEFAULT_CONNECTION;
   if (isQueueName(queue) && typeof connection === 'string') {
     declareQueue(queue, connection);
   }

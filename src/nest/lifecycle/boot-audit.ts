@@ -1,10 +1,13 @@
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
-import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
-import type { QueueStats } from '../../queue/model/job.js';
+import type { AnnouncedContent } from '../../queue/codec/announced-content.js';
+import { ANY_PAYLOAD, type CodecError, type JobCodec, codecOf, decodeContent } from '../../queue/codec/codec.js';
+import { RedisAuditError, describeFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { auditCodec } from './codec-audit.js';
+import type { JobStatus, QueueStats } from '../../queue/model/job.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { FLEET_BOOT_MS, type UnusedNames } from './unused-names.js';
 
 /** The time the server may take to reply to all calls, in ms. */
@@ -12,10 +15,12 @@ const REPLY_MS = 2_000;
 
 /** The parts of a connection that its audit needs. */
 export interface AuditParts {
-  readonly options: Pick<ResolvedModuleOptions, 'audit' | 'maintenance'>;
+  readonly options: Pick<ResolvedModuleOptions, 'app' | 'audit' | 'maintenance' | 'worker'>;
   readonly queues: QueueRegistry;
   readonly logger: JobQueueLogger;
   readonly names: UnusedNames;
+  /** The queues that this process serves. */
+  readonly handlers: Pick<HandlerRegistry, 'queueNames'>;
 }
 
 /** Checks Redis for risks to jobs, once it is reachable. */
@@ -23,6 +28,8 @@ export class BootAudit {
   private asking: Promise<void> | undefined;
   /** The queues without maintenance that were logged. */
   private readonly unmaintained = new Set<string>();
+  /** The other apps that were logged. */
+  private readonly otherApps = new Set<string>();
 
   constructor(
     private readonly parts: AuditParts,
@@ -59,8 +66,10 @@ export class BootAudit {
       this.parts.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
     }
     await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
+    await this.lookForOtherApps();
     // Not at once: another process of the fleet may boot at the same time.
     this.later(this.fleetBootMs, () => this.parts.names.lookAtAll());
+    this.later(this.fleetBootMs, () => this.lookForOtherApps());
     if (this.parts.options.maintenance === false) {
       // Again later, because a process that maintained them may end in this deploy. Maintenance is overdue 125 s after that.
       [1, 3].forEach((boots) => this.later(boots * this.fleetBootMs, () => this.lookForMaintenance()));
@@ -76,6 +85,28 @@ export class BootAudit {
   private async lookAtCodec(queue: JobQueue): Promise<void> {
     const warnings = await auditCodec(queue);
     warnings.forEach((warning) => this.parts.logger.warn(warning));
+  }
+
+  /** Warns once of each other app whose workers serve queues of this process. Both would take each other's jobs. */
+  private async lookForOtherApps(): Promise<void> {
+    const { options, queues, handlers, logger } = this.parts;
+    const { app, worker } = options;
+    if (app === undefined || !worker) {
+      return;
+    }
+    const served = await Promise.all(
+      handlers.queueNames.map(async (name) =>
+        (await queues.queue(name).workers()).map((record) => ({ ...record, queue: name })),
+      ),
+    );
+    const others = served
+      .flat()
+      .filter((record) => record.app !== undefined && record.app !== app && !this.otherApps.has(record.app));
+    for (const [other, records] of groupBy(others, (record) => record.app!)) {
+      this.otherApps.add(other);
+      const shared = [...new Set(records.map(({ queue }) => queue))];
+      logger.warn(sharedWith(app, other, shared, queues.queue(shared[0]!).options.prefix));
+    }
   }
 
   /** Warns once for a queue, because the process that maintains it may start after this one. */
@@ -94,6 +125,17 @@ export class BootAudit {
   }
 }
 
+/** Returns the warning that another app serves queues of this one. */
+function sharedWith(app: string, other: string, queues: readonly string[], prefix: string): string {
+  const named = queues.slice(0, 5).map((queue) => `"${queue}"`);
+  const more = queues.length > named.length ? ` and ${queues.length - named.length} more` : '';
+  return (
+    `Workers of another app, "${other}", serve ${queues.length === 1 ? 'queue' : 'queues'} ${named.join(', ')}${more} too, on this Redis with the ` +
+    `prefix "${prefix}". Each takes jobs of the other. Give one of them a \`prefix\` of its own in forRoot. If both are to ` +
+    `serve them, give both the same \`app\`; this one is "${app}".`
+  );
+}
+
 /** Returns whether the queue is used. A queue without jobs and workers keeps no memory of its maintenance. */
 function isUsed({ workers, pending, scheduled, processing }: QueueStats): boolean {
   return workers + pending + scheduled + processing > 0;
@@ -106,4 +148,77 @@ function unmaintained(queue: string, maintainedAt: Date | null): string {
     `No process has maintained queue "${queue}" ${last}, and this one has maintenance: false. Expired claims are not ` +
     'reclaimed, and nothing is deleted by age. Leave maintenance on in at least one process of the fleet.'
   );
+}
+
+/** The checked places, with the number of jobs to read in each. */
+const PLACES: readonly JobStatus[] = ['pending', 'scheduled', 'failed'];
+const LOOKS = 3;
+
+const REMEDY = 'Give all processes of the queue the same codec and keys.';
+
+/** Returns the warnings about a queue's codec: workers have another one, or this process cannot read jobs. */
+async function auditCodec(queue: JobQueue): Promise<string[]> {
+  const found = await Promise.all([auditWorkers(queue), auditJobs(queue)]);
+  return found.filter((warning) => warning !== undefined);
+}
+
+/** Compares the codec and its keys with those of the last announced worker. */
+async function auditWorkers(queue: JobQueue): Promise<string | undefined> {
+  const announced = await queue.exec((calls) => calls.content());
+  const own = queue.options.codec;
+  if (!announced) {
+    return undefined;
+  }
+  const difference =
+    announced.codec === own?.name ? auditKeys(announced.keyIds, own?.keyIds) : auditNames(announced, own);
+  return difference && `Queue "${queue.name}" was last served by a worker with ${difference} ${REMEDY}`;
+}
+
+function auditNames({ codec }: AnnouncedContent, own: JobCodec | undefined): string {
+  return (
+    `${inWords(codec)}, and this process has ${inWords(own?.name)}. ` +
+    'What one of them stores, the other may not read: such jobs become dead letters with a CodecError.'
+  );
+}
+
+/**
+ * Compares the keys. The first key of a list encrypts, all of them decrypt, so each process needs the other's first.
+ */
+function auditKeys(theirs: readonly string[] = [], own: readonly string[] = []): string | undefined {
+  const unknown = theirs.slice(0, 1).filter((id) => !own.includes(id));
+  const unknownThere = own.slice(0, 1).filter((id) => !theirs.includes(id));
+  if (theirs.length === 0 || unknown.length + unknownThere.length === 0) {
+    return undefined;
+  }
+  const [reader, key] = unknown.length > 0 ? ['this process', unknown[0]!] : ['that worker', unknownThere[0]!];
+  return (
+    `the keys ${theirs.join(', ')}, and this process has ${own.join(', ')}. ` +
+    `Jobs encrypted by the key ${key} become dead letters with a CodecError where ${reader} runs them.`
+  );
+}
+
+function inWords(codec: string | undefined): string {
+  return codec === undefined ? 'no codec' : `the codec "${codec}"`;
+}
+
+/** Reads a few jobs of a queue. Returns a warning if this process cannot read one of them; undefined if it reads all. */
+async function auditJobs(queue: JobQueue): Promise<string | undefined> {
+  const pages = await Promise.all(PLACES.map((status) => queue.list(status, { limit: LOOKS })));
+  const unreadable = pages.flat().find(({ payload }) => codecOf(payload) !== undefined);
+  if (!unreadable) {
+    return undefined;
+  }
+  try {
+    decodeContent(queue.options.codec, unreadable.payload, 'payload', {
+      queue: queue.name,
+      id: unreadable.id,
+      payloadId: ANY_PAYLOAD,
+    });
+    return undefined;
+  } catch (error) {
+    return (
+      `Queue "${queue.name}" has jobs that this process cannot read, such as ${unreadable.id}: ${(error as CodecError).message} ` +
+      `Handlers here would fail them. ${REMEDY}`
+    );
+  }
 }

@@ -4,7 +4,9 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { show } from '../../queue/errors/show.js';
 import { nearest, suggest } from '../../queue/validation/suggest.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import { ANY_NAME } from '../../queue/validation/names.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import { decoratedFor } from '../handlers/job-handler.decorator.js';
 
 /** The time after which a fleet has started, in ms. Then a process looks for what others should do. */
 export const FLEET_BOOT_MS = 65_000;
@@ -28,6 +30,19 @@ export class UnusedNames {
     private readonly fleetBootMs: number = FLEET_BOOT_MS,
   ) {
     queues.afterChange = (queue, verb) => this.afterCall(queue, verb);
+    queues.unservedHint = (queue, job) => this.unservedHint(queue, job);
+  }
+
+  /**
+   * Names the decorated classes of a name that no live worker handles, if this app does not provide them. A class alone
+   * says nothing, because an app may import the handlers of another one.
+   */
+  private unservedHint(queue: string, job: string): string {
+    const bound = this.handlers.handlersOf(queue);
+    const places = job in bound || ANY_NAME in bound ? [] : decoratedFor(queue, job);
+    return places.length === 0
+      ? ''
+      : ` ${places.join(', ')} has @JobHandler for it, and is in no \`providers\` of this app: add it if the app runs these jobs.`;
   }
 
   /**

@@ -1,27 +1,41 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { LazyModuleLoader } from '@nestjs/core';
+import { InvalidOptionError, RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { withRemedy } from '../../queue/errors/redis-errors.js';
+import { show } from '../../queue/errors/show.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
-import type { Worker } from '../../worker/worker.js';
-import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { systemClock } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/within.js';
-import type { LifecycleParts } from './lifecycle-parts.js';
-import { makeWorker } from './make-worker.js';
-import { WorkerStarts } from './worker-starts.js';
-import { WorkerControls } from './worker-controls.js';
+import { cancelledError } from '../../queue/store/claim-refusal.js';
+import { checkCount } from '../../queue/validation/validate-options.js';
+import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
+import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
+import { Repetition } from '../../worker/maintenance/repeated-start.js';
+import { HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
+import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
+import { Worker } from '../../worker/worker.js';
 import { causeInWords } from '../connection/connection-remedy.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+import { currentJobMiddleware } from '../context/current-job.js';
 import { JobLines } from '../context/job-lines.js';
-import { maintenanceInWords, serverInWords, warnOfAssumedRedis, workerInWords } from './boot-lines.js';
-import { emitCancels } from './cancel-events.js';
-import { watchLazyModules } from './lazy-modules.js';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { JobListeners } from '../handlers/job-listeners.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
+import type { LifecycleParts } from './lifecycle-parts.js';
 
 /** The time the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;
 
 /**
  * Binds the worker to the life of the app. It checks handlers and looks for Redis when modules initialize. Jobs run from
- * the end of the bootstrap to the beginning of the shutdown. The connection closes last.
+ * the end of the bootstrap to the beginning of the shutdown. With `worker: 'manual'` they run from the call of
+ * `startWorkers`. The connection closes last.
  */
 export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
   private current: Worker | undefined;
@@ -33,6 +47,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private jobLines: JobLines | undefined;
   private audited = false;
   private starting: Promise<Error | undefined> | undefined;
+  /** True once the app has asked for its workers, with `worker: 'manual'`. */
+  private asked = false;
+  /** True once the boot has ended without a worker. */
+  private isIdle = false;
+  private threads: Promise<void> | undefined;
   private readonly starts: WorkerStarts;
   /** The pauses and other requests to the workers of this process. */
   readonly controls = new WorkerControls(() => this.workers);
@@ -57,9 +76,19 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current;
   }
 
-  /** Returns whether this process is to run a worker. */
+  /** Returns whether this process has handlers, and may run them. */
+  get canServe(): boolean {
+    return this.parts.options.worker !== false && this.parts.handlers.queueNames.length > 0;
+  }
+
+  /** Returns whether this process is to run a worker now. */
   get expected(): boolean {
-    return this.parts.options.worker && this.parts.handlers.queueNames.length > 0;
+    return this.canServe && !this.awaitsCall;
+  }
+
+  /** Returns whether the workers wait for the call of the app that starts them. */
+  private get awaitsCall(): boolean {
+    return this.parts.options.worker === 'manual' && !this.asked;
   }
 
   /** Returns whether the jobs end with this process. */
@@ -96,7 +125,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
         emitCancels(this.parts.queues, this.parts.listeners.listener);
       }
       if (this.expected) {
-        await this.parts.handlers.openThreads();
+        await this.openThreads();
       }
       await this.connect();
     } catch (error) {
@@ -176,8 +205,22 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (error) throw error;
   }
 
-  /** Waits until the worker of this process runs, however long Redis is away; throws why it could not start. */
-  async whenRunning(): Promise<void> {
+  /**
+   * Starts the workers of `worker: 'manual'`. Waits until the worker of this process runs, however long Redis is away.
+   * Before the end of the bootstrap it does not wait, or a hook of the app would wait for itself.
+   *
+   * @throws InvalidOptionError for `worker: false` or a process that stops; the error of a start that cannot succeed
+   */
+  async startWorkers(): Promise<void> {
+    if (this.parts.options.worker === false || this.draining) {
+      const found = this.draining ? 'a process that stops' : 'worker: false';
+      throw new InvalidOptionError('startWorkers', "a process with worker: 'manual' or true", found);
+    }
+    if (this.awaitsCall) {
+      this.asked = true;
+      // A boot that still waits for Redis starts the workers itself.
+      if (this.isIdle) this.starting = this.starts.run('The worker', () => this.startWhenReady());
+    }
     const error = await this.starting;
     if (error) throw error;
   }
@@ -190,14 +233,21 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async startWhenReady(): Promise<void> {
     if (!this.audited || this.expected) await this.parts.redis.connection.whenReady();
     if (!this.audited && !this.draining) await this.auditOnce();
+    if (this.expected && !this.draining) await this.openThreads();
     if (!this.draining) await this.startWorker();
+  }
+
+  /** Opens the threads of handlers, once. */
+  private openThreads(): Promise<void> {
+    this.threads ??= this.parts.handlers.openThreads();
+    return this.threads;
   }
 
   /** Binds and runs the handlers of a lazily loaded module. Does nothing before the app has bound its handlers. */
   private async serveLoaded(): Promise<void> {
     const queues = this.draining ? [] : await this.parts.handlers.bindLoaded();
     await this.parts.handlers.schedules.whenChecked();
-    if (queues.length === 0 || !this.parts.options.worker) {
+    if (queues.length === 0 || !this.canServe || this.awaitsCall) {
       return;
     }
     await this.parts.handlers.openThreads(queues);
@@ -217,20 +267,27 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current ? [this.current, ...this.later] : this.later;
   }
 
-  /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
+  /** Starts the worker, where this process is to run one. The boot says in three lines what this process does. */
   private async startWorker(): Promise<void> {
-    const connected = () => this.parts.logger.log(serverInWords(this.isEmbedded, this.parts.redis.address));
+    const { prefix } = resolveQueueOptions('forRoot', this.parts.options.queueDefaults);
+    const where = serverInWords(this.isEmbedded, this.parts.redis.address, prefix);
+    const isBoot = !this.isIdle;
+    const connected = () => isBoot && this.parts.logger.log(where);
     if (this.expected) {
       const names = this.parts.handlers.queueNames;
       this.current ??= this.make(names);
       await this.run(this.current, names, connected);
     } else {
       connected();
-      this.parts.logger.log(
-        `Worker: none, ${this.parts.options.worker ? 'this process has no handlers' : 'worker is false'}`,
-      );
+      this.parts.logger.log(`Worker: none, ${this.whyNone}`);
     }
-    this.parts.logger.log(`Maintenance: ${maintenanceInWords(this.parts.options.maintenance)}`);
+    if (isBoot) this.parts.logger.log(`Maintenance: ${maintenanceInWords(this.parts.options.maintenance)}`);
+    this.isIdle = this.current === undefined;
+  }
+
+  private get whyNone(): string {
+    if (this.parts.options.worker === false) return 'worker is false';
+    return this.canServe ? 'until the app calls startWorkers()' : 'this process has no handlers';
   }
 
   /** Makes a worker of these queues, once. */
@@ -296,5 +353,225 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   private get leftMs(): number {
     return Math.max(0, this.drainBy! - performance.now());
+  }
+}
+
+/** Returns the names of a queue's handlers, unless the only one is the queue's name. */
+function namesBeside(queue: string, handlers: object): string {
+  const names = Object.keys(handlers);
+  return names.length === 1 && names[0] === queue ? '' : ` (${names.join(', ')})`;
+}
+
+interface ServedQueue {
+  name: string;
+  concurrency: number;
+  handlers: object;
+}
+
+/** Returns which queues a worker serves, and how many jobs it runs at once. */
+function workerInWords(id: string, queues: readonly ServedQueue[], most = Infinity): string {
+  const served = queues.map(
+    ({ name, concurrency, handlers }) => `${name} ×${concurrency}${namesBeside(name, handlers)}`,
+  );
+  const slots = queues.reduce((sum, { concurrency }) => sum + concurrency, 0);
+  return `Worker ${id} serves ${served.join(', ')}; ${Math.min(slots, most)} at once in this process`;
+}
+
+/** Returns where the jobs are. */
+function serverInWords(isEmbedded: boolean, address: string, prefix: string): string {
+  return isEmbedded
+    ? 'Jobs are in the memory of this process, without Redis: they are lost at its end, and no other process sees them'
+    : `Redis: ${address}, keys begin with "${prefix}:"`;
+}
+
+/** Warns if nobody said where Redis is, although the app runs in production. */
+function warnOfAssumedRedis(logger: JobQueueLogger, address: string): void {
+  if (process.env['NODE_ENV'] === 'production') {
+    const isEmpty = process.env['REDIS_URL'] === '';
+    logger.warn(
+      `${isEmpty ? 'REDIS_URL is empty, and redis is not set' : 'Neither redis nor REDIS_URL is set'}, although NODE_ENV is ` +
+        `production. This process uses ${address}. Set REDIS_URL, or redis in JobQueueModule.forRoot.`,
+    );
+  }
+}
+
+/** Returns who maintains the queues, and when. */
+function maintenanceInWords(maintenance: MaintenanceSchedule | false): string {
+  if (maintenance === false) {
+    return 'not by this process; another one must do it';
+  }
+  return 'everyMs' in maintenance
+    ? `this process, every ${maintenance.everyMs} ms`
+    : `this process, at ${maintenance.cron}${maintenance.timeZone ? ` (${maintenance.timeZone})` : ''}`;
+}
+
+/** Emits an event for each waiting job that a call of this process cancels, because no worker holds it. */
+function emitCancels(queues: QueueRegistry, emit: WorkerEventListener): void {
+  // A queue that this process let go of may become known again.
+  const followed = new WeakSet<JobQueue>();
+  const follow = (queue: JobQueue) =>
+    !followed.has(queue) &&
+    followed.add(queue) &&
+    void queue.onCancelled((record) => {
+      const error = cancelledError(record.attempts > 0 || record.attemptLog.length > 0);
+      emit({ type: 'cancelled', job: unclaimedJob(record, queue), error });
+    });
+  queues.all.forEach(follow);
+  queues.watch({ added: follow, closed: () => undefined });
+}
+
+/**
+ * Calls a function after each module that the app loads lazily. Nest runs no hook of such a module, so its loader is asked.
+ *
+ * @param loaded a rejection of it rejects the load
+ */
+function watchLazyModules(loader: LazyModuleLoader, loaded: () => Promise<void>): void {
+  const load = loader.load.bind(loader);
+  loader.load = async (...args) => {
+    const ref = await load(...args);
+    await loaded();
+    return ref;
+  };
+}
+
+/** The parts of an app that its workers use. */
+interface WorkerParts {
+  options: ResolvedModuleOptions;
+  queues: QueueRegistry;
+  handlers: HandlerRegistry;
+  logger: JobQueueLogger;
+  listeners: JobListeners;
+  /** The middleware around attempts, without that of the current job. */
+  middleware: readonly AttemptMiddleware[];
+}
+
+/** Makes the worker of some queues of an app. */
+function makeWorker(names: readonly string[], parts: WorkerParts): Worker {
+  const { handlers, listeners, logger, options, queues } = parts;
+  const { concurrency, shutdownTimeoutMs, logFailures, app, version, onTrip } = options;
+  const served = names.map((name) => ({
+    queue: queues.queue(name),
+    concurrency: queues.concurrencyOf(name),
+    prefetch: queues.prefetchOf(name),
+    handlers: handlers.handlersOf(name),
+    onFailed: handlers.failures.of(name),
+    schedules: handlers.schedules.of(name),
+  }));
+  return new Worker(served, {
+    concurrency,
+    shutdownTimeoutMs,
+    sweepIntervalMs: 0, // the scheduler sweeps, which covers queues without handlers too
+    logger,
+    logFailures,
+    app,
+    version,
+    onTrip: listeners.tripListener(onTrip),
+    middleware: [...(options.currentJob ? [currentJobMiddleware] : []), ...parts.middleware],
+    onEvent: listeners.listener,
+  });
+}
+
+/** The pauses and other requests to the workers of this process. They apply to later workers too. */
+class WorkerControls {
+  private readonly paused = new Set<string | undefined>();
+  private readonly concurrencies = new Map<string, number>();
+  private readonly servedBy = new Map<Worker, readonly string[]>();
+
+  private served: (worker: string, queues: readonly string[]) => void = () => undefined;
+
+  constructor(private readonly workers: () => readonly Worker[]) {}
+
+  /** @param served the queues of the worker */
+  apply(worker: Worker, served: readonly string[]): void {
+    this.servedBy.set(worker, served);
+    this.served(worker.id, served);
+    this.paused.forEach((queue) => worker.pause(queue));
+    this.concurrencies.forEach((slots, queue) => served.includes(queue) && worker.setConcurrency(queue, slots));
+  }
+
+  /** Calls a listener with the id and the queues of each worker, also of the present ones. */
+  watchServed(listener: (worker: string, queues: readonly string[]) => void): void {
+    this.served = listener;
+    this.servedBy.forEach((queues, worker) => listener(worker.id, queues));
+  }
+
+  pause(queue?: string): void {
+    this.paused.add(queue);
+    this.workers().forEach((worker) => worker.pause(queue));
+  }
+
+  resume(queue?: string): void {
+    if (queue === undefined) {
+      this.paused.clear();
+    }
+    this.paused.delete(queue);
+    this.workers().forEach((worker) => worker.resume(queue));
+  }
+
+  /**
+   * @param served the queues with handlers here
+   * @throws InvalidOptionError
+   */
+  setConcurrency(queue: string, concurrency: number, served: readonly string[]): void {
+    if (!served.includes(queue)) {
+      throw new InvalidOptionError('setConcurrency queue', 'a queue that this process serves', show(queue));
+    }
+    checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
+    this.concurrencies.set(queue, concurrency);
+    this.servedBy.forEach((queues, worker) => queues.includes(queue) && worker.setConcurrency(queue, concurrency));
+  }
+}
+
+/** The pause after an error that passes, in ms. */
+const SOON_MS = 1_000;
+/** The pause after an error that stays until somebody changes the setup, in ms. */
+const LATER_MS = 10_000;
+
+/** Repeats the starts of workers until they succeed, so that an app heals without a restart. */
+class WorkerStarts extends Repetition {
+  /**
+   * Runs a start until it succeeds or the app ends. Resolves then, or with the first error that stays.
+   *
+   * @param what names the start in logs; '' for a process without a worker, which only checks Redis
+   */
+  run(what: string, start: () => Promise<void>): Promise<Error | undefined> {
+    return new Promise((resolve) => void this.repeat(what, start, resolve));
+  }
+
+  private async repeat(what: string, start: () => Promise<void>, settled: (error?: Error) => void): Promise<void> {
+    while (!this.ended) {
+      try {
+        await start();
+        this.succeeded(what);
+        break;
+      } catch (error) {
+        const passes = this.store.passes(error);
+        this.failed(what, error as Error, passes);
+        if (!passes) settled(error as Error);
+        await this.rest(passes ? SOON_MS : LATER_MS);
+      }
+    }
+    settled();
+  }
+
+  private async rest(ms: number): Promise<void> {
+    if (!this.ended) {
+      await this.pause.wait(ms);
+    }
+  }
+
+  /** Keeps the error, and logs it once. */
+  private failed(what: string, error: Error, passes: boolean): void {
+    if (!this.note(what, error)) {
+      return;
+    }
+    const again = `trying again every ${(passes ? SOON_MS : LATER_MS) / 1_000} s`;
+    const why = withRemedy(error.message);
+    const text = what ? `${what} could not start; ${again}: ${why}` : `${why} (${again})`;
+    if (passes) {
+      this.logger.warn(text);
+    } else {
+      this.logger.error(text);
+    }
   }
 }

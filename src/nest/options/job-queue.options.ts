@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
@@ -55,8 +56,13 @@ export interface JobQueueModuleOptions extends QueueOptions {
   queues?: Record<string, QueueSettings> | undefined;
   /** The number of jobs that this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
   concurrency?: number | undefined;
-  /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
-  worker?: boolean | undefined;
+  /**
+   * Whether this process runs its handlers. `true`: from the end of the app's bootstrap. `'manual'`: from the call of
+   * `jobs.startWorkers()`, such as after a cache is warm. `false`: never, so that it enqueues and reads only.
+   *
+   * @default true
+   */
+  worker?: boolean | 'manual' | undefined;
   /**
    * The schedule by which this process maintains its queues. Maintenance promotes due jobs, applies retention, and reclaims expired
    * claims, also of clients of the Redis pattern. `false`: never. Then another process of the fleet must do it, else
@@ -93,6 +99,12 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * @example onVerdict: ({ text }) => slack.send(text)
    */
   onVerdict?: ((notice: VerdictNotice) => unknown) | undefined;
+  /**
+   * The name of the app. Each worker announces it, and the boot warns of a queue that workers of another app serve too. Give
+   * apps that share their queues on purpose the same name.
+   * @default the `name` in the package.json of the working directory
+   */
+  app?: string | undefined;
   /**
    * The version of the app, such as a release or a commit. Each worker shows it, and each new one is marked in the
    * history.
@@ -158,12 +170,13 @@ const moduleFields = {
     })
     .default({}),
   concurrency: slotFields.concurrency,
-  worker: boolean().default(true),
+  worker: z.union([z.boolean(), z.literal('manual')], { error: "expected true, false or 'manual'" }).default(true),
   maintenance: z.unknown().optional(),
   shutdownTimeoutMs: timerDuration(1).default(25_000),
   requireRedis: z.unknown().optional(),
   audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
   logFailures: logFailuresSchema.default(true),
+  app: versionSchema.optional(),
   version: versionSchema.optional(),
   onTrip: z
     .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
@@ -228,6 +241,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     ...own,
     redis: checkRedis(redis, memoryInProduction),
     redisIsAssumed: redis === undefined && !process.env.REDIS_URL,
+    app: own.app ?? packageName(),
     queueDefaults: picked(checked, QUEUE_OPTIONS),
     queues: Object.fromEntries(Object.entries(queues).map(([name, of]) => [name, withoutUndefined(of)])),
     maintenance: checkMaintenance(`${FOR_ROOT}.maintenance`, own.maintenance),
@@ -236,6 +250,16 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     globalEnhancers: globalEnhancers === true ? ENHANCER_KINDS : globalEnhancers || [],
     currentJob: currentJob || logContext !== false,
   };
+}
+
+/** Returns the name of the package in the working directory. Undefined without one. */
+function packageName(): string | undefined {
+  try {
+    const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name?: unknown };
+    return versionSchema.safeParse(name).data;
+  } catch {
+    return undefined;
+  }
 }
 
 function checkRedis(

@@ -87,13 +87,16 @@ export function checkRedisUrl(subject: string, url: string): void {
       subject,
       'a URL such as redis://localhost:6379',
       show(withoutPassword(url)),
-      /^rediss?:/.test(url) ? hintFor(url) : '',
+      /^(redis|valkey)s?:/.test(url) ? hintFor(url) : '',
     );
   }
 }
 
 /** Returns what to change in an invalid URL of Redis: its port or path, or else its password. */
 function hintFor(url: string): string {
+  if (url.startsWith('valkey')) {
+    return 'Valkey speaks the same protocol: write redis:// for valkey://, and rediss:// for valkeys://.';
+  }
   const place = url.slice(url.lastIndexOf('@') + 1).replace(/^rediss?:\/\//, '');
   const [, port] = /^[^:/]+:([^:/?]*)/.exec(place) ?? [];
   if (port !== undefined && !(Number(port) <= HIGHEST_PORT)) {

@@ -1,12 +1,12 @@
 import type { JobDefinition, PayloadFor } from '../../queue/enqueue/define-job.js';
-import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
+import type { EnqueueFields, EnqueueOptions, StartTime } from '../../queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { StoredIn } from '../../queue/store/verbs/outbox-writer.js';
 
-/** Options of one enqueue through the service. */
-export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
+/** Options of one enqueue through the service, but for the start of its job. */
+export interface EnqueueJobFields extends Omit<EnqueueFields, 'name'> {
   /** The queue of the job. @default the definition's, that of the handler in this process, the one named as the job */
   queue?: string | undefined;
   /**
@@ -21,26 +21,29 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
   ordered?: boolean | undefined;
 }
 
+/** Options of one enqueue through the service. */
+export type EnqueueJobOptions = EnqueueJobFields & StartTime;
+
 /** The options of one job of an `enqueueMany`. */
-export type OneOfManyOptions = Omit<EnqueueJobOptions, 'queue' | 'transaction' | 'ordered'>;
+export type OneOfManyOptions = Omit<EnqueueJobFields, 'queue' | 'transaction' | 'ordered'> & StartTime;
 
 /** The options of all jobs of an `enqueueMany`. */
-export type EnqueueManyOptions = Pick<EnqueueJobOptions, 'queue' | 'transaction' | 'ordered'>;
+export type EnqueueManyOptions = Pick<EnqueueJobFields, 'queue' | 'transaction' | 'ordered'>;
 
 /** A job of an `enqueueMany` over several names. */
-export interface JobOfAnyName extends Omit<EnqueueJobOptions, 'transaction' | 'ordered'> {
+export type JobOfAnyName = AnyNameOptions & {
   /** Its name, or its definition. */
   job: string | JobDefinition;
   /** The payload to enqueue. */
   payload: unknown;
-}
+};
+
+/** The options of one job of an `enqueueMany` over several names. */
+export type AnyNameOptions = Omit<EnqueueJobFields, 'transaction' | 'ordered'> & StartTime;
 
 /** The jobs of an `enqueueMany` over several names: the payload of each is that of its definition. */
 export type JobsOfAnyName<Jobs extends readonly (string | JobDefinition)[]> = {
-  readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & Omit<
-    EnqueueJobOptions,
-    'transaction' | 'ordered'
-  >;
+  readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & AnyNameOptions;
 };
 
 /**
@@ -68,7 +71,7 @@ export function storedIn(
 export function optionsFor(
   queue: JobQueue,
   name: string,
-  options: Omit<EnqueueOptions, 'name'>,
+  options: Omit<EnqueueFields, 'name'> & StartTime,
   subject: string,
 ): EnqueueOptions | undefined {
   if ('name' in options) {

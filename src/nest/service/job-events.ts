@@ -1,13 +1,12 @@
-import type { Subscriber } from 'rxjs';
+import type { Observable, Subscriber } from 'rxjs';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/validation/validate-options.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { JOB_EVENT_STATUSES, type JobEvent, type JobEventStatus } from '../../queue/model/job-event.js';
 import { decodeEvent } from '../../queue/store/decode-event.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import type { SafeLogger } from '../../queue/errors/safe-logger.js';
-import { iterate } from './event-iterator.js';
-import { SafeObservable } from './safe-observable.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import { SafeObservable } from './safe-observable.js';
 
 /** An event of a job, anywhere in the fleet. */
 export interface FleetJobEvent {
@@ -112,27 +111,23 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   }
 
   private open(subscriber: Subscriber<FleetJobEvent>): () => void {
-    const names = commonQueues(this.filters);
+    const names = inAll(this.filters.map(({ queue }) => queue));
     const acceptors = this.filters.map(acceptor);
-    const accepts = (event: FleetJobEvent) => acceptors.every((accepted) => accepted(event));
+    const ids = inAll(this.filters.map(({ id }) => id));
     const stops: (() => void)[] = [];
     const follow = (queue: JobQueue) => {
       if (names && !names.includes(queue.name)) {
         return;
       }
       const forward = (published: JobEvent) => {
-        const {
-          name = queue.name,
-          status: what,
-          ...rest
-        } = decodeEvent(queue.options.codec, queue.name, published);
-        const event = { queue: queue.name, name, status: what as JobEventStatus, ...rest };
-        // A newer version, or anybody with the permission to publish, may send others.
-        if (JOB_EVENT_STATUSES.includes(event.status) && accepts(event)) {
-          subscriber.next(event);
+        const { id, name = queue.name, status: what } = published;
+        const subject = { queue: queue.name, id, name, status: what as JobEventStatus };
+        // A newer version, or anybody with the permission to publish, may send other statuses.
+        if (JOB_EVENT_STATUSES.includes(subject.status) && acceptors.every((accepts) => accepts(subject))) {
+          subscriber.next({ ...decodeEvent(queue.options.codec, queue.name, published), ...subject });
         }
       };
-      listenTo(queue, forward).then(
+      listenTo(queue, forward, ids).then(
         (stop) => (subscriber.closed ? stop() : void stops.push(stop)),
         (error: unknown) => subscriber.error(error),
       );
@@ -149,17 +144,21 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   }
 }
 
-async function listenTo(queue: JobQueue, forward: (event: JobEvent) => void): Promise<() => void> {
-  return queue.store.subscribe(await queue.calls(), forward);
+async function listenTo(
+  queue: JobQueue,
+  forward: (event: JobEvent) => void,
+  ids: readonly string[] | undefined,
+): Promise<() => void> {
+  return queue.store.subscribe(await queue.calls(), forward, ids);
 }
 
 function listOf<Value extends string>(value: Value | readonly Value[] | undefined): readonly Value[] | undefined {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** Returns the queues that all filters name; undefined if none names any. */
-function commonQueues(filters: readonly JobEventFilter[]): readonly string[] | undefined {
-  const lists = filters.flatMap(({ queue }) => (listOf(queue) ? [listOf(queue)!] : []));
+/** Returns the values that all filters name; undefined if none names any. */
+function inAll(fields: readonly (string | readonly string[] | undefined)[]): readonly string[] | undefined {
+  const lists = fields.flatMap((field) => (field === undefined ? [] : [listOf(field)!]));
   return lists.length === 0
     ? undefined
     : lists.reduce((common, list) => common.filter((name) => list.includes(name)));
@@ -171,4 +170,62 @@ function acceptor({ name, id, status: what }: JobEventFilter): (event: FleetJobE
     (!names || names.includes(event.name)) &&
     (!ids || ids.includes(event.id)) &&
     (!statuses || statuses.includes(event.status));
+}
+
+/** The number of events that may wait for a slower loop. Beyond that the oldest are dropped. */
+const MOST_WAITING = 10_000;
+
+/**
+ * Returns the values of an observable for `for await`. Subscribes now, until the loop or the observable ends.
+ *
+ * @param onOverflow called once, when values are dropped because the loop is too slow
+ */
+function iterate<Value>(values: Observable<Value>, onOverflow: () => void): AsyncIterableIterator<Value> {
+  const waiting: Value[] = [];
+  const asking: ((result: IteratorResult<Value>) => void)[] = [];
+  let done = false;
+  let dropped = false;
+  let failure: { error: unknown } | undefined;
+  const end = () => {
+    done = true;
+    asking.splice(0).forEach((answer) => answer({ done: true, value: undefined }));
+  };
+  const take = (value: Value) => {
+    const answer = asking.shift();
+    if (answer) {
+      answer({ done: false, value });
+      return;
+    }
+    if (waiting.push(value) > MOST_WAITING) {
+      waiting.shift();
+      if (!dropped) {
+        dropped = true;
+        onOverflow();
+      }
+    }
+  };
+  const fail = (error: unknown) => {
+    failure = { error };
+    end();
+  };
+  const listening = values.subscribe({ next: take, error: fail, complete: end });
+  return {
+    next: async () => {
+      if (waiting.length > 0) {
+        return { done: false, value: waiting.shift()! };
+      }
+      if (failure) {
+        throw failure.error;
+      }
+      return done ? { done, value: undefined } : new Promise((resolve) => asking.push(resolve));
+    },
+    return: async () => {
+      listening.unsubscribe();
+      end();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

@@ -257,6 +257,18 @@ export class JobQueueService {
     return this.target(job, onlyQueue('resume', options)).resume();
   }
 
+  /**
+   * Starts the workers of this process with `forRoot({ worker: 'manual' })`, such as after a cache is warm. Resolves once they
+   * run, however long Redis is away. Called during the bootstrap it resolves at once, and they start at its end.
+   * Does nothing while they run.
+   *
+   * @throws InvalidOptionError with `worker: false`, and after `drain()`; the error of a start that cannot succeed
+   * @example await app.listen(3000); await warmUp(); await app.get(JobQueueService).startWorkers();
+   */
+  startWorkers(): Promise<void> {
+    return this.lifecycle.startWorkers();
+  }
+
   /** Stops the claims of this process, from one queue or from all. Running jobs and other processes continue. */
   pauseWorker(queue?: string): void {
     checkQueue(queue);

@@ -1,8 +1,10 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Observable, Subscriber, type Observer, type Operator, type Subscription } from 'rxjs';
 
 /**
  * An observable whose listeners may throw. RxJS would throw such an error again from a timer, which ends the process.
- * Here `report` gets it, and the subscription continues, behind operators too.
+ * Here `report` gets it, and the subscription continues, behind operators too. A listener runs in the async context in
+ * which it subscribed.
  */
 export class SafeObservable<Value> extends Observable<Value> {
   /** @internal */
@@ -35,13 +37,13 @@ export class SafeObservable<Value> extends Observable<Value> {
       typeof listener === 'object' && listener !== null
         ? listener
         : { next: listener ?? undefined, error: error ?? undefined, complete: complete ?? undefined };
-    const guard = (call: () => void) => {
+    const guard = AsyncResource.bind((call: () => void): void => {
       try {
         call();
       } catch (thrown) {
         this.report(thrown);
       }
-    };
+    });
     return super.subscribe({
       next: (value) => guard(() => observer.next?.(value)),
       error: (failure: unknown) => guard(() => (observer.error ? observer.error(failure) : this.report(failure))),

@@ -1,9 +1,20 @@
-import { alertsOf, parseRecord, type VerdictNotice } from '../../inspect/alerts/alerts.js';
+import {
+  alertsOf,
+  outboxAlertOf,
+  parseRecord,
+  type AlertRecord,
+  type AlertStep,
+  type VerdictNotice,
+} from '../../inspect/alerts/alerts.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
+import { lastErrorWords, type ErrorKind } from '../../queue/dead-letters/error-kinds.js';
+import { nameOfCode } from '../../queue/errors/describe-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { ShownContent } from '../../queue/store/shown-content.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
@@ -18,6 +29,11 @@ const EVERY_MS = 15_000;
 const FLEET_EVERY_MS = 12_000;
 /** The longest time that telling a notice may take, in ms. Then the next look tells it again. */
 const LONGEST_TELLING_MS = 10_000;
+
+/** The longest time that the database of the outbox may take, in ms. */
+const OUTBOX_MS = 5_000;
+/** The queue whose record of alerts has those of the outbox. It has no jobs. */
+const OUTBOX_RECORD = '@outbox';
 
 /** The parts of a connection that its watch needs. */
 export interface VerdictWatchParts {
@@ -68,32 +84,54 @@ export class VerdictWatch implements BackgroundRole {
 
   private async lookAtAll(): Promise<void> {
     for (const queue of this.parts.queues.all.slice()) {
-      if (this.stopped || !this.parts.queues.redis.ready) {
-        return;
-      }
-      try {
-        await this.look(queue);
-        this.faults.succeeded(queue.name);
-      } catch (error) {
-        this.faults.failed(
-          queue.name,
-          `Could not tell the verdict on queue "${queue.name}"; the next look tries again`,
-          error,
-        );
-      }
+      await this.tried(`queue "${queue.name}"`, () => this.look(queue));
+    }
+    if (this.parts.queues.outbox?.signs) {
+      await this.tried('the outbox', () => this.lookAtOutbox());
     }
   }
 
-  private async look(queue: JobQueue): Promise<void> {
+  private async tried(what: string, look: () => Promise<void>): Promise<void> {
+    if (this.stopped || !this.parts.queues.redis.ready) {
+      return;
+    }
+    try {
+      await look();
+      this.faults.succeeded(what);
+    } catch (error) {
+      this.faults.failed(what, `Could not tell the verdict on ${what}; the next look tries again`, error);
+    }
+  }
+
+  /** Looks at the outbox. Only processes that may read it take the turn, so none keeps another from telling. */
+  private async lookAtOutbox(): Promise<void> {
+    const { queues } = this.parts;
+    const verdict = await readOutboxVerdict(queues.outbox, OUTBOX_MS);
+    if (verdict) {
+      await this.inTurn(queues.reference(OUTBOX_RECORD), (told, nowMs) => [outboxAlertOf(told, nowMs, verdict)]);
+    }
+  }
+
+  private look(queue: JobQueue): Promise<void> {
+    return this.inTurn(queue, async (told, nowMs) => {
+      const verdict = await verdictOn(queue);
+      const kinds = verdict.state === 'unreadable' ? [] : await shownKinds(queue);
+      return alertsOf(told, { nowMs, verdict, kinds });
+    });
+  }
+
+  /** Takes the turn of the fleet for a record, if it is due, and tells what is to tell. */
+  private async inTurn(
+    queue: JobQueue,
+    alertsAfter: (told: AlertRecord, nowMs: number) => AlertStep[] | Promise<AlertStep[]>,
+  ): Promise<void> {
     const token = queue.store.clock.randomId();
     const turn = await queue.exec(({ alerts }) => alerts.takeTurn(token, this.fleetEveryMs));
     if (!turn) {
       return;
     }
-    const verdict = await verdictOn(queue);
-    const kinds = verdict.state === 'unreadable' ? [] : await queue.deadLetters.kinds();
     let kept = turn.record;
-    for (const { notice, record } of alertsOf(parseRecord(kept), { nowMs: turn.nowMs, verdict, kinds })) {
+    for (const { notice, record } of await alertsAfter(parseRecord(kept), turn.nowMs)) {
       const after = JSON.stringify(record);
       if (notice) {
         await this.tell(notice);
@@ -113,6 +151,24 @@ export class VerdictWatch implements BackgroundRole {
     };
     await within(clock, LONGEST_TELLING_MS, Promise.resolve(this.parts.options.onVerdict?.(notice)), tooLong);
   }
+}
+
+/**
+ * Returns the kinds of error with words that may leave the app. Of an encrypted queue they have no message, because a
+ * notice goes to services of others.
+ */
+async function shownKinds(queue: JobQueue): Promise<ErrorKind[]> {
+  const [kinds, content] = await Promise.all([queue.deadLetters.kinds(), ShownContent.of(queue)]);
+  return kinds.map(({ sample, error, ...kind }) => {
+    if (!sample) {
+      return { ...kind, ...(error !== undefined && { error }) };
+    }
+    const record = content.record(sample);
+    const { attemptLog } = record;
+    const { name = 'Error' } = attemptLog.findLast((attempt) => attempt.error !== null)?.error ?? {};
+    const words = content.isSecret ? `${nameOfCode(name)}, whose message is encrypted` : lastErrorWords(record);
+    return { ...kind, ...(words !== undefined && { error: words }) };
+  });
 }
 
 async function verdictOn(queue: JobQueue): Promise<QueueVerdict> {

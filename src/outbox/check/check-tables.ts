@@ -1,6 +1,33 @@
 import { dialectOf } from '../dialects/dialect-of.js';
+import { show } from '../../queue/errors/show.js';
 import type { OutboxDatabase } from '../outbox-database.js';
 import { shapesFound, shapesOf, type TableShape, type TableShapes } from './table-shape.js';
+
+/** A setting of the database with which an app must not boot. */
+interface UnsafeSetting {
+  expected: string;
+  found: string;
+  remedy: string;
+}
+
+/** Returns a setting that makes statements of the app's client unsafe; undefined for none. */
+export async function unsafeSetting(database: OutboxDatabase): Promise<UnsafeSetting | undefined> {
+  const { unsafe } = dialectOf(database);
+  if (!unsafe) {
+    return undefined;
+  }
+  const [row] = await database.begin((transaction) => database.run(transaction, unsafe.query, []));
+  const setting = String(row?.['setting']);
+  const { pattern, expected, remedy } = unsafe;
+  return pattern.test(setting) ? { expected, found: show(setting), remedy } : undefined;
+}
+
+/** Returns the tables that are missing. It needs no right to read them. */
+export async function missingTables(database: OutboxDatabase): Promise<string[]> {
+  const wanted = [...shapesOf(dialectOf(database).ddl).keys()];
+  const found = await readShapes(database, wanted);
+  return wanted.filter((table) => !found.has(table));
+}
 
 /** Compares the tables of a database with those that the outbox needs. Returns what is wrong, as sentences. */
 export async function checkTables(database: OutboxDatabase): Promise<string[]> {

@@ -1,3 +1,4 @@
+import type { Sealed } from '../../queue/codec/sealed.js';
 import type { OutboxDatabase, OutboxRow } from '../outbox-database.js';
 
 /** A job as its row has it. */
@@ -8,15 +9,17 @@ export interface OutboxJob {
   connection: string;
   queue: string;
   name: string;
-  payload: string;
+  payload: Sealed;
   /** The encoded options, as JSON. */
   options: string;
   group: string | undefined;
 }
 
-/** A row that waits for its job. */
-export interface OutboxEntry extends OutboxJob {
+/** A row that waits for its job. Its texts may be anything: whoever may insert rows has written them. */
+export interface OutboxEntry extends Omit<OutboxJob, 'payload'> {
   seq: string;
+  /** Undefined if it has more bytes than Redis takes. */
+  payload: Sealed | undefined;
   attempts: number;
   /** The time since the insert, by the database's clock, in ms. */
   ageMs: number;
@@ -45,6 +48,13 @@ export interface Dialect {
    * each column, `indexes` a row (tbl, cols) for each index.
    */
   readonly catalogue: { readonly columns: string; readonly indexes: string };
+  /** Finds settings of a session that make its statements unsafe. Absent where there are none. */
+  readonly unsafe?: {
+    readonly query: string;
+    readonly pattern: RegExp;
+    readonly expected: string;
+    readonly remedy: string;
+  };
   /** Runs work with the right to ship. Resolves to undefined if another relay has the right. */
   turn<Result>(database: OutboxDatabase, work: (turn: Turn) => Promise<Result>): Promise<Result | undefined>;
   /**
@@ -58,8 +68,22 @@ export interface Dialect {
   readonly slots?: number;
   /** Lets the next fence be larger than this one. Returns false if it is already. */
   raiseFence(turn: Turn, fence: number): Promise<boolean>;
-  /** Returns an expression for the time since `column`, in ms. */
+  /**
+   * The `?` of a text, and the value that is sent for it. Where a client may write values into the statement itself, no
+   * character that has a meaning there is sent.
+   */
+  readonly text: string;
+  sent(text: string): string;
+  /** Returns an expression for the time since `column`, in ms: from 0 to `LONGEST_AGE_MS`, whatever the column has. */
   ageOf(column: string): string;
+  /** Returns an expression for the number of a row as text. JavaScript has no whole numbers beyond 2^53. */
+  seqText(column: string): string;
+  /** The `?` of the number of a row, which is given as text. */
+  readonly seq: string;
+  /** The attempts of a row: from 0 to `MOST_ATTEMPTS`, whatever the column has. */
+  readonly attempts: string;
+  /** Returns an expression for the length of a text, in bytes. */
+  bytesOf(column: string): string;
   /** The time now, and in a number of ms. */
   readonly now: string;
   readonly inMs: string;
@@ -74,6 +98,11 @@ export interface Dialect {
   /** Runs a statement that writes, and returns its number of rows. */
   changed(database: OutboxDatabase, transaction: unknown, sql: string, values: readonly unknown[]): Promise<number>;
 }
+
+/** The largest number of attempts that is read. A row with more was written by hand. */
+export const MOST_ATTEMPTS = 1_000;
+/** The longest age that is read, in ms: 31 years. */
+export const LONGEST_AGE_MS = 1_000_000_000_000;
 
 /** A part of a statement, with the values of its `?`. */
 export interface SqlPart {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { turnOf, type Dialect } from './dialect.js';
+import { LONGEST_AGE_MS, MOST_ATTEMPTS, turnOf, type Dialect, type SqlPart } from './dialect.js';
 
 /** Compares texts by their code points. */
 const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -10,6 +10,12 @@ const NOW = 'UTC_TIMESTAMP(6)';
 const DIGITS = `(${Array.from({ length: 16 }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ')})`;
 /** The rows that stand for groups. Several groups may share one, and then wait for each other. */
 const SLOTS = 16 ** 3;
+
+/**
+ * A text, sent as hexadecimal digits. Most clients write values into the statement, and escape them by backslashes. With
+ * the mode NO_BACKSLASH_ESCAPES, or some character sets, such a text would end early, and its rest would be SQL.
+ */
+const HEX_TEXT = `CONVERT(UNHEX(?) USING utf8mb4) COLLATE utf8mb4_bin`;
 
 /** MySQL 8.0.13 or later, and MariaDB 10.6 or later. */
 export const mysql: Dialect = {
@@ -56,6 +62,14 @@ export const mysql: Dialect = {
       'GROUP BY table_name, index_name',
   },
 
+  // Texts of the outbox are safe in this mode. But the app's own are not: the clients escape by backslashes.
+  unsafe: {
+    query: 'SELECT @@SESSION.sql_mode AS setting',
+    pattern: /\bNO_BACKSLASH_ESCAPES\b/,
+    expected: 'a server without NO_BACKSLASH_ESCAPES in its sql_mode',
+    remedy: 'Take it out: clients escape by backslashes, so in this mode a text of a user may be SQL.',
+  },
+
   turn: (database, work) =>
     database.begin(async (transaction) => {
       const run = (sql: string) => database.run(transaction, sql, []);
@@ -76,7 +90,7 @@ export const mysql: Dialect = {
 
   async lockOrder(database, transaction, groups) {
     const slots = [...new Set(groups.map(slotOf))];
-    const { sql, values } = oneOf('slot', slots);
+    const { sql, values } = oneOf('slot', '?', slots);
     const locked = await database.run(
       transaction,
       `SELECT slot FROM job_outbox_order WHERE ${sql} ORDER BY slot FOR UPDATE`,
@@ -94,13 +108,20 @@ export const mysql: Dialect = {
 
   raiseFence: async ({ changed }, fence) =>
     (await changed('INSERT IGNORE INTO job_outbox_fence (value) VALUES (?)', [fence])) > 0,
-  ageOf: (column) => `(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000)`,
+  ageOf: (column) => `LEAST(GREATEST(TIMESTAMPDIFF(MICROSECOND, ${column}, ${NOW}) / 1000, 0), ${LONGEST_AGE_MS})`,
+  text: HEX_TEXT,
+  sent: toHex,
+  seqText: (column) => `CAST(${column} AS CHAR)`,
+  seq: 'CAST(? AS SIGNED)',
+  attempts: `LEAST(GREATEST(attempts, 0), ${MOST_ATTEMPTS})`,
+  bytesOf: (column) => `OCTET_LENGTH(${column})`,
   now: NOW,
   inMs: `DATE_ADD(${NOW}, INTERVAL ? * 1000 MICROSECOND)`,
   joined: (...texts) => `concat(${texts.join(', ')})`,
-  among: (column, values) => oneOf(column, values),
-  amongSeqs: (seqs) => oneOf('seq', seqs.map(Number)),
-  insertDone: 'INSERT IGNORE INTO job_done (queue, id) VALUES (?, ?)',
+  among: (column, values) => oneOf(column, HEX_TEXT, values.map(toHex)),
+  // Numbers, so that the primary key serves. MySQL compares a text with a number by their nearest doubles.
+  amongSeqs: (seqs) => oneOf('seq', 'CAST(? AS SIGNED)', seqs),
+  insertDone: `INSERT IGNORE INTO job_done (queue, id) VALUES (${HEX_TEXT}, ${HEX_TEXT})`,
 
   async changed(database, transaction, sql, values) {
     await database.run(transaction, sql, values);
@@ -109,12 +130,15 @@ export const mysql: Dialect = {
   },
 };
 
+function toHex(text: string): string {
+  return Buffer.from(text).toString('hex');
+}
+
 /** Returns the row that stands for a group. */
 function slotOf(group: string): number {
   return createHash('sha256').update(group).digest().readUInt16BE() % SLOTS;
 }
 
-/** Numbers, so that the primary key serves: no text is compared with a number. */
-function oneOf(column: string, values: readonly unknown[]): { sql: string; values: readonly unknown[] } {
-  return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, values };
+function oneOf(column: string, each: string, values: readonly unknown[]): SqlPart {
+  return { sql: `${column} IN (${values.map(() => each).join(', ')})`, values };
 }

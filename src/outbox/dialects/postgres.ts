@@ -1,4 +1,4 @@
-import { countReturned, turnOf, type Dialect } from './dialect.js';
+import { countReturned, LONGEST_AGE_MS, MOST_ATTEMPTS, turnOf, type Dialect } from './dialect.js';
 
 /** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
 const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
@@ -70,7 +70,16 @@ export const postgres: Dialect = {
   lockOrder: (database, transaction, groups) => database.run(transaction, LOCK_GROUPS, [list(groups)]),
   raiseFence: async ({ run }, fence) =>
     (await run(`SELECT setval('job_outbox_fence', CAST(? AS bigint))`, [fence])).length > 0,
-  ageOf: (column) => `CAST(extract(epoch FROM clock_timestamp() - ${column}) * 1000 AS double precision)`,
+  // A difference to an infinite time is an error before version 17.
+  ageOf: (column) =>
+    `CAST(CASE WHEN isfinite(${column}) THEN LEAST(GREATEST(` +
+    `extract(epoch FROM clock_timestamp() - ${column}) * 1000, 0), ${LONGEST_AGE_MS}) ELSE 0 END AS double precision)`,
+  text: '?',
+  sent: (text) => text,
+  seqText: (column) => `CAST(${column} AS text)`,
+  seq: 'CAST(? AS bigint)',
+  attempts: `LEAST(GREATEST(attempts, 0), ${MOST_ATTEMPTS})`,
+  bytesOf: (column) => `octet_length(${column})`,
   now: 'clock_timestamp()',
   inMs: `clock_timestamp() + CAST(? AS double precision) * interval '1 millisecond'`,
   joined: (...texts) => `(${texts.join(' || ')})`,

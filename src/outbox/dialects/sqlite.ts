@@ -1,4 +1,4 @@
-import { countReturned, type Dialect, type Turn } from './dialect.js';
+import { countReturned, LONGEST_AGE_MS, MOST_ATTEMPTS, type Dialect, type Turn } from './dialect.js';
 
 /** The time in ms. `unixepoch('subsec')` needs SQLite 3.42. */
 const NOW = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`;
@@ -64,7 +64,14 @@ export const sqlite: Dialect = {
 
   raiseFence: async ({ changed }, fence) =>
     (await changed('UPDATE job_outbox_source SET fence = ? WHERE fence < ?', [fence, fence])) > 0,
-  ageOf: (column) => `(${NOW} - ${column})`,
+  // A column may have a value of any type.
+  ageOf: (column) => `CAST(MIN(MAX(${NOW} - CAST(${column} AS REAL), 0), ${LONGEST_AGE_MS}) AS INTEGER)`,
+  text: '?',
+  sent: (text) => text,
+  seqText: (column) => `CAST(${column} AS TEXT)`,
+  seq: 'CAST(? AS INTEGER)',
+  attempts: `MIN(MAX(CAST(attempts AS INTEGER), 0), ${MOST_ATTEMPTS})`,
+  bytesOf: (column) => `length(CAST(${column} AS BLOB))`,
   now: NOW,
   inMs: `(${NOW} + CAST(? AS INTEGER))`,
   joined: (...texts) => `(${texts.join(' || ')})`,

@@ -2,10 +2,13 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { show } from '../../queue/errors/show.js';
+import { oneLine } from '../../queue/errors/one-line.js';
 import type { OutboxEntry, Turn } from '../dialects/dialect.js';
-import type { OutboxTable } from '../outbox-table.js';
+import { BEFORE_ALL, queueKey, type OutboxTable } from '../outbox-table.js';
 import { SentMarks } from './sent-marks.js';
 import { ship, type Refused, type Shipped, type ShippingQueue } from './ship.js';
+import { outsideOfCaller } from '../../queue/runtime/outside.js';
 
 /** The rows of one turn at most. */
 const MOST_ROWS = 1_000;
@@ -18,12 +21,18 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 /** The time between two looks for old notes of done work, in ms. */
 const TIDY_MS = 3_600_000;
+/** The age at which a row is set aside if no relay has its connection, in ms. It is also the time between two looks. */
+const STRANGE_MS = 60_000;
+/** The most characters of a reason that a row keeps. */
+const LONGEST_REASON = 1_000;
 
 /** The parts of a relay. */
 export interface RelayParts {
   table: OutboxTable;
-  /** Returns a queue; undefined for a connection that this app does not have. */
-  queueOf(connection: string, queue: string): ShippingQueue | undefined;
+  /** The connections whose rows it ships. */
+  connections: readonly string[];
+  /** Returns a queue of one of these connections. @throws InvalidOptionError for a name that no queue can have */
+  queueOf(connection: string, queue: string): ShippingQueue;
   clock: Clock;
   logger: JobQueueLogger;
   /** The time between two looks for rows, in ms. */
@@ -32,11 +41,23 @@ export interface RelayParts {
   keepDoneMs: number;
 }
 
+/** The outcome of the rows of one queue. */
 interface ShippedQueue {
+  /** See `queueKey`. */
+  key: string;
   name: string;
+  /** Undefined if no queue can have this name. */
   queue: ShippingQueue | undefined;
   outcome: Shipped;
 }
+
+/** A refused row, as far as setting it aside needs it. */
+interface SetAside extends Omit<Refused, 'row'> {
+  row: Pick<OutboxEntry, 'seq' | 'attempts'>;
+}
+
+/** The rows of a turn could not be read. */
+class UnreadableRows extends Error {}
 
 /** Moves committed rows to their queues. Each process may run one; the database lets one at a time ship. */
 export class Relay implements BackgroundRole {
@@ -51,14 +72,17 @@ export class Relay implements BackgroundRole {
   /** The looks after enqueues by their time, in ms. Enqueues of the same ms share them. */
   private readonly hints = new Map<number, Timer>();
   /** The last shipped number, if no row before it waits. */
-  private lastShipped = '0';
+  private lastShipped = BEFORE_ALL;
   /** The same at the last look at all rows, and at the one before: transactions may still commit smaller numbers. */
-  private nextHint = '0';
-  private hint = '0';
+  private nextHint = BEFORE_ALL;
+  private hint = BEFORE_ALL;
   private fullLookAtMs = -Infinity;
   /** The queues that take no rows now, and until when their rows are left, in ms. */
   private readonly restUntilMs = new Map<string, number>();
+  /** The rows that the next turn reads. Fewer after rows that could not be read, so that the bad one is found. */
+  private limit = MOST_ROWS;
   private doneTidiedAtMs = -Infinity;
+  private strangersAtMs = -Infinity;
 
   private readonly marks: SentMarks;
 
@@ -96,7 +120,8 @@ export class Relay implements BackgroundRole {
       this.again = true;
       return;
     }
-    this.running = this.work().finally(() => {
+    const work = outsideOfCaller(() => this.work()); // it ships the rows of all callers
+    this.running = work.finally(() => {
       this.running = undefined;
       if (this.again) {
         this.again = false;
@@ -108,7 +133,7 @@ export class Relay implements BackgroundRole {
   /** Ships all committed rows that may be shipped. Resolves when another relay has the turn, too. */
   async runOnce(): Promise<void> {
     await this.running;
-    this.fullLookAtMs = -Infinity;
+    this.fullLookAtMs = this.strangersAtMs = -Infinity;
     await this.work();
   }
 
@@ -125,9 +150,11 @@ export class Relay implements BackgroundRole {
   private async work(): Promise<void> {
     try {
       let from: string | undefined = this.startOfLook();
-      while (!this.stopped && from !== undefined && (await this.parts.table.hasRows(from))) {
-        from = await this.turn(from);
+      const { table, connections } = this.parts;
+      while (!this.stopped && from !== undefined && (await table.hasRows(from, connections))) {
+        from = await this.turnWithin(from);
       }
+      await this.setStrangersAside();
       await this.forgetDone();
     } catch (error) {
       this.noteTrouble(error as Error);
@@ -135,7 +162,7 @@ export class Relay implements BackgroundRole {
   }
 
   /**
-   * Returns the number behind which to look: of a row that was shipped a while ago. Now and then it is 0, for all rows,
+   * Returns the number behind which to look: of a row that was shipped a while ago. Now and then it is that for all rows,
    * because numbers are not in the order of commits. Behind deleted rows a search from the start is slow.
    */
   private startOfLook(): string {
@@ -146,14 +173,38 @@ export class Relay implements BackgroundRole {
     this.fullLookAtMs = now;
     this.hint = this.nextHint;
     this.nextHint = this.lastShipped;
-    return '0';
+    return BEFORE_ALL;
+  }
+
+  /**
+   * Takes a turn. If its rows cannot be read, the next turn reads fewer of them. A row that cannot be read alone is set
+   * aside.
+   */
+  private async turnWithin(from: string): Promise<string | undefined> {
+    try {
+      const next = await this.turn(from);
+      this.limit = Math.min(MOST_ROWS, this.limit * 4);
+      return next;
+    } catch (error) {
+      if (!(error instanceof UnreadableRows)) {
+        throw error;
+      }
+      if (this.limit === 1) {
+        await this.setUnreadableAside(from, error.cause as Error);
+      }
+      this.limit = Math.max(1, Math.floor(this.limit / 4));
+      return from;
+    }
   }
 
   /** Returns the number behind which a further turn may find rows; undefined if there are none for now. */
   private async turn(from: string): Promise<string | undefined> {
     const { table } = this.parts;
+    const { limit } = this;
     const found = await table.turn(async (turn) => {
-      const rows = await this.rowsOf(turn, from);
+      const rows = await this.rowsOf(turn, from).catch((cause: unknown) => {
+        throw new UnreadableRows('unreadable rows', { cause });
+      });
       const shipped = await this.shipAll(turn, rows);
       return (await this.settle(turn, shipped)) ? { rows, shipped, turn } : undefined;
     });
@@ -162,15 +213,16 @@ export class Relay implements BackgroundRole {
     }
     const { rows, shipped, turn } = found;
     const sent = shipped.flatMap(({ outcome }) => outcome.sent);
+    const isAnySettled = shipped.some(({ outcome }) => outcome.sent.length + outcome.refused.length > 0);
     shipped.forEach(({ name, outcome }) => this.countSent(name, outcome.sent.length));
     this.noteRests(shipped);
     const isAllSent = sent.length === rows.length && this.resting.length === 0;
-    const last = isAllSent ? (rows.at(-1)?.seq ?? this.lastShipped) : '0';
+    const last = isAllSent ? (rows.at(-1)?.seq ?? this.lastShipped) : BEFORE_ALL;
     this.noteShipped(last);
     await Promise.all(
       shipped.map(async ({ queue, outcome }) => queue && this.marks.forget(turn.source, queue, outcome.sent)),
     );
-    if (rows.length === MOST_ROWS && sent.length > 0) {
+    if (rows.length === limit && isAnySettled) {
       return isAllSent ? last : from;
     }
     return shipped.some(({ outcome }) => outcome.newerFence !== undefined) ? from : undefined;
@@ -182,13 +234,47 @@ export class Relay implements BackgroundRole {
    */
   private async rowsOf(turn: Turn, from: string): Promise<OutboxEntry[]> {
     const { table } = this.parts;
-    const leftOut = { queues: this.resting, groups: await table.heldGroups(turn), limit: MOST_ROWS };
-    const rows = await table.rows(turn, from, leftOut);
-    if (from === '0' || rows.every(({ group }) => group === undefined)) {
+    const asked = await this.askedIn(turn);
+    const rows = await table.rows(turn, from, asked);
+    if (from === BEFORE_ALL || rows.every(({ group }) => group === undefined)) {
       return rows;
     }
-    const [first] = await table.rows(turn, '0', { ...leftOut, limit: 1 });
-    return first?.seq === rows[0]?.seq ? rows : table.rows(turn, '0', leftOut);
+    const [first] = await table.numbers(turn, BEFORE_ALL, { ...asked, limit: 1 });
+    return first?.seq === rows[0]?.seq ? rows : table.rows(turn, BEFORE_ALL, asked);
+  }
+
+  private async askedIn(turn: Turn) {
+    const { table, connections } = this.parts;
+    return { connections, resting: this.resting, groups: await table.heldGroups(turn), limit: this.limit };
+  }
+
+  /** Sets the first row aside, which cannot be read. @throws the error, if no row can be read: none is to blame then */
+  private async setUnreadableAside(from: string, error: Error): Promise<void> {
+    const { table } = this.parts;
+    await table.turn(async (turn) => {
+      const asked = await this.askedIn(turn);
+      await table.rows(turn, from, { ...asked, limit: 0 });
+      const [row] = await table.numbers(turn, from, asked);
+      await (row && this.setAside(turn, { row, reason: error.message, isFull: false }));
+    });
+  }
+
+  /** Sets rows aside whose connection no relay has. Another relay may have it, and is given some time. */
+  private async setStrangersAside(): Promise<void> {
+    const { table, clock, connections } = this.parts;
+    if (clock.monotonic() - this.strangersAtMs < STRANGE_MS) {
+      return;
+    }
+    this.strangersAtMs = clock.monotonic();
+    if (!(await table.hasStrangers(connections, STRANGE_MS))) {
+      return;
+    }
+    await table.turn(async (turn) => {
+      for (const row of await table.strangers(turn, connections, STRANGE_MS)) {
+        const reason = `connection: expected that of a relay, such as ${show(connections[0])}, found ${show(row.connection)}`;
+        await this.setAside(turn, { row, reason, isFull: false });
+      }
+    });
   }
 
   private countSent(queue: string, count: number): void {
@@ -197,11 +283,11 @@ export class Relay implements BackgroundRole {
     }
   }
 
-  /** Notes the last row of a turn; 0 if a row before it waits. */
+  /** Notes the last row of a turn; BEFORE_ALL if a row before it waits. */
   private noteShipped(seq: string): void {
     this.lastShipped = seq;
-    if (seq === '0') {
-      this.hint = this.nextHint = '0';
+    if (seq === BEFORE_ALL) {
+      this.hint = this.nextHint = BEFORE_ALL;
     }
   }
 
@@ -213,11 +299,11 @@ export class Relay implements BackgroundRole {
 
   private noteRests(shipped: readonly ShippedQueue[]): void {
     const until = this.parts.clock.monotonic() + REST_MS;
-    for (const { name, outcome } of shipped) {
+    for (const { key, outcome } of shipped) {
       if (outcome.trouble) {
-        this.restUntilMs.set(name, until);
+        this.restUntilMs.set(key, until);
       } else {
-        this.restUntilMs.delete(name);
+        this.restUntilMs.delete(key);
       }
     }
     const trouble = shipped.find(({ outcome }) => outcome.trouble)?.outcome.trouble;
@@ -227,19 +313,28 @@ export class Relay implements BackgroundRole {
   }
 
   /** Sends the rows, the queues beside each other. */
-  private async shipAll({ source, fence }: Turn, rows: readonly OutboxEntry[]): Promise<ShippedQueue[]> {
-    const byQueue = groupBy(rows, ({ connection, queue }) => `${connection}\t${queue}`);
-    return Promise.all(
-      [...byQueue.values()].map(async (each) => {
-        const { connection, queue: name } = each[0]!;
-        const queue = this.parts.queueOf(connection, name);
-        if (!queue) {
-          const trouble = new Error(`this app has no connection "${connection}", which a row for "${name}" needs`);
-          return { name, queue, outcome: { sent: [], refused: [], held: new Set(), trouble } };
-        }
-        return { name, queue, outcome: await ship(queue, { source, fence }, each) };
-      }),
-    );
+  private async shipAll(turn: Turn, rows: readonly OutboxEntry[]): Promise<ShippedQueue[]> {
+    const byQueue = groupBy(rows, queueKey);
+    return Promise.all([...byQueue].map(([key, each]) => this.shipTo(key, turn, each)));
+  }
+
+  /** Sends the rows of one queue. Its errors end no turn, which has rows of other queues. */
+  private async shipTo(key: string, { source, fence }: Turn, rows: readonly OutboxEntry[]): Promise<ShippedQueue> {
+    const { connection, queue: name } = rows[0]!;
+    const nothing = { sent: [], refused: [], held: new Set<string>() };
+    let queue: ShippingQueue;
+    try {
+      queue = this.parts.queueOf(connection, name);
+    } catch (error) {
+      const refused = rows.map((row) => ({ row, reason: (error as Error).message, isFull: false }));
+      return { key, name, queue: undefined, outcome: { ...nothing, refused } };
+    }
+    try {
+      const parts = { queue, sender: { source, fence }, hadTrouble: this.restUntilMs.has(key) };
+      return { key, name, queue, outcome: await ship(parts, rows) };
+    } catch (error) {
+      return { key, name, queue, outcome: { ...nothing, trouble: error as Error } };
+    }
   }
 
   /**
@@ -263,12 +358,13 @@ export class Relay implements BackgroundRole {
     return true;
   }
 
-  private async setAside(turn: Turn, { row, reason, isFull }: Refused): Promise<void> {
+  private async setAside(turn: Turn, { row, reason: given, isFull }: SetAside): Promise<void> {
     const { table, logger } = this.parts;
     const attempts = row.attempts + 1;
     const hasFailed = !isFull && attempts >= MOST_ATTEMPTS;
     const retryInMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(row.attempts, isFull ? 3 : 20));
-    await table.setAside(turn, row.seq, reason, hasFailed ? undefined : retryInMs);
+    const reason = oneLine(given, LONGEST_REASON);
+    await table.setAside(turn, { seq: row.seq, attempts }, reason, hasFailed ? undefined : retryInMs);
     if (attempts === 1 || hasFailed) {
       const next = hasFailed
         ? 'It stays until `npx nest-job-queue outbox retry`.'

@@ -1,13 +1,18 @@
 // Sends the rows of one queue to Redis.
 import { faultOf } from '../../queue/store/enqueue-call.js';
 import type { QueueAccess } from '../../queue/store/queue-store.js';
-import type { OnceReply, OnceSender } from '../../queue/store/verbs/once-verbs.js';
+import type { OnceEntry, OnceReply, OnceSender } from '../../queue/store/verbs/once-verbs.js';
+import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { OutboxEntry } from '../dialects/dialect.js';
 import { entryOf } from './outbox-row.js';
 
 /** The most jobs and characters of one call, which must not block the server. */
 const MOST_JOBS = 500;
 const MOST_LENGTH = 1_000_000;
+/** The errors of a queue that takes no row. */
+const OF_QUEUE = /WRONGTYPE|OOM|READONLY/;
 
 /** A row that was refused. */
 export interface Refused {
@@ -33,62 +38,119 @@ export interface Shipped {
 /** The part of a queue that is needed. */
 export type ShippingQueue = Pick<QueueAccess, 'name' | 'exec'>;
 
+/** The rows of one queue on their way. */
+interface Shipment {
+  queue: ShippingQueue;
+  sender: OnceSender;
+  /** True if the queue took no rows at the last try. A row is to blame if the queue takes a call without it. */
+  hadTrouble: boolean;
+  shipped: Shipped;
+}
+
+/** A row, and its job. */
+interface Decoded {
+  row: OutboxEntry;
+  entry: OnceEntry;
+}
+
 /** Sends rows of one queue, in their order. Stops at the first call that fails for another reason than a row. */
-export async function ship(
-  queue: ShippingQueue,
-  sender: OnceSender,
-  rows: readonly OutboxEntry[],
-): Promise<Shipped> {
+export async function ship(parts: Omit<Shipment, 'shipped'>, rows: readonly OutboxEntry[]): Promise<Shipped> {
   const shipped: Shipped = { sent: [], refused: [], held: new Set() };
+  const entries = new Set<string>();
   for (const slice of slicesOf(rows)) {
-    if (!(await shipSlice(queue, sender, slice, shipped))) {
+    if (!(await shipSlice({ ...parts, shipped }, decode(slice, entries, shipped)))) {
       break;
     }
   }
   return shipped;
 }
 
+/** Returns the jobs of rows. Refuses each row that is wrong, or whose entry another row of this turn has. */
+function decode(rows: readonly OutboxEntry[], entries: Set<string>, shipped: Shipped): Decoded[] {
+  return rows.flatMap((row) => {
+    if (isHeld(row, shipped)) {
+      return [];
+    }
+    try {
+      const entry = entryOf(row);
+      if (entries.has(row.entry)) {
+        throw new InvalidOptionError('entry', 'text that no other row has', show(row.entry));
+      }
+      entries.add(row.entry);
+      return [{ row, entry }];
+    } catch (error) {
+      refuse(row, (error as Error).message, false, shipped);
+      return [];
+    }
+  });
+}
+
+/** Returns whether a row waits for an earlier one of its group, which was not added. */
+function isHeld({ group }: OutboxEntry, { held }: Shipped): boolean {
+  return group !== undefined && held.has(group);
+}
+
 /** Returns whether the next slice may be sent. */
-async function shipSlice(
-  queue: ShippingQueue,
-  sender: OnceSender,
-  slice: readonly OutboxEntry[],
-  shipped: Shipped,
-): Promise<boolean> {
-  const rows = slice.filter(({ group }) => group === undefined || !shipped.held.has(group));
-  if (rows.length === 0) {
+async function shipSlice(shipment: Shipment, decoded: readonly Decoded[]): Promise<boolean> {
+  const { queue, sender, shipped } = shipment;
+  if (decoded.length === 0) {
     return true;
   }
   try {
-    const entries = rows.map(entryOf);
+    const entries = decoded.map(({ entry }) => entry);
     const reply = await queue.exec((calls) => calls.once.enqueue(sender, entries));
     if ('newerFence' in reply) {
       shipped.newerFence = reply.newerFence;
       return false;
     }
-    rows.forEach((row, i) => note(queue.name, row, reply.replies[i]!, shipped));
+    decoded.forEach(({ row }, i) => note(queue.name, row, reply.replies[i]!, shipped));
     return true;
   } catch (error) {
-    if (!isOfRow(error as Error)) {
+    if (!(await isOfRows(error as Error, shipment))) {
       shipped.trouble = error as Error;
       return false;
     }
-    if (rows.length > 1) {
-      return shipOneByOne(queue, sender, rows, shipped);
+    if (decoded.length > 1) {
+      return shipOneByOne(shipment, decoded);
     }
-    refuse(rows[0]!, (error as Error).message, false, shipped);
+    refuse(decoded[0]!.row, (error as Error).message, false, shipped);
     return true;
   }
 }
 
 /** Sends the rows of a slice alone, because one of them made its call fail. */
-async function shipOneByOne(...[queue, sender, rows, shipped]: Parameters<typeof shipSlice>): Promise<boolean> {
-  for (const row of rows) {
-    if (!(await shipSlice(queue, sender, [row], shipped))) {
+async function shipOneByOne(shipment: Shipment, rows: readonly Decoded[]): Promise<boolean> {
+  for (const each of rows) {
+    if (!isHeld(each.row, shipment.shipped) && !(await shipSlice(shipment, [each]))) {
       return false;
     }
   }
   return true;
+}
+
+/** Returns whether a call failed because of its rows. One is in the clear, the script failed, or Redis does not take them. */
+async function isOfRows(error: Error, shipment: Shipment): Promise<boolean> {
+  const { name, message } = error;
+  if (error instanceof EncryptedQueueError) {
+    return true;
+  }
+  if (OF_QUEUE.test(message)) {
+    return false;
+  }
+  if (name === 'ReplyError' && /\bscript: [0-9a-f]{40}\b/.test(message)) {
+    return true;
+  }
+  return shipment.hadTrouble && takesCalls(shipment);
+}
+
+/** Returns whether the queue takes a call without rows. */
+async function takesCalls({ queue, sender }: Shipment): Promise<boolean> {
+  try {
+    await queue.exec((calls) => calls.once.enqueue(sender, []));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refuse(row: OutboxEntry, reason: string, isFull: boolean, shipped: Shipped): void {
@@ -102,6 +164,8 @@ function note(queue: string, row: OutboxEntry, reply: OnceReply, shipped: Shippe
   if (reply.outcome === 'refused') {
     const reason = faultOf(reply.reason, queue, `outbox row ${row.seq}`).message;
     refuse(row, reason, false, shipped);
+  } else if (reply.outcome === 'broken') {
+    refuse(row, reply.message, false, shipped);
   } else if ('full' in reply && reply.full) {
     const { group, limit, unit } = reply.full;
     const where = group === undefined ? `the queue ${queue}` : `the group ${group} of ${queue}`;
@@ -111,23 +175,17 @@ function note(queue: string, row: OutboxEntry, reply: OnceReply, shipped: Shippe
   }
 }
 
-/** Returns whether an error may come from one row: its content failed in the script, or it cannot be read. */
-function isOfRow(error: Error): boolean {
-  const isOfScript = error.name === 'ReplyError' && /\bscript: [0-9a-f]{40}\b/.test(error.message);
-  return error instanceof SyntaxError || (isOfScript && !/WRONGTYPE|OOM|READONLY/.test(error.message));
-}
-
 function slicesOf(rows: readonly OutboxEntry[]): OutboxEntry[][] {
   const slices: OutboxEntry[][] = [];
   let length = MOST_LENGTH;
   for (const row of rows) {
-    length += row.payload.length;
+    length += row.payload?.length ?? 0;
     const last = slices.at(-1);
     if (last && last.length < MOST_JOBS && length <= MOST_LENGTH) {
       last.push(row);
     } else {
       slices.push([row]);
-      length = row.payload.length;
+      length = row.payload?.length ?? 0;
     }
   }
   return slices;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EncryptedQueueError } from '../errors/enqueue-errors.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/verbs/action-verbs.js';
@@ -41,13 +42,13 @@ export interface Logged {
 }
 
 /** The queue that the log belongs to. */
-type LoggedQueue = Pick<QueueAccess, 'exec' | 'name' | 'store'> & { author?: ActionAuthor | null | undefined };
+type LoggedQueue = QueueAccess & { author?: ActionAuthor | null | undefined };
 
 /** How an action is written down. */
 interface Recording<Outcome> {
   /** Returns the number of changes. @default 1 */
   count?: (outcome: Outcome) => number;
-  /** Returns whether an error means that nothing was changed. @default that of an option */
+  /** Returns whether an error means that nothing was changed. @default that of an option, or of an encrypted queue */
   isRefusal?: (error: unknown) => boolean;
 }
 
@@ -97,18 +98,18 @@ export class ActionLog {
    */
   async record<Outcome>(
     action: NewAction,
-    deed: () => Promise<Outcome>,
-    { count = () => 1, isRefusal = isOfOption }: Recording<Outcome> = {},
+    change: () => Promise<Outcome>,
+    { count = () => 1, isRefusal = isNothingDone }: Recording<Outcome> = {},
   ): Promise<Outcome> {
     const author = this.queue.author === undefined ? programAsAuthor() : this.queue.author;
     if (author === null) {
-      return deed();
+      return change();
     }
     const entry = { ...author, ...action };
     const of = await this.note({ ...entry, count: null });
     let outcome: Outcome;
     try {
-      outcome = await deed();
+      outcome = await change();
     } catch (error) {
       await (isRefusal(error) && this.noteEnd({ ...entry, count: null, of, isVoid: true }));
       throw error;
@@ -136,10 +137,10 @@ export class ActionLog {
    */
   async recordOfJob<Outcome>(
     action: NewAction,
-    deed: () => Promise<Outcome>,
+    change: () => Promise<Outcome>,
     recording: Recording<Outcome>,
   ): Promise<Outcome> {
-    return this.queue.author ? this.record(action, deed, recording) : deed();
+    return this.queue.author ? this.record(action, change, recording) : change();
   }
 
   /** Adds an entry. Returns its id. @internal */
@@ -148,8 +149,8 @@ export class ActionLog {
   }
 }
 
-function isOfOption(error: unknown): boolean {
-  return error instanceof InvalidOptionError;
+function isNothingDone(error: unknown): boolean {
+  return error instanceof InvalidOptionError || error instanceof EncryptedQueueError;
 }
 
 /** Returns whether an entry is earlier than another; true without another. */

@@ -1,25 +1,33 @@
+import type { LoggedAction } from '../model/actions.js';
 import type { JobStatus } from '../model/job.js';
 import type { ActionTarget } from '../store/verbs/action-verbs.js';
 
 /** An action for the log, before its author is known. */
 export interface NewAction {
-  action: string;
+  action: LoggedAction;
   subject: string;
   target?: ActionTarget;
+  /** A second object, which `subject` does not name: who sees the first may not see this one. */
+  other?: ActionTarget;
 }
 
 /** Returns an action on the whole queue. */
-export function onQueue(action: string, details?: string): NewAction {
+export function onQueue(action: LoggedAction, details?: string): NewAction {
   return { action, subject: withDetails('the queue', details) };
 }
 
-/** Returns an action on jobs that a filter chooses, or that are listed. */
-export function onJobs(action: string, which: string, filter: object = {}): NewAction {
+/** Returns an action on jobs that a filter chooses, or that are listed. A text to search for is in no log. */
+export function onJobs(action: LoggedAction, which: string, filter: object & { error?: never } = {}): NewAction {
   return { action, subject: withDetails(which, inWords(filter)) };
 }
 
 /** Returns an action on one job, group, schedule or batch. */
-export function onOne(action: string, kind: ActionTarget['kind'], id: string, details?: string): NewAction {
+export function onTarget(
+  action: LoggedAction,
+  kind: ActionTarget['kind'],
+  id: string,
+  details?: string,
+): NewAction {
   return { action, subject: withDetails(`${kind} ${id}`, details), target: { kind, id } };
 }
 

@@ -69,6 +69,14 @@ export interface BatchOptions<
   failFast?: boolean | undefined;
   /** The time the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
   resultTtlMs?: number | undefined;
+  /**
+   * The time the record can be read after the follow-ups have ended, in ms: by `status`, and in lists. So long an `id` of
+   * your own is known. Never shorter than `resultTtlMs`. Without an `id`, only the last 1,000 batches of the queue keep
+   * theirs longer than that.
+   *
+   * @default 604,800,000, a week
+   */
+  recordTtlMs?: number | undefined;
 }
 
 const followUp = z.looseObject(
@@ -84,6 +92,7 @@ const batchSchema = z.strictObject(
     finally: followUp.optional(),
     failFast: z.boolean({ error: 'expected true or false' }).default(false),
     resultTtlMs: duration(1).default(300_000),
+    recordTtlMs: duration(1).default(604_800_000),
   },
   { error: 'expected an object with then, onFailure, finally, failFast' },
 );
@@ -118,12 +127,8 @@ export function encodeBatch(
   options: BatchOptions,
   find: FindFollowUpQueue = (name) => anotherTarget(queue, name),
 ): CheckedBatch {
-  const {
-    id = queue.store.clock.randomId(),
-    failFast,
-    resultTtlMs,
-    ...rest
-  } = checkOptions('batch', batchSchema, options);
+  const { id: ownId, failFast, resultTtlMs, recordTtlMs, ...rest } = checkOptions('batch', batchSchema, options);
+  const id = ownId ?? queue.store.clock.randomId();
   checkBatchId(id);
   const made = Object.keys(KINDS).flatMap((kind) => {
     const asked = rest[kind as keyof typeof KINDS] as FollowUp | TypedFollowUp | undefined;
@@ -131,7 +136,9 @@ export function encodeBatch(
   });
   const followUps = made.map((each) => each.followUp);
   const checks = made.flatMap(({ check }) => (check ? [check] : []));
-  return { id, failFast, resultTtlMs, followUps, ...(checks.length > 0 && { checked: whenHandled(checks) }) };
+  const hasOwnId = ownId !== undefined;
+  const checked = checks.length > 0 && { checked: whenHandled(checks) };
+  return { id, hasOwnId, failFast, resultTtlMs, recordTtlMs, followUps, ...checked };
 }
 
 /** Checks a batch's id. The keys of its parts begin with the key of its record; see QueueKeys. */

@@ -20,7 +20,7 @@ export interface BatchProgressOptions {
   signal?: AbortSignal | undefined;
 }
 
-type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'> & { sleep(ms: number): Promise<void> };
+type ReaderQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {

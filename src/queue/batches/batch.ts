@@ -1,27 +1,32 @@
 import { announceGiant } from '../enqueue/check-payload.js';
-import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
-import type { EnqueueOptions } from '../enqueue/enqueue-options.js';
+import { type JobDefinition, type PayloadFor, type ResultFor, isJobDefinition } from '../enqueue/define-job.js';
+import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
+import type { EnqueueFields, StartTime } from '../enqueue/enqueue-options.js';
 import type { Producer } from '../enqueue/producer.js';
 import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
-import type { EnqueueItem } from '../errors/enqueue-errors.js';
+import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueue-errors.js';
 import { ClaimLostError, InvalidOptionError } from '../errors/errors.js';
-import { withCaller } from '../runtime/with-caller.js';
+import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
-import { checkKnown, checkObject } from '../validation/validate-options.js';
-import { registerQueues } from '../register/register-queues.js';
 import { deliverPosted, maintainBatches } from '../operate/maintain-batches.js';
+import { registerQueues } from '../register/register-queues.js';
 import type { JobHandle } from '../results/job-handle.js';
+import { keptIn } from '../runtime/kept.js';
+import { withCaller } from '../runtime/with-caller.js';
 import { refTo } from '../store/job-ref.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { QueueAccess, QueueStore } from '../store/queue-store.js';
 import type { BatchAdder } from '../store/verbs/batch-verbs.js';
+import { checkKnown, checkObject } from '../validation/validate-options.js';
 import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
 import { refuseUnreachable } from './refuse-unreachable.js';
-import { addedBefore, idsIn, type OwnIds } from './member-ids.js';
 
 /** The most members that one call makes join. */
 const SLICE = 500;
+
+/** The queues whose batches got members without an id, although a repeat is expected. Each is logged once. */
+const warned = new WeakMap<QueueStore, Set<string>>();
 
 /** A queue that members are enqueued to. */
 interface BatchTarget extends QueueAccess {
@@ -30,10 +35,11 @@ interface BatchTarget extends QueueAccess {
 }
 
 /** The options of a member: those of an enqueue without `unique`. */
-export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, 'name' | 'unique' | 'batch'> {
-  /** The queue of the member. @default as of an enqueue */
-  queue?: Queue | undefined;
-}
+export type BatchJobOptions<Queue = unknown> = Omit<EnqueueFields, 'name' | 'unique' | 'batch'> &
+  StartTime & {
+    /** The queue of the member. @default as of an enqueue */
+    queue?: Queue | undefined;
+  };
 
 /** A running member that adds others to its batch. */
 interface RunningMember {
@@ -185,6 +191,19 @@ export class Batch<Queue = unknown> extends BatchReader {
     return target;
   }
 
+  /** Warns of a batch that is made again under its id. Members without one would then be added twice. */
+  private warnWithoutId(id: string | undefined): void {
+    const { name, store } = this.#home;
+    const queues = keptIn(warned, store, () => new Set<string>());
+    if (id === undefined && this.#definition?.hasOwnId === true && !queues.has(name)) {
+      queues.add(name);
+      SafeLogger.of(store.logger).warn(
+        `Batch ${show(this.id)} of queue "${name}" has an id of its own, and members without one. A call that makes the batch ` +
+          'again would add such members once more. Give each member an `id`.',
+      );
+    }
+  }
+
   private memberOptions(
     subject: string,
     target: BatchTarget,
@@ -195,6 +214,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (refused !== undefined) {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
     }
+    this.warnWithoutId(options.id);
     const isAtHome = target.name === this.#home.name;
     const batch = isAtHome ? this.id : refTo(this.#home.name, this.id);
     const stopsBatch = isAtHome && this.#definition?.failFast === true;
@@ -230,28 +250,50 @@ export class Batch<Queue = unknown> extends BatchReader {
     }
   }
 
-  /** Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job. */
+  /**
+   * Joins jobs to the batch. A member of another queue joins after its enqueue, so a batch waits for no missing job.
+   *
+   * @throws InvalidOptionError for the id of a job that is no member; the others have joined
+   */
   private async join(target: BatchTarget, own: OwnIds, jobs: readonly (EnqueueItem | JobHandle)[]): Promise<void> {
-    const other = jobs.find(({ outcome }) => outcome !== 'new');
-    if (other) {
-      throw new InvalidOptionError(
-        'batch.add id',
-        'the id of a new job, or of a member of this batch',
-        show(other.id),
-      );
+    const strangers = await this.strangersIn(
+      target,
+      jobs.flatMap(({ id, outcome }) => (outcome === 'new' ? [] : id)),
+    );
+    if (target.name !== this.#home.name) {
+      const ids = jobs.map(({ id }) => id).filter((id) => !strangers.includes(id));
+      for (let start = 0; start < ids.length; start += SLICE) {
+        await this.joinSlice(target, own, ids.slice(start, start + SLICE));
+      }
     }
-    if (target.name === this.#home.name) {
-      return;
-    }
-    const ids = jobs.map(({ id }) => id);
-    for (let start = 0; start < ids.length; start += SLICE) {
-      await this.joinSlice(target, own, ids.slice(start, start + SLICE));
+    const [stranger] = strangers;
+    if (stranger !== undefined) {
+      const expected = 'the id of a new job, or of a member of this batch';
+      throw new InvalidOptionError('batch.add id', expected, show(stranger));
     }
   }
 
+  /** Returns which existing jobs are no members. A call that died before the join may have added one for this batch. */
+  private async strangersIn(target: BatchTarget, ids: readonly string[]): Promise<string[]> {
+    const isAtHome = target.name === this.#home.name;
+    const strangers: string[] = [];
+    for (let start = 0; start < ids.length; start += SLICE) {
+      const slice = ids.slice(start, start + SLICE);
+      const refs = isAtHome ? slice : slice.map((id) => refTo(target.name, id));
+      const replies = await this.#home.exec((calls) => calls.batches.known(this.id, refs));
+      for (const id of slice.filter((_, i) => replies[i] !== 'known')) {
+        const { batch } = (await target.exec((calls) => calls.get(id))) ?? {};
+        if (batch?.role !== 'member' || batch.queue !== this.#home.name || batch.id !== this.id) {
+          strangers.push(id);
+        }
+      }
+    }
+    return strangers;
+  }
+
   /**
-   * Joins some jobs. After a refusal it cancels the jobs of a running member. It leaves a job with an id of its own, because
-   * another attempt or member may add it too.
+   * Joins some jobs. The batch was asked before their enqueue. If it refuses them since, they are cancelled. A running member
+   * leaves a job with an id of its own. Another attempt or member may add it too.
    *
    * @throws BatchNotFoundError, BatchSealedError, ClaimLostError
    */
@@ -261,10 +303,10 @@ export class Batch<Queue = unknown> extends BatchReader {
     const reply = await this.#home.exec((calls) =>
       calls.batches.join(this.id, members, adder && this.adderOf(adder)),
     );
-    const isRefused = reply === 'no-batch' || reply === 'sealed' || reply === 'lost';
-    const unwanted = isRefused && adder ? ids.filter((id) => !own.has(id)) : [];
-    if (unwanted.length > 0) {
-      await target.exec((calls) => calls.batches.cancel(unwanted));
+    if (reply === 'no-batch' || reply === 'sealed' || reply === 'lost') {
+      const known = await this.#home.exec((calls) => calls.batches.known(this.id, members));
+      const unwanted = ids.filter((id, i) => known[i] !== 'known' && !(adder && own.has(id)));
+      await (unwanted.length > 0 && target.exec((calls) => calls.batches.cancel(unwanted)));
     }
     if (reply === 'lost') {
       throw new ClaimLostError(adder!.id);
@@ -294,4 +336,18 @@ export class Batch<Queue = unknown> extends BatchReader {
       await this.#home.exec((calls) => calls.batches.deliver(target.name, ends)); // the adder is open, so nothing fires
     }
   }
+}
+
+/** The ids that the caller chose for new members. Another attempt or member may add the same jobs. */
+type OwnIds = ReadonlySet<string>;
+
+function idsIn(jobs: readonly { id?: string }[]): OwnIds {
+  return new Set(jobs.flatMap(({ id }) => id ?? []));
+}
+
+/** Returns the jobs that a failed call has added. */
+function addedBefore(error: unknown): (EnqueueItem | JobHandle)[] {
+  const isOfMany = error instanceof EnqueueError || error instanceof QueueFullError;
+  const jobs = isOfMany ? error.items : error instanceof DurabilityTimeoutError ? error.handles : [];
+  return jobs.filter(({ outcome }) => outcome === 'new');
 }

@@ -9,6 +9,8 @@ export interface AnnouncedContent {
   readonly codec?: string;
   /** True if nothing may be stored in the clear. */
   readonly encrypted?: true;
+  /** Present if jobs in the clear do not run. */
+  readonly plainJobs?: 'refuse';
   /** The ids of its keys, the encrypting one first. */
   readonly keyIds?: readonly string[];
   /** The names of hidden fields. true: a function decides, so nothing is shown without it. */
@@ -37,6 +39,7 @@ export function announcedContent({
   return {
     ...(codec && { codec: codec.name }),
     ...(codec?.secret && { encrypted: true as const }),
+    ...(codec?.plainJobs === 'refuse' && { plainJobs: codec.plainJobs }),
     ...(codec?.keyIds && { keyIds: codec.keyIds }),
     ...(outcomes && { outcomes }),
     ...(redact && { redact: typeof redact === 'function' ? (true as const) : redact }),
@@ -55,6 +58,37 @@ export function decodeAnnouncedContent(text: string | null): AnnouncedContent | 
   const isKnown =
     redact === undefined || (Array.isArray(redact) && redact.every((name) => typeof name === 'string'));
   return isKnown ? content : { ...content, redact: true };
+}
+
+/** What the last reading of a queue found announced. */
+export interface Announced {
+  content?: AnnouncedContent | undefined;
+  /** The JSON of the last producer. */
+  ofProducers?: string | null;
+}
+
+/**
+ * Returns what the workers and the producers of a queue announced. Where they differ, more is hidden, and nothing is stored
+ * in the clear.
+ */
+export function mergedContent(
+  ofWorkers: AnnouncedContent | undefined,
+  ofProducers: AnnouncedContent | undefined,
+): AnnouncedContent | undefined {
+  if (!ofWorkers || !ofProducers) {
+    return ofWorkers ?? ofProducers;
+  }
+  const [one, other] = [ofWorkers.redact ?? [], ofProducers.redact ?? []];
+  const redact = one === true || other === true ? true : [...new Set([...one, ...other])];
+  const hasNoCodec = ofWorkers.codec === undefined;
+  const plainJobs = ofWorkers.plainJobs ?? ofProducers.plainJobs;
+  return {
+    ...(hasNoCodec && { codec: ofProducers.codec, keyIds: ofProducers.keyIds }),
+    ...ofWorkers,
+    ...((ofWorkers.encrypted ?? ofProducers.encrypted) && { encrypted: true }),
+    ...(plainJobs && { plainJobs }),
+    ...((redact === true || redact.length > 0) && { redact }),
+  };
 }
 
 /** Returns the bounds of the outcomes that the workers of a queue keep; undefined for none, or for broken ones. */

@@ -1,5 +1,6 @@
 import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import { CODEC, type Envelope, isEncoded } from './envelope.js';
 import type { Redact } from './redact.js';
 
 /** Where a value belongs. A secret codec binds the value to it, so that another job's value cannot take its place. */
@@ -43,6 +44,17 @@ export interface JobCodec {
    * own.
    */
   readonly keyIds?: readonly string[];
+  /**
+   * Returns a text by which equal texts are recognised. It tells nothing of them without the key. A codec that is `secret`
+   * needs it. Otherwise the version of a schedule is a plain hash of the payload. All errors of one name are of one kind
+   * then.
+   */
+  digest?(text: string): string;
+  /**
+   * What becomes of a job that was stored in the clear in a queue whose codec is `secret`. `run`: it runs, and a warning is
+   * logged. `refuse`: it becomes a dead letter. @default `run`
+   */
+  readonly plainJobs?: 'run' | 'refuse' | undefined;
   /** True if it encodes only what JSON can carry, as `encrypted()` does. @internal */
   readonly takesJson?: boolean;
   /**
@@ -52,6 +64,13 @@ export interface JobCodec {
   encode(value: unknown, subject: string, context: ContentContext): unknown;
   /** Returns the original value. An error makes the job a dead letter with that reason. */
   decode(encoded: unknown, context: ContentContext): unknown;
+}
+
+/** Returns whether a value is a codec. */
+export function isCodec(value: unknown): value is JobCodec {
+  const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;
+  const isNamed = typeof name === 'string' && /^[a-z0-9-]{1,32}$/.test(name);
+  return isNamed && typeof encode === 'function' && typeof decode === 'function';
 }
 
 /** The options of a queue that decide how content is stored. */
@@ -68,16 +87,7 @@ export class CodecError extends JobQueueError {
   static override readonly code: string = 'CODEC';
 }
 
-const CODEC = '$codec';
 const TEXT = /^\$codec:([a-z0-9-]{1,32}):/;
-
-/** A value as a codec stores it. */
-interface Envelope {
-  readonly [CODEC]: string;
-  /** The id under which a payload was encoded, if not the id of its job. */
-  readonly of?: string;
-  readonly value: unknown;
-}
 
 /**
  * Returns a value as its codec stores it.
@@ -138,11 +148,6 @@ function belongsTo(id: unknown, owner: ContentOwner): id is string {
       owner.payloadId === ANY_PAYLOAD ||
       (id.startsWith('@') && id === owner.id.slice(0, owner.id.lastIndexOf(':'))))
   );
-}
-
-/** Returns whether a codec wrote a value. */
-export function isEncoded(value: unknown): value is Envelope {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Envelope>)[CODEC] === 'string';
 }
 
 /** Returns the codec that wrote a value or a text, or undefined. */

@@ -2,7 +2,9 @@ import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { cut, startOf } from '../runtime/cut.js';
+import type { Redact } from './redact.js';
 import { enveloped, type ContentOwner, type ContentRules } from './codec.js';
+import type { Sealed } from './sealed.js';
 
 const MAX_DEPTH = 200;
 
@@ -22,19 +24,42 @@ export function encodeContent(
   { maxPayloadBytes, codec, redact }: ContentRules,
   owner: ContentOwner,
   subject: string = field,
-): string {
+): Sealed {
   try {
-    return encodeJson(subject, codec ? enveloped(codec, subject, value, field, owner) : value, maxPayloadBytes);
+    return encodeJson(
+      subject,
+      codec ? enveloped(codec, subject, value, field, owner) : value,
+      maxPayloadBytes,
+    ) as Sealed;
   } catch (error) {
-    throw redact ? withoutQuote(error as Error) : error;
+    throw redact ? withoutQuote(error as Error, subject, redact) : error;
   }
 }
 
-/** Removes what an error quotes in parentheses, because it may be of a hidden part: a number, or a message. */
-function withoutQuote(error: Error): Error {
-  return error instanceof InvalidPayloadError
-    ? new InvalidPayloadError(error.path, error.expected, error.found.replace(/ \(.*\)$/s, ' (hidden by redact)'))
-    : error;
+/**
+ * Removes what an error quotes, because it may be of a hidden part. It quotes in parentheses, and by the keys below a
+ * hidden field.
+ */
+function withoutQuote(error: Error, subject: string, redact: Redact): Error {
+  if (!(error instanceof InvalidPayloadError)) {
+    return error;
+  }
+  const { path, expected, found } = error;
+  const [shown, quote] = [shownPath(path, subject, redact), / \(.*\)$|(?<=^a reference back to ).*$/s];
+  return new InvalidPayloadError(shown, expected, found.replace(quote, ' (hidden by redact)'));
+}
+
+/** Returns a path up to its first hidden field. Of a function nobody knows which that is. */
+function shownPath(path: string, subject: string, redact: Redact): string {
+  const inside = path.slice(subject.length);
+  if (typeof redact === 'function') {
+    return subject;
+  }
+  const ends = redact.map((name) => {
+    const at = inside.toLowerCase().indexOf(`.${name.toLowerCase()}`);
+    return at < 0 ? inside.length : at + 1 + name.length;
+  });
+  return subject + inside.slice(0, Math.min(inside.length, ...ends));
 }
 
 /**

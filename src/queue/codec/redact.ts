@@ -1,9 +1,12 @@
 // Hides parts of payloads, results and the like from logs, the dashboard and the command line. Stored values, and those
 // in handlers, stay unchanged.
-import type { StoredError } from '../errors/stored-error.js';
-import { FAILURE_PREFIX } from '../validation/names.js';
+import { nameOfCode } from '../errors/describe-error.js';
+import { codeOf, type StoredError } from '../errors/stored-error.js';
 import type { Hiding } from '../validation/validate-with-schema.js';
-import { parseJson } from './parse-json.js';
+import { isEncoded } from './envelope.js';
+import { keyText, REDACTED, visibleForm } from './visible-form.js';
+
+export { REDACTED } from './visible-form.js';
 
 /** The part of a job that `redact` is asked about. */
 export interface RedactedPart {
@@ -16,103 +19,154 @@ export interface RedactedPart {
 /** The names of fields to hide at any depth, case-insensitive; or a function that returns the visible part. */
 export type Redact = readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
 
-/** The text in place of hidden values. */
-export const REDACTED = '[redacted]';
-
-const DEEPEST = 50;
+/** The deepest level of a value whose texts are known. No text about a deeper value is shown. */
+const DEEPEST = 200;
 /** A shorter text may be part of any sentence. */
 const SHORTEST_TEXT = 4;
-/** The most hidden texts that are searched in another text. A job with more hidden texts shows none. */
-const MOST_TEXTS = 200;
+/** The most hidden texts that are searched in another text. A job with more of them shows none. */
+const MOST_TEXTS = 2_000;
+/** The most characters that are searched for one job, once for each hidden text. Beyond that no text is shown. */
+const MOST_SEARCHED = 4_000_000;
+/** The length from which a stored text may be cut, also in the middle of a hidden one. */
+const SHORTEST_CUT = 500;
 
-/** Returns what may be shown of a value; nothing of it where the function throws. */
+/**
+ * Returns what may be shown of a value, as plain data; nothing of it where the function throws. Without `redact` it
+ * returns the value.
+ */
 export function redactValue(redact: Redact | undefined, value: unknown, about: RedactedPart): unknown {
   if (redact === undefined || value === undefined) {
     return value;
   }
+  if (isEncoded(value)) {
+    return REDACTED; // no field of it is known without its codec
+  }
   if (typeof redact !== 'function') {
-    return withoutFields(value, new Set(redact.map((name) => name.toLowerCase())), 0);
+    const names = new Set(redact.map((name) => name.toLowerCase()));
+    return visibleForm(value, (key) => names.has(key.toLowerCase()));
   }
   try {
-    return redact(value, about);
+    return visibleForm(redact(value, about));
   } catch {
     return REDACTED;
   }
 }
 
-function withoutFields(value: unknown, names: ReadonlySet<string>, depth: number): unknown {
-  if (typeof value !== 'object' || value === null) {
-    return value;
-  }
-  if (depth > DEEPEST) {
-    return REDACTED;
-  }
-  const inner = (each: unknown) => withoutFields(each, names, depth + 1);
-  const field = ([key, each]: [unknown, unknown]): [unknown, unknown] => [
-    key,
-    names.has(String(key).toLowerCase()) ? REDACTED : inner(each),
-  ];
-  if (Array.isArray(value)) {
-    return value.map(inner);
-  }
-  if (value instanceof Map) {
-    return new Map([...value].map(field));
-  }
-  if (value instanceof Set) {
-    return new Set([...value].map(inner));
-  }
-  return isPlain(value) ? Object.fromEntries(Object.entries(value).map(field)) : value;
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
-/** Redacts the texts about one job: removes hidden parts of its payload from them. */
+/** Redacts texts: removes the hidden parts of the values that it knows. */
 export class TextRedaction {
   /** Undefined: too many to look for, or not known, so no text is shown. */
-  private readonly hidden: readonly string[] | undefined;
+  private hidden: Set<string> | undefined = new Set();
+  /** The hidden texts, the longest first, since one may be a part of another. */
+  private sorted: readonly string[] | undefined;
+  private left = MOST_SEARCHED;
 
-  /** @param payload undefined where it is not known */
-  constructor(redact: Redact, payload: unknown, job: RedactedPart['job'], part: RedactedPart['part'] = 'payload') {
-    if (payload === undefined) {
-      return;
+  /** Hides all texts, because a value is not known. */
+  hideAll(): this {
+    this.hidden = undefined;
+    return this;
+  }
+
+  /** Hides the texts of a value that `redact` hides. */
+  know(redact: Redact, value: unknown, about: RedactedPart): this {
+    if (value === undefined) {
+      return this;
     }
-    const shown = textsIn(redactValue(redact, payload, { part, job }));
-    const hidden = [...textsIn(payload)].filter((text) => !shown.has(text));
-    // The longest first: one may be a part of another.
-    this.hidden = hidden.length > MOST_TEXTS ? undefined : hidden.toSorted((a, b) => b.length - a.length);
+    const all = isEncoded(value) ? undefined : textsIn(value);
+    if (!all) {
+      return this.hideAll();
+    }
+    const shown = textsIn(redactValue(redact, value, about)) ?? new Set();
+    const names = new Set(typeof redact === 'function' ? [] : redact.map((name) => name.toLowerCase()));
+    return this.add([...all].filter((text) => !shown.has(text) && !names.has(text.toLowerCase())));
+  }
+
+  /** Hides every text of a value, such as the result of a step. */
+  knowAll(value: unknown): this {
+    const all = isEncoded(value) ? undefined : textsIn(value);
+    return all ? this.add(all) : this.hideAll();
+  }
+
+  /** Hides what another one hides. */
+  include({ hidden }: TextRedaction): this {
+    return hidden ? this.add(hidden) : this.hideAll();
+  }
+
+  private add(texts: Iterable<string>): this {
+    for (const text of texts) {
+      this.hidden?.add(text);
+    }
+    this.sorted = undefined;
+    return this.hidden && this.hidden.size > MOST_TEXTS ? this.hideAll() : this;
+  }
+
+  /** True if it hides nothing. */
+  get isEmpty(): boolean {
+    return this.hidden?.size === 0;
+  }
+
+  /** True if it shows no text. */
+  get hidesAll(): boolean {
+    return this.hidden === undefined;
   }
 
   text(text: string): string {
-    return this.hidden ? this.hidden.reduce((rest, each) => rest.replaceAll(each, REDACTED), text) : REDACTED;
+    if (!this.hidden) {
+      return REDACTED;
+    }
+    this.sorted ??= [...this.hidden].toSorted((a, b) => b.length - a.length);
+    this.left -= text.length * this.sorted.length;
+    if (this.left < 0) {
+      return REDACTED;
+    }
+    const shown = this.sorted.reduce((rest, each) => rest.replaceAll(each, REDACTED), text);
+    return text.length >= SHORTEST_CUT ? this.withoutBegunTexts(shown) : shown;
   }
 
-  /** Redacts all texts in a value. */
-  value(value: unknown, depth = 0): unknown {
+  /** Removes the begin of a hidden text from the end of a text, which may have been cut there. */
+  private withoutBegunTexts(text: string): string {
+    const end = text.endsWith('…') ? text.length - 1 : text.length;
+    for (const each of this.sorted ?? []) {
+      for (let length = each.length - 1; length >= SHORTEST_TEXT; length--) {
+        if (text.endsWith(each.slice(0, length), end)) {
+          return `${text.slice(0, end - length)}${REDACTED}${text.slice(end)}`;
+        }
+      }
+    }
+    return text;
+  }
+
+  /** Redacts all texts in a value, its keys too, and returns it as plain data. An error stays one. */
+  value(value: unknown): unknown {
     if (typeof value === 'string') {
       return this.text(value);
     }
-    if (typeof value !== 'object' || value === null || depth > DEEPEST) {
-      return value;
-    }
-    if (Array.isArray(value)) {
-      return value.map((each) => this.value(each, depth + 1));
-    }
     if (value instanceof Error) {
       const { name, message, stack = '' } = value;
-      const shown = { name, message: this.text(message), stack: this.text(stack) };
-      return Object.assign(Object.create(Object.getPrototypeOf(value) as object) as Error, shown);
+      const shown = { name: this.text(name), message: this.text(message), stack: this.text(stack) };
+      return Object.assign(Object.create(Error.prototype) as Error, shown);
     }
-    return isPlain(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.value(each, depth + 1)]))
+    return typeof value === 'object' && value !== null ? this.inside(visibleForm(value)) : value;
+  }
+
+  private inside(value: unknown): unknown {
+    if (typeof value === 'string') {
+      return this.text(value);
+    }
+    if (typeof value === 'number') {
+      return this.hidden?.has(String(value)) === false ? value : REDACTED;
+    }
+    if (Array.isArray(value)) {
+      return value.map((each) => this.inside(each));
+    }
+    return typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [this.text(key), this.inside(each)]))
       : value;
   }
 
   error(error: StoredError): StoredError {
     return {
-      name: error.name,
+      name: this.hidden ? this.text(error.name) : nameOfCode(error.name),
+      ...(error.code !== undefined && codeOf(this.text(error.code))),
       message: this.text(error.message),
       ...(error.stack !== undefined && { stack: this.text(error.stack) }),
       ...(error.cause && { cause: this.error(error.cause) }),
@@ -121,29 +175,70 @@ export class TextRedaction {
   }
 }
 
-/** Returns the texts and long numbers in a value, as a message may quote them. */
-function textsIn(value: unknown, found = new Set<string>(), depth = 0): Set<string> {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
-    const text = String(value);
+/** Returns the texts and long numbers in a value, as a message may quote them. Undefined where it is too deep. */
+function textsIn(value: unknown): Set<string> | undefined {
+  const found = new Set<string>();
+  const seen = new Set<object>();
+  const add = (text: string) => {
     if (text.length >= SHORTEST_TEXT) {
       found.add(text);
       found.add(JSON.stringify(text).slice(1, -1));
     }
-  } else if (typeof value === 'object' && value !== null && depth <= DEEPEST + 1) {
-    const inner = value instanceof Map || value instanceof Set ? [...value].flat() : Object.values(value);
-    inner.forEach((each) => textsIn(each, found, depth + 1));
+  };
+  /** Returns false where a value is too deep. */
+  const walk = (each: unknown, depth: number): boolean => {
+    if (typeof each === 'string' || typeof each === 'number' || typeof each === 'bigint') {
+      add(String(each));
+      return true;
+    }
+    if (typeof each !== 'object' || each === null || seen.has(each)) {
+      return true;
+    }
+    if (depth > DEEPEST) {
+      return false;
+    }
+    seen.add(each);
+    if (each instanceof Date && !Number.isNaN(each.getTime())) {
+      add(String(each));
+      add(each.toISOString());
+      return true;
+    }
+    const entries = each instanceof Map || each instanceof Set ? [...each.entries()] : Object.entries(each);
+    const isList = Array.isArray(each) || each instanceof Set;
+    return entries.every(([key, inner]) => {
+      if (!isList) add(keyText(key));
+      return (isList || typeof key === 'string' || walk(key, depth + 1)) && walk(inner, depth + 1);
+    });
+  };
+  try {
+    // What a toJSON returns may differ from the fields.
+    return walk(value, 0) && walk(visibleForm(value), 0) ? found : undefined;
+  } catch {
+    return undefined;
   }
-  return found;
 }
 
-/** Returns what may be said about one job. */
-export function textRedaction(redact: Redact, job: RedactedPart['job'] & { payload: unknown }): TextRedaction {
-  return new TextRedaction(redact, payloadOf(job), job);
+/** Returns the visible keys of the way to a place. Tells whether the value there is shown whole. */
+function look(value: unknown, visible: unknown, keys: readonly PropertyKey[]): ReturnType<Hiding['look']> {
+  let [here, shown] = [value, visible];
+  for (const [i, key] of keys.entries()) {
+    const isThere = typeof here === 'object' && here !== null && Object.hasOwn(here, key);
+    if (typeof shown !== 'object' || shown === null || (isThere && !Object.hasOwn(shown, key))) {
+      return { keys: keys.slice(0, i), isWhole: false };
+    }
+    if (!isThere) {
+      return { keys, isWhole: true }; // the schema names what is missing
+    }
+    here = (here as Record<PropertyKey, unknown>)[key];
+    shown = (shown as Record<PropertyKey, unknown>)[key];
+  }
+  return { keys, isWhole: quoted(visibleForm(here)) === quoted(shown) };
 }
 
-/** Returns the payload. A failure job has the failed job's payload as text in its own. */
-export function payloadOf({ name, payload }: { name: string; payload: unknown }): unknown {
-  return name.startsWith(FAILURE_PREFIX) ? parseJson((payload as { payload?: string }).payload).value : payload;
+/** Returns what an error quotes of a value: of an object its keys. */
+function quoted(value: unknown): string {
+  const isFields = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return JSON.stringify(isFields ? Object.keys(value) : value) ?? '';
 }
 
 /** Returns how an error about a part of a job hides what nobody may see; undefined without `redact`. */
@@ -152,8 +247,9 @@ export function hidingOf(redact: Redact | undefined, about: RedactedPart): Hidin
     redact && {
       mark: REDACTED,
       visible: (value) => redactValue(redact, value, about),
+      look: (value, keys) => look(value, redactValue(redact, value, about), keys),
       texts: (value) => {
-        const texts = new TextRedaction(redact, value, about.job, about.part);
+        const texts = new TextRedaction().know(redact, value, about);
         return (text) => texts.text(text);
       },
     }

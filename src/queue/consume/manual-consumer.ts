@@ -1,5 +1,8 @@
 import { encodeContent } from '../codec/encode-content.js';
+import { sealFailure } from '../codec/sealed.js';
+import { ownKindOf } from '../errors/error-kind.js';
 import { isNonRetryable } from '../errors/errors.js';
+import type { StoredError } from '../errors/stored-error.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay, OF_PATTERN } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
@@ -61,7 +64,7 @@ export class ManualConsumer {
     const token = this.queue.store.clock.randomId();
     const reply = await this.queue.exec((calls) => calls.claim({ count, token, worker, stream }));
     if (reply.refused.length > 0) {
-      const failures = reply.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
+      const failures = reply.refused.map((job) => this.sealed({ ...job, final: true, backoffMs: 0 }));
       await this.queue.exec((calls) => calls.fail(failures));
     }
     const { jobs, refused, nextDueInMs } = reply;
@@ -92,7 +95,7 @@ export class ManualConsumer {
     checkKnown('fail', options, ['final', 'delayMs']);
     checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
-    const { [OF_PATTERN]: ofPattern, backoff } = this.queue.options;
+    const { [OF_PATTERN]: ofPattern, backoff, errorKind } = this.queue.options;
     const backoffMs =
       options.delayMs ??
       backoffDelay(
@@ -105,12 +108,17 @@ export class ManualConsumer {
     const failure = {
       ...claim,
       error: serializeError(error),
+      ...ownKindOf(error, errorKind),
       final: options.final ?? isNonRetryable(error),
       backoffMs,
       begun: true,
     };
-    const [outcome] = await this.queue.exec((calls) => calls.fail([failure]));
+    const [outcome] = await this.queue.exec((calls) => calls.fail([this.sealed(failure)]));
     return outcome!;
+  }
+
+  private sealed<Failure extends { id: string; error: StoredError }>(failure: Failure) {
+    return sealFailure(this.queue.options.codec, this.queue.name, failure);
   }
 
   async release(job: ClaimRef, options: { delayMs?: number | undefined }): Promise<ReleaseOutcome> {

@@ -1,26 +1,36 @@
 import { z } from 'zod';
 import type { Logged } from '../actions/action-log.js';
-import { type NewAction, onJobs, onOne } from '../actions/noted-action.js';
+import { type NewAction, onJobs, onTarget } from '../actions/noted-action.js';
+import { encodeContent } from '../codec/encode-content.js';
+import type { Sealed } from '../codec/sealed.js';
+import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
+import { type JobDefinition, type PayloadInput, isJobDefinition } from '../enqueue/define-job.js';
+import { type EditedQueue, handlerDefinition } from '../enqueue/update-job.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import type { ActionName } from '../model/actions.js';
+import { CRASHED, type JobRecord } from '../model/job.js';
+import type { JobSource } from '../results/job-handle.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
+import { checkText } from '../validation/names.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { type ErrorKind, withSamples } from './error-kinds.js';
-import { placeOf } from './place-of-cursor.js';
-import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
-import { InvalidOptionError } from '../errors/errors.js';
-import type { JobRecord } from '../model/job.js';
-import { encodeContent } from '../codec/encode-content.js';
-import { LARGEST_PAGE } from '../runtime/bounds.js';
-import { checkText } from '../validation/names.js';
-import { show } from '../errors/show.js';
-import { duration, wholeNumber } from '../validation/numbers.js';
-import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
-import { handlerDefinition, type EditedQueue } from '../enqueue/update-job.js';
-import type { JobSource } from '../results/job-handle.js';
-import type { QueueAccess } from '../store/queue-store.js';
-import type { DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
 const CHANGES = 100;
+
+/** Returns an action on all that match. A text that was searched for may be of a person, so the log has none. */
+function onMatching(action: ActionName, { error, ...filter }: DeadLetterFilter): NewAction {
+  return onJobs(
+    action,
+    error === undefined ? 'all dead letters' : 'all dead letters with a text in their error',
+    filter,
+  );
+}
 
 /** The filter of dead letters; all fields must match. */
 export interface DeadLetterFilter {
@@ -36,6 +46,23 @@ export interface DeadLetterFilter {
   newerThanMs?: number | undefined;
 }
 
+/** How several dead letters are redriven. */
+export interface RedriveOptions {
+  /** The most to redrive, the oldest failure first, such as the first ten after a repair. @default all */
+  limit?: number | undefined;
+  /** The most per second. @default as fast as Redis takes them */
+  perSecond?: number | undefined;
+  /** True if each job runs alone in its worker, because it may kill it. A job that killed a worker before always runs alone. @default false */
+  isolated?: boolean | undefined;
+  /** True if dead letters that killed their workers are redriven too. @default false, unless the filter has a `kind` */
+  crashed?: boolean | undefined;
+}
+
+/** Returns the filter of a redrive. It leaves out dead letters that killed their workers, unless they are asked for. */
+export function redriveFilter(filter: DeadLetterFilter, crashed: boolean): DeadLetterFilter {
+  return crashed || filter.kind !== undefined ? filter : { ...filter, kind: `!${CRASHED}` };
+}
+
 /** One page of dead letters. */
 export interface DeadLetterPage {
   /** The latest failure first. */
@@ -45,10 +72,13 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-type DeadLetterQueue = Pick<QueueAccess, 'name' | 'options' | 'exec' | 'store'> &
+type DeadLetterQueue = QueueAccess &
   Pick<JobSource, 'get'> &
   Logged &
-  Pick<EditedQueue, 'definitionOf'>;
+  Pick<EditedQueue, 'definitionOf'> & {
+    /** Waits; rejects once the queue is closed. */
+    sleep(ms: number): Promise<void>;
+  };
 
 const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
 const filterFields = {
@@ -78,8 +108,18 @@ const listSchema = z
     { error: 'expected an object of filters' },
   )
   .refine(possible, ages);
+const flag = z.boolean({ error: 'expected true or false' }).optional();
+const manySchema = z.strictObject(
+  {
+    limit: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+    perSecond: wholeNumber(1, 100_000).optional(),
+    isolated: flag,
+    crashed: flag,
+  },
+  { error: 'expected an object with limit, perSecond, isolated, crashed' },
+);
 const redriveSchema = z.strictObject(
-  { payload: z.unknown().optional() },
+  { payload: z.unknown().optional(), isolated: flag },
   { error: 'expected an object with a payload' },
 );
 
@@ -151,6 +191,7 @@ export class DeadLetters {
    * @param definition the job's definition, by which the payload is checked. In a Nest app the queue knows the definition
    *   of this process's handler
    * @param options.payload replaces the stored payload
+   * @param options.isolated true if it runs alone in its worker. One that killed its workers always does
    * @returns false if there is no dead letter with that id
    * @throws InvalidPayloadError with the path of the fault, InvalidOptionError. Nothing was changed
    * @example await queue.deadLetters.redrive(id, { payload: { ...job.payload, to: 'ada@example.com' } });
@@ -159,19 +200,24 @@ export class DeadLetters {
   async redrive<Definition extends JobDefinition>(
     definition: Definition,
     id: string,
-    options?: { payload?: PayloadInput<Definition> | undefined },
+    options?: { payload?: PayloadInput<Definition> | undefined; isolated?: boolean | undefined },
   ): Promise<boolean>;
   /** Sends one back to work by its id. Its payload is checked by the definition of its handler, where this process has it. */
-  async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
+  async redrive(id: string, options?: { payload?: unknown; isolated?: boolean | undefined }): Promise<boolean>;
   async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
     const given = isJobDefinition(first) ? first : undefined;
-    const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
+    const [id, options = {}] = (given ? rest : [first, ...rest]) as [
+      string,
+      { payload?: unknown; isolated?: boolean }?,
+    ];
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = await this.editedPayload(id, options.payload, given);
-    const action = onOne('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
+    const action = onTarget('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
     return (
-      (await this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive([id], payload)))) === 1
+      (await this.record(action, () =>
+        this.queue.exec((calls) => calls.deadLetters.redrive([id], payload, options.isolated)),
+      )) === 1
     );
   }
 
@@ -190,7 +236,8 @@ export class DeadLetters {
     const newId = this.queue.store.clock.randomId();
     const payload = await this.editedPayload(id, options.payload, undefined, newId);
     const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
-    return this.queue.actionLog.record(onOne('redrive-as-new', 'job', id, `job ${newId}`), redrive, {
+    const other = { kind: 'job', id: newId } as const;
+    return this.queue.actionLog.record({ ...onTarget('redrive-as-new', 'job', id), other }, redrive, {
       count: ({ outcome }) => (outcome === 'redriven' ? 1 : 0),
     });
   }
@@ -201,7 +248,7 @@ export class DeadLetters {
     payload: unknown,
     given: JobDefinition | undefined,
     ownerId = id,
-  ): Promise<string | undefined> {
+  ): Promise<Sealed | undefined> {
     if (payload === undefined) return undefined;
     const owner = { queue: this.queue.name, id: ownerId };
     const json = encodeContent('payload', payload, this.queue.options, owner);
@@ -236,17 +283,33 @@ export class DeadLetters {
 
   /**
    * Makes all matching ones pending again, the oldest failure first, at most 100 in one step. Jobs that fail after the
-   * start of the call are left alone.
+   * start of the call are left alone. So are those that killed their workers, unless they are asked for.
    *
    * @param filter default: all
    * @returns how many
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError; QueueClosedError if the queue is closed between two steps of a `perSecond`
+   * @example await queue.deadLetters.redriveAll({ kind }, { limit: 10 });
    */
-  async redriveAll(filter: DeadLetterFilter = {}): Promise<number> {
+  async redriveAll(filter: DeadLetterFilter = {}, options: RedriveOptions = {}): Promise<number> {
     checkOptions('deadLetters.redriveAll', filterSchema, filter);
-    return this.record(onJobs('redrive', 'all dead letters', filter), () =>
-      this.each(filter, (letters) =>
-        this.queue.exec((calls) => calls.deadLetters.redrive(letters.map(({ id }) => id))),
+    const {
+      crashed = false,
+      isolated,
+      limit = Infinity,
+      perSecond,
+    } = checkOptions('deadLetters.redriveAll', manySchema, options);
+    return this.record(onMatching('redrive', filter), () =>
+      this.each(
+        redriveFilter(filter, crashed),
+        (letters) =>
+          this.queue.exec((calls) =>
+            calls.deadLetters.redrive(
+              letters.map(({ id }) => id),
+              undefined,
+              isolated,
+            ),
+          ),
+        { limit, perSecond },
       ),
     );
   }
@@ -255,7 +318,7 @@ export class DeadLetters {
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
     const discard = () => this.queue.exec(({ deadLetters }) => deadLetters.discard([{ id }]));
-    return (await this.record(onOne('discard', 'job', id), discard)) === 1;
+    return (await this.record(onTarget('discard', 'job', id), discard)) === 1;
   }
 
   /**
@@ -268,30 +331,43 @@ export class DeadLetters {
    */
   async discardAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.discardAll', filterSchema, filter);
-    return this.record(onJobs('discard', 'all dead letters', filter), () =>
+    return this.record(onMatching('discard', filter), () =>
       this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard(letters))),
     );
   }
 
-  private record(action: NewAction, deed: () => Promise<number>): Promise<number> {
-    return this.queue.actionLog.record(action, deed, { count: Number });
+  private record(action: NewAction, change: () => Promise<number>): Promise<number> {
+    return this.queue.actionLog.record(action, change, { count: Number });
   }
 
   private async each(
     filter: DeadLetterFilter,
     change: (letters: { id: string; at: string }[]) => Promise<number>,
+    { limit = Infinity, perSecond }: { limit?: number; perSecond?: number | undefined } = {},
   ): Promise<number> {
     let query: DeadLetterQuery = { ...filter, order: 'oldest' };
     let total = 0;
     for (;;) {
       const { found, next, nowMs } = await this.queue.exec(({ deadLetters }) =>
-        deadLetters.list(query, LOOKS, CHANGES, false),
+        deadLetters.list(query, LOOKS, Math.min(CHANGES, limit - total, perSecond ?? CHANGES), false),
       );
       total += found.length > 0 ? await change(found) : 0;
-      if (!next) {
+      if (!next || total >= limit) {
         return total;
+      }
+      if (perSecond !== undefined) {
+        await this.queue.sleep((found.length / perSecond) * 1_000);
       }
       query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
     }
   }
+}
+
+/** Returns the place behind which a page of dead letters begins. */
+function placeOf(cursor: string): DeadLetterPlace {
+  const [, at, id] = /^(\d+)-(.+)$/s.exec(cursor) ?? [];
+  if (at === undefined || id === undefined) {
+    throw new InvalidOptionError('deadLetters.list.cursor', 'the cursor of a page', show(cursor));
+  }
+  return { at, id };
 }

@@ -1,4 +1,5 @@
-import type { JobRecord } from '../model/job.js';
+import { errorWords, JOINED } from '../errors/error-kind.js';
+import { CRASHED, type JobRecord } from '../model/job.js';
 import type { KindCount } from '../store/store-calls.js';
 
 const HOUR_MS = 3_600_000;
@@ -29,15 +30,29 @@ export interface ErrorKind {
 
 /** The words of ends that no handler caused. */
 const WORDS: Readonly<Record<string, string>> = {
-  '@crash': 'Its worker died while it ran',
+  [CRASHED]: 'Its worker died while it ran',
   '@doctor': 'The doctor found no place for it',
   '@foreign': 'A client of the Redis pattern failed it',
   '@gone': 'Its hash is missing',
   '@other': 'More kinds of errors than are counted apart',
+  '@oversized': 'Its id, or another part of it, is longer than an enqueue allows',
   '@rate_limited': 'It met rate limits too often',
   '@snooze': 'It snoozed too often',
   '@unmet': 'A job that it waited for did not complete',
 };
+
+/** Returns the words for the last error of a job: undefined if none is stored. */
+export function lastErrorWords({
+  lastError,
+  attemptLog,
+  errorKind,
+}: Pick<JobRecord, 'lastError' | 'attemptLog' | 'errorKind'>): string | undefined {
+  const error = attemptLog.findLast((attempt) => attempt.error !== null)?.error;
+  const words = error && error.message === lastError ? errorWords(error) : lastError;
+  return words !== undefined && errorKind?.startsWith(JOINED)
+    ? `many kinds from one place, such as: ${words}`
+    : words;
+}
 
 /** The reads of the queue that the samples need. */
 interface SampledQueue {
@@ -59,12 +74,17 @@ export async function withSamples(
   const samples = new Map(read.flatMap((job) => (job?.errorKind ? [[job.errorKind, job] as const] : [])));
   if (kinds.some(({ kind, sample }) => !sample && !Object.hasOwn(WORDS, kind))) {
     const { jobs } = await queue.list({ limit: SEARCHED, mostBytes: LARGEST_SAMPLE });
-    jobs.forEach((job) => job.errorKind && !samples.has(job.errorKind) && samples.set(job.errorKind, job));
+    for (const job of jobs) {
+      const { errorKind: kind } = job;
+      if (kind && !samples.has(kind) && !Object.hasOwn(WORDS, kind)) {
+        samples.set(kind, job);
+      }
+    }
   }
   return kinds
     .map(({ kind, count, lastHour, firstAtMs, lastAtMs }): ErrorKind => {
       const sample = samples.get(kind);
-      const error = Object.hasOwn(WORDS, kind) ? WORDS[kind] : sample?.lastError;
+      const error = Object.hasOwn(WORDS, kind) ? WORDS[kind] : sample && lastErrorWords(sample);
       return {
         kind,
         count,

@@ -1,19 +1,20 @@
 import { BATCH_PARTS } from '../model/batch.js';
 import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
+import type { Recurrence } from '../model/schedule.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import { scanKeys } from '../redis/scan-keys.js';
+import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
+import { slicesOf } from '../runtime/slices-of.js';
+import { nextDue } from '../schedules/next-due.js';
+import type { QueueCalls } from '../scripts/calls/all-calls.js';
+import { type Fault, type History, INSTANTS, type Look, instantFault } from '../scripts/calls/doctor-calls.js';
+import type { DueSchedule } from '../store/verbs/schedule-verbs.js';
+import type { ScriptCall } from '../transport/script-runner.js';
+import { wrongKeys } from '../transport/wrong-keys.js';
+import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
 import type { AuditedRedis } from './audited-redis.js';
 import { BatchMembers } from './batch-members.js';
 import { DoctorNotes } from './doctor-notes.js';
-import { wrongKeys } from '../transport/wrong-keys.js';
-import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
-import { type Fault, type History, INSTANTS, type Look } from '../scripts/calls/doctor-calls.js';
-import { ListWalk } from './list-walk.js';
-import type { QueueCalls } from '../scripts/calls/all-calls.js';
-import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
-import type { RedisClient } from '../redis/redis-client.js';
-import { slicesOf } from '../runtime/slices-of.js';
-import { ScheduleTimes } from './schedule-times.js';
-import { scanKeys } from '../redis/scan-keys.js';
-import type { ScriptCall } from '../transport/script-runner.js';
 
 /** The number of jobs that one step reads, which blocks the server for about a millisecond. */
 const SLICE = 100;
@@ -291,5 +292,82 @@ export class Doctor {
 
   private ask<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
     return this.queue.run(call);
+  }
+}
+
+/**
+ * Reads a list in slices while it grows at its head. Returns which ids are new, and which are in the list twice.
+ * Enqueues move ids that were already read into the next slice.
+ */
+export class ListWalk {
+  private readonly seen = new Set<string>();
+  private last: readonly string[] = [];
+
+  take(ids: readonly string[]): { fresh: string[]; again: string[] } {
+    const moved = this.movedInto(ids);
+    const fresh: string[] = [];
+    const again: string[] = [];
+    for (const id of ids.slice(moved)) {
+      (this.seen.has(id) ? again : fresh).push(id);
+      this.seen.add(id);
+    }
+    this.last = ids;
+    return { fresh, again };
+  }
+
+  /** Returns whether an id was met so far. */
+  has(id: string): boolean {
+    return this.seen.has(id);
+  }
+
+  /** Returns how many ids at the beginning of the slice are the end of the last one. */
+  private movedInto(ids: readonly string[]): number {
+    if (ids.every((id) => this.seen.has(id)) && ids.length === this.last.length) {
+      return ids.length; // more came than a slice holds
+    }
+    const moved = ids.lastIndexOf(this.last.at(-1) ?? '') + 1;
+    const end = this.last.slice(this.last.length - moved);
+    return moved > 0 && ids.slice(0, moved).every((id, i) => id === end[i]) ? moved : 0;
+  }
+}
+
+/**
+ * Finds schedules whose due time is later than the next time of their rule, because the server's clock was ahead. A
+ * repair moves them to that time. Resting schedules have no due time.
+ */
+class ScheduleTimes {
+  constructor(
+    private readonly queue: AuditedRedis,
+    private readonly calls: QueueCalls,
+    private readonly repair: boolean,
+  ) {}
+
+  async faults(): Promise<Fault[]> {
+    const found: Fault[] = [];
+    for (let offset = 0, read = -1; read !== 0; offset += read) {
+      const { nowMs, due } = await this.queue.run(this.calls.schedules.due(0, offset));
+      const ahead = due.flatMap((each) => this.withNext(each, nowMs));
+      found.push(
+        ...ahead.map(({ id, dueAtMs, nextDueMs }) =>
+          instantFault(`${this.calls.keys.scheduleDue} ${id}`, dueAtMs, nextDueMs),
+        ),
+      );
+      if (this.repair && ahead.length > 0) {
+        await this.queue.run(this.calls.schedules.tick(ahead));
+      }
+      read = due.length;
+    }
+    return found;
+  }
+
+  /** Returns the schedule with its next time if it is due later. Another process may know a zone that this one does not. */
+  private withNext(due: DueSchedule, nowMs: number): (DueSchedule & { nextDueMs: number })[] {
+    try {
+      const recurrence = JSON.parse(due.recurrence) as Recurrence;
+      const nextDueMs = nextDue(recurrence, nowMs, { queue: this.calls.keys.queue, id: due.id });
+      return due.dueAtMs > nextDueMs ? [{ ...due, nextDueMs }] : [];
+    } catch {
+      return [];
+    }
   }
 }

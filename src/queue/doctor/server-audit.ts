@@ -74,6 +74,13 @@ async function auditNode(node: Redis, several: boolean) {
 
 type Found = Omit<ServerFinding, 'where'>;
 
+/** Returns what a policy deletes: with `volatile` only keys with a lifetime, see docs/redis.md. */
+function deletedBy(policy: string): string {
+  return policy.startsWith('volatile')
+    ? 'results and the ids of ended jobs, so that a repeated enqueue with an id of its own may run again'
+    : 'waiting jobs and whole queues';
+}
+
 function memoryOf(info: Map<string, string>): Found[] {
   const policy = info.get('maxmemory_policy');
   if (policy === undefined || policy === 'noeviction') {
@@ -86,8 +93,8 @@ function memoryOf(info: Map<string, string>): Found[] {
       expected: 'noeviction',
       found: `${policy}${unlimited}`,
       remedy:
-        'When memory is short Redis deletes jobs, silently. Set maxmemory-policy to noeviction (CONFIG SET, and in ' +
-        'redis.conf), and use another server for caches.',
+        `When memory is short Redis deletes ${deletedBy(policy)}, silently. Set maxmemory-policy to noeviction ` +
+        '(CONFIG SET, and in redis.conf), and use another server for caches.',
     },
   ];
 }

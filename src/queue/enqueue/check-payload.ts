@@ -44,10 +44,7 @@ export function checkPayload(
  * Announces the limit of this process before it sends a giant payload. Then workers with a lower limit run the job too. A
  * purge forgets the limit, so each giant payload announces it again. Other payloads need no call.
  */
-export async function announceGiant(
-  queue: Pick<QueueAccess, 'exec'>,
-  ...payloads: readonly string[]
-): Promise<void> {
+export async function announceGiant(queue: QueueAccess, ...payloads: readonly string[]): Promise<void> {
   if (payloads.some((payload) => isGiant(payload))) {
     await queue.exec((calls) => calls.notePayload());
   }

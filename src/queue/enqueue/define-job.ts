@@ -4,7 +4,7 @@ import { jobFieldsAt } from '../model/job-options.js';
 import { brand, brandCheck } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
-import type { EnqueueOptions, JobRules } from './enqueue-options.js';
+import type { EnqueueFields, JobRules } from './enqueue-options.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
@@ -62,7 +62,7 @@ export class JobDefinition<
   /** The options of its jobs. */
   readonly defaults: Readonly<JobDefaults>;
   /** The defaults that an enqueue sends, or undefined without any, so that such a job stays plain. */
-  readonly enqueueDefaults: Readonly<EnqueueOptions> | undefined;
+  readonly enqueueDefaults: Readonly<EnqueueFields> | undefined;
 
   /** @throws InvalidOptionError */
   constructor(

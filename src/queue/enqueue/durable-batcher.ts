@@ -3,7 +3,7 @@ import { JobQueueError } from '../errors/errors.js';
 import { counted } from '../errors/one-line.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { EnqueueReply } from '../store/enqueue-call.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { ProducingQueue, QueueAccess } from '../store/queue-store.js';
 
 /**
  * An enqueue with `durability: 'replica'` was not acknowledged by enough replicas in time. The jobs are there: the master
@@ -48,7 +48,7 @@ export class DurabilityTimeoutError extends JobQueueError {
  *
  * @param prepare see EnqueueBatcher
  */
-export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>): EnqueueBatcher {
+export function durableBatcher(queue: ProducingQueue, prepare?: () => Promise<void>): EnqueueBatcher {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: replyMs } = queue.options;
   const { store } = queue;
   return new EnqueueBatcher({
@@ -57,7 +57,8 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
     callLimit: queue.callLimit,
     timeoutMs: replyMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
     wholeTicks: true, // each batch has its own WAIT, and they run one after the other
-    open: () => queue.calls(),
+    open: () => queue.producerCalls(),
+    isOpenedAnew: () => queue.isPlainWindow || queue.isBeingOpened,
     async prepare() {
       await prepare?.();
       await store.replicated.ready();
@@ -69,7 +70,7 @@ export function durableBatcher(queue: QueueAccess, prepare?: () => Promise<void>
 
 /** @throws DurabilityTimeoutError when fewer replicas than were asked for acknowledged one of the jobs in time */
 export function requireReplicas(
-  { name, options: { replicas, durabilityTimeoutMs } }: Pick<QueueAccess, 'name' | 'options'>,
+  { name, options: { replicas, durabilityTimeoutMs } }: QueueAccess,
   handles: readonly JobHandle[],
   replies: readonly EnqueueReply[],
 ): void {

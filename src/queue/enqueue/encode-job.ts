@@ -1,14 +1,17 @@
+import { z } from 'zod';
+import type { ContentRules } from '../codec/codec.js';
 import { encodeContent } from '../codec/encode-content.js';
+import type { JobReference } from '../model/batch.js';
+import { type GroupLimits, type GroupOverrides, type GroupsOptions, groupLimitFields } from '../model/limits.js';
+import { type JobMetadata, isMetadata } from '../model/metadata.js';
 import type { Clock } from '../runtime/clock.js';
-import { askedOptions, type AskedOptions } from '../store/asked-options.js';
+import { type AskedOptions, askedOptions } from '../store/asked-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { refTo } from '../store/job-ref.js';
-import type { JobReference } from '../model/batch.js';
-import { isMetadata, type JobMetadata } from '../model/metadata.js';
-import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
+import { SCHEDULE_PREFIX, checkJobId, checkJobName } from '../validation/names.js';
 import type { UsedDefinitions } from '../validation/used-definitions.js';
-import { checkEnqueueOptions, refuseContradictions, type EnqueueOptions } from './enqueue-options.js';
-import { overrideOf, type EnqueueRules } from './group-override.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { type EnqueueOptions, checkEnqueueOptions, refuseContradictions } from './enqueue-options.js';
 
 /** The queue of a job to encode: its name, its rules for content, and its store's clock, which makes ids. */
 export interface EncodeTarget {
@@ -124,4 +127,31 @@ function optionsOf(
 /** Returns how the hash of a job names another one. @param home its own queue */
 function refIn(home: string, job: string | JobReference): string {
   return typeof job === 'string' ? job : job.queue === home ? job.id : refTo(job.queue, job.id);
+}
+
+const EXPECTED = 'expected the limits of a group, or undefined';
+const schema = z
+  .custom<object>((limits) => !(limits instanceof Promise), EXPECTED) // it has no field of its own
+  .pipe(z.strictObject(groupLimitFields, { error: EXPECTED }));
+
+/** The options of a queue for a new job. */
+interface EnqueueRules extends ContentRules {
+  readonly groups?: Pick<GroupsOptions, 'overrides'> | undefined;
+}
+
+/**
+ * Returns the code's limits for a group; null if this group has none, undefined if the queue has no overrides.
+ *
+ * @throws InvalidOptionError if a function returns invalid limits
+ */
+function overrideOf(group: string, overrides: GroupOverrides | undefined): GroupLimits | null | undefined {
+  if (overrides === undefined) {
+    return undefined;
+  }
+  if (typeof overrides !== 'function') {
+    return Object.hasOwn(overrides, group) ? overrides[group]! : null;
+  }
+  const limits = overrides(group);
+  const subject = `groups.overrides(${JSON.stringify(group)})`;
+  return limits === undefined ? null : checkOptions(subject, schema, limits);
 }

@@ -5,13 +5,13 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobSource } from '../results/job-handle.js';
 import { show } from '../errors/show.js';
 import { encodeJob, payloadSubject, type EncodeTarget } from './encode-job.js';
-import type { EnqueueOptions } from './enqueue-options.js';
+import type { EnqueueFields, EnqueueOptions, StartTime } from './enqueue-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { validateWithSchema } from '../validation/validate-with-schema.js';
 import { withoutUndefined } from '../runtime/fields.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
-export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
+export type TypedEnqueueOptions = Omit<EnqueueFields, 'name'> & StartTime;
 
 /**
  * Checks and encodes one job of a definition. The payload is checked in the form that its handler will receive.
@@ -70,7 +70,7 @@ export function typedOptions(
   options: TypedEnqueueOptions | undefined,
   subject = 'enqueue',
 ): EnqueueOptions | undefined {
-  const own: EnqueueOptions = name === queue ? {} : { name };
+  const own: { name?: string } = name === queue ? {} : { name };
   if (options === undefined) {
     return enqueueDefaults || own.name ? { ...enqueueDefaults, ...own } : undefined;
   }
@@ -81,7 +81,7 @@ export function typedOptions(
   if (other !== undefined && other !== name) {
     throw new InvalidOptionError(`${subject}.name`, `that of the definition, ${show(name)}`, show(other));
   }
-  return { ...enqueueDefaults, ...withoutUndefined(options), ...own };
+  return { ...enqueueDefaults, ...(withoutUndefined<object>(options) as TypedEnqueueOptions), ...own };
 }
 
 /** Reads results by the schema of a definition, of jobs of its name only. */

@@ -1,15 +1,22 @@
 import { isGiant } from '../store/claim-refusal.js';
 import { EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
-import { RedisOutOfMemoryError } from '../errors/errors.js';
+import { RedisOutOfMemoryError, RedisStateError } from '../errors/errors.js';
 import { QueueLayoutError } from '../errors/layout-error.js';
-import { EnqueueError } from '../errors/enqueue-errors.js';
+import { EncryptedQueueError, EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { CallLimit, QueueStore } from '../store/queue-store.js';
+import { afterLayoutCheck } from '../store/layout-check.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import { RedisKeyTypeError, RedisPermissionError, withRemedy } from '../errors/redis-errors.js';
+import {
+  explainState,
+  RedisKeyTypeError,
+  RedisPermissionError,
+  remedyOfRefusal,
+  withRemedy,
+} from '../errors/redis-errors.js';
 
 /** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
-const SLICE_JOBS = 500;
+export const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
 /** The number of single enqueues of a tick that are sent before it ends. It doubles each time. */
@@ -18,6 +25,11 @@ const FIRST_BURST_JOBS = 25;
 /** Returns whether these jobs, alone in a call, fit one step. */
 export function fitOneCall(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
+}
+
+/** Returns whether only the server knows if it takes a job, and else refuses the whole step. */
+export function mayBeRefused({ span, travelsAlone }: EncodedJob): boolean {
+  return span !== undefined || travelsAlone === true;
 }
 
 /** The end of the message of an error in a script, in Redis 7. */
@@ -35,8 +47,10 @@ interface EnqueueBatcherOptions {
   deliver?: (calls: StoreCalls, jobs: EncodedJob[]) => Promise<EnqueueReply[]>;
   /** The store whose connection `deliver` uses. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
-  /** Returns the calls of the queue, before anything is sent. It is not called again once it has resolved. */
+  /** Returns the calls of the queue, before anything is sent. It is called again once they may be those of another layout. */
   open: () => Promise<StoreCalls>;
+  /** True if `open` is called before each batch. */
+  isOpenedAnew?: () => boolean;
   /** Prepares what must exist before the first call, beside the connection. */
   prepare?: () => Promise<void>;
   /** True if all jobs of a tick leave at its end. A second batch would have to wait for the first. */
@@ -125,6 +139,15 @@ export class EnqueueBatcher {
     }
   }
 
+  private untilChecked(calls: StoreCalls): StoreCalls {
+    const { store, isOpenedAnew } = this.options;
+    if (!isOpenedAnew?.()) {
+      afterLayoutCheck(store, this, (batcher) => (batcher.calls = undefined));
+      this.calls = calls;
+    }
+    return calls;
+  }
+
   private async send(slice: Waiting[]): Promise<void> {
     const { store, timeoutMs, callLimit, open, prepare, deliver, via = store } = this.options;
     const jobs = slice.map(({ job }) => job);
@@ -134,16 +157,16 @@ export class EnqueueBatcher {
       if (!store.isReady) {
         await deadline.limit(store.whenReady());
       }
-      this.calls ??= await deadline.limit(open());
+      const calls = this.calls ?? this.untilChecked(await deadline.limit(open()));
       if (prepare) {
         await deadline.limit(prepare());
       }
       // The last one alone may be giant, because it ends its slice.
       if (isGiant(jobs.at(-1)!.payload)) {
-        await deadline.limitSilence(store.exec(this.calls.notePayload(), callLimit), store);
+        await deadline.limitSilence(store.exec(calls.notePayload(), callLimit), store);
       }
       sent = true;
-      const delivered = deliver?.(this.calls, jobs) ?? store.exec(this.calls.enqueue(jobs), callLimit);
+      const delivered = deliver?.(calls, jobs) ?? store.exec(calls.enqueue(jobs), callLimit);
       // Another limit costs a timer for each batch. One that began with a wait covers the reply too.
       const endsInTime = !deliver && callLimit.timeoutMs <= timeoutMs && !deadline.isRunning;
       const replies = await (endsInTime ? delivered : deadline.limitSilence(delivered, via));
@@ -157,16 +180,23 @@ export class EnqueueBatcher {
   }
 
   private explain(error: Error, { id }: EncodedJob, sent: boolean): Error {
-    if (error instanceof EnqueueRejected || error instanceof QueueLayoutError) {
+    if ([EnqueueRejected, QueueLayoutError, EncryptedQueueError].some((type) => error instanceof type)) {
       return error;
     }
     const { queue, store } = this.options;
-    if (error.message.startsWith('OOM')) {
+    const state = explainState(error, store.place);
+    if (state instanceof RedisOutOfMemoryError) {
       return new RedisOutOfMemoryError(
-        `Enqueue to "${queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
-          `shorten the histories, or raise maxmemory.`,
-        { cause: error },
+        `Enqueue to "${queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. ${remedyOfRefusal(state.reply)}`,
+        state.reply,
+        { cause: state.cause },
       );
+    }
+    if (state instanceof RedisStateError) {
+      const reason = withRemedy(`${store.place}: ${state.reply}`);
+      return new EnqueueError(INSIDE_A_SCRIPT.test(state.reply) ? 'unknown' : 'not-sent', queue, [id], reason, {
+        cause: state,
+      });
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
     const why = sent || !store.trouble ? '' : ` (${store.trouble})`;

@@ -19,6 +19,9 @@ export interface RequestedJob {
   options: EnqueueOptions;
 }
 
+/** Resolves once all other parts of a call over several queues were checked too. Rejects if one of them was refused. */
+export type EnqueueGate = () => Promise<void>;
+
 /** An enqueue in the middleware. */
 export interface EnqueueRequest {
   /** The name of the queue. */
@@ -33,6 +36,8 @@ export interface EnqueueRequest {
   readonly transaction?: TransactionHandle;
   /** True if the jobs of each group are added in the order of the commits. */
   readonly ordered?: boolean;
+  /** Passed before the first step of a part of a larger call. @internal */
+  readonly gate?: EnqueueGate;
 }
 
 /** Acts around the enqueues of a JobQueue. */

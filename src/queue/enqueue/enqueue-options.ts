@@ -32,16 +32,25 @@ export interface JobRules {
   resultTtlMs?: number | undefined;
 }
 
-/** Options of one enqueue. */
-export interface EnqueueOptions extends JobRules {
+/** The start of a job: after a delay, at a time, or at once. Not both. */
+export type StartTime =
+  | {
+      /** The delay before the start, in ms, at most a year. Not with `runAt`. */
+      delayMs?: number | undefined;
+      runAt?: undefined;
+    }
+  | {
+      delayMs?: undefined;
+      /** Start at this time: a Date or epoch ms, at most a year ahead by the clock of this process. Not with `delayMs`. */
+      runAt?: Date | number | undefined;
+    };
+
+/** Options of one enqueue, but for the start of its job. */
+export interface EnqueueFields extends JobRules {
   /** The name of the handler, in a queue that several share. @default the queue's name */
   name?: string | undefined;
   /** An id of your own: enqueueing it again while the job is known adds nothing. @default a random one */
   id?: string | undefined;
-  /** The delay before the start, in ms, at most a year. Not with `runAt`. */
-  delayMs?: number | undefined;
-  /** Start at this time: a Date or epoch ms, at most a year ahead by the clock of this process. Not with `delayMs`. */
-  runAt?: Date | number | undefined;
   /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
   expiresInMs?: number | undefined;
   /** Allows one job at a time for a key. It holds the key while it waits, until it ends, or for a number of ms. */
@@ -71,6 +80,12 @@ export interface EnqueueOptions extends JobRules {
   durability?: Durability | undefined;
 }
 
+/** Options of one enqueue. */
+export type EnqueueOptions = EnqueueFields & StartTime;
+
+/** Options of which code without types, or a stored row, may have two that exclude each other. */
+type UncheckedOptions = EnqueueFields & Pick<EnqueueOptions, 'delayMs' | 'runAt'>;
+
 /** Keeps a second job with the same key away. */
 export interface UniqueOptions {
   /** At most one job of the queue holds it at a time. */
@@ -96,7 +111,7 @@ const enqueueOptionsSchema = z.strictObject(jobFieldsAt('enqueue'), {
  * @throws InvalidOptionError
  */
 export function checkEnqueueOptions(subject: string, options: EnqueueOptions): EnqueueOptions {
-  return checkOptions(subject, enqueueOptionsSchema, options);
+  return checkOptions(subject, enqueueOptionsSchema, options) as EnqueueOptions;
 }
 
 /**
@@ -105,7 +120,7 @@ export function checkEnqueueOptions(subject: string, options: EnqueueOptions): E
  * @param subject how errors name it
  * @throws InvalidOptionError
  */
-export function refuseContradictions(subject: string, options: EnqueueOptions): void {
+export function refuseContradictions(subject: string, options: UncheckedOptions): void {
   const { delayMs, runAt } = options;
   if (delayMs !== undefined && runAt !== undefined) {
     throw new InvalidOptionError(subject, 'delayMs or runAt', `both (${delayMs}, ${show(String(runAt))})`);
@@ -116,7 +131,7 @@ export function refuseContradictions(subject: string, options: EnqueueOptions): 
 }
 
 /** Refuses `lifo` beside an option that has its own order. */
-function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
+function refuseBesideLifo(subject: string, options: UncheckedOptions): void {
   const other = options.lifo && (['priority', 'group', 'after'] as const).find((option) => options[option]);
   if (other) {
     throw new InvalidOptionError(`${subject}.lifo`, `lifo or ${other}`, 'both');
@@ -124,14 +139,14 @@ function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
 }
 
 /** Refuses an expiry before the end of `delayMs`, which depends on no clock. The server checks `runAt`. */
-function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
+function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: UncheckedOptions): void {
   if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
     throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
   }
 }
 
 /** Refuses `runAt` and `unique` beside `after`: a start time and a replaced job would not wait for other jobs. */
-function refuseBesideAfter(subject: string, { after, runAt, unique }: EnqueueOptions): void {
+function refuseBesideAfter(subject: string, { after, runAt, unique }: UncheckedOptions): void {
   const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
   if (after !== undefined && other !== undefined) {
     throw new InvalidOptionError(subject, `after or ${other}`, 'both', 'With `after`, use delayMs.');

@@ -1,28 +1,30 @@
-import { QueueFullError } from '../errors/enqueue-errors.js';
+import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueue-errors.js';
+import { SafeLogger } from '../errors/safe-logger.js';
+import { show } from '../errors/show.js';
+import { askBatches, batchElsewhere, dependElsewhere } from '../operate/elsewhere/ask-elsewhere.js';
+import { OpenedQueues } from '../operate/opened-queues.js';
 import { registration } from '../register/register-queues.js';
-import { batchElsewhere, dependElsewhere, findKnownMembers } from '../operate/elsewhere/ask-elsewhere.js';
-import { withCaller } from '../runtime/with-caller.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { endedIdWarning } from './ended-id-warning.js';
-import { faultOf, EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
+import { type StoringQueue, storeJobs } from '../results/store-jobs.js';
+import { withCaller } from '../runtime/with-caller.js';
+import { type EncodedJob, EnqueueRejected, type EnqueueReply, faultOf } from '../store/enqueue-call.js';
+import type { ProducingQueue, QueueStore } from '../store/queue-store.js';
 import type { StoredIn } from '../store/verbs/outbox-writer.js';
-import type { QueueAccess } from '../store/queue-store.js';
-import { bulkReplies } from './bulk-replies.js';
 import type { JobDefinition } from './define-job.js';
 import { durableBatcher, requireReplicas } from './durable-batcher.js';
 import { encodeJob } from './encode-job.js';
-import { encodeJobs, encodeTypedJob, typedSource, type JobToEnqueue } from './encode-typed-job.js';
-import { EnqueueBatcher, fitOneCall } from './enqueue-batcher.js';
+import { type JobToEnqueue, encodeJobs, encodeTypedJob, typedSource } from './encode-typed-job.js';
+import { EnqueueBatcher, SLICE_JOBS, fitOneCall, mayBeRefused } from './enqueue-batcher.js';
 import {
+  type EnqueueChain,
+  type EnqueueGate,
+  type EnqueueMiddleware,
+  type EnqueueRequest,
   checkHandles,
   enqueueChain,
   requestedJob,
-  type EnqueueChain,
-  type EnqueueMiddleware,
-  type EnqueueRequest,
 } from './enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue-options.js';
-import { storeJobs, type StoringQueue } from '../results/store-jobs.js';
 import { UnservedWatch } from './unserved-watch.js';
 
 /** The batchers by durability; the first durable enqueue creates its own. */
@@ -41,9 +43,11 @@ export class Producer {
   private readonly warnOfEndedId: ReturnType<typeof endedIdWarning>;
   /** Undefined if no middleware acts on enqueues. */
   private readonly chain: EnqueueChain | undefined;
+  /** The queues that were asked before enqueues. Undefined before the first. */
+  private others: OpenedQueues | undefined;
 
   constructor(
-    private readonly queue: QueueAccess & JobSource & StoringQueue,
+    private readonly queue: ProducingQueue & JobSource & StoringQueue,
     middleware?: readonly EnqueueMiddleware[],
   ) {
     this.batchers = this.newBatchers();
@@ -72,16 +76,21 @@ export class Producer {
       : this.addOne(definition, payload, options);
   }
 
-  /** Adds many jobs, with or without a definition. All are checked before the first is sent. */
+  /**
+   * Adds many jobs, with or without a definition. All are checked before the first is sent.
+   *
+   * @param gate see EnqueueRequest
+   */
   many(
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
     stored?: StoredIn,
     method: EnqueueRequest['method'] = 'enqueueMany',
+    gate?: EnqueueGate,
   ): Promise<JobHandle[]> {
     return this.chain
-      ? this.requestMany(this.chain, definition, jobs, stored, method)
-      : this.addMany(definition, jobs, stored);
+      ? this.requestMany(this.chain, { definition, method, ...stored, ...(gate && { gate }) }, jobs)
+      : this.addMany(definition, jobs, stored, gate);
   }
 
   private async requestOne(
@@ -103,31 +112,39 @@ export class Producer {
 
   private async requestMany(
     chain: EnqueueChain,
-    definition: JobDefinition | undefined,
+    request: Omit<EnqueueRequest, 'queue' | 'jobs'>,
     jobs: readonly JobToEnqueue[],
-    stored: StoredIn | undefined,
-    method: EnqueueRequest['method'],
   ): Promise<JobHandle[]> {
     const { name: queue } = this.queue;
-    const requested = jobs.map(({ payload, ...options }) => requestedJob(queue, definition, payload, options));
-    const handles = await chain({ queue, method, definition, jobs: requested, ...stored });
+    const requested = jobs.map(({ payload, ...options }) =>
+      requestedJob(queue, request.definition, payload, options),
+    );
+    const handles = await chain({ ...request, queue, jobs: requested });
     checkHandles(queue, handles, jobs.length);
     return handles;
   }
 
   /** Adds the request that the middleware returned. */
-  private addRequested({ method, definition, jobs, transaction, ordered }: EnqueueRequest): Promise<JobHandle[]> {
+  private addRequested({
+    method,
+    definition,
+    jobs,
+    transaction,
+    ordered,
+    gate,
+  }: EnqueueRequest): Promise<JobHandle[]> {
     if (method === 'enqueueMany' || transaction !== undefined) {
       const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
       return this.addMany(
         definition,
         many,
         transaction === undefined ? undefined : { transaction, ordered: ordered === true },
+        gate,
       );
     }
     const { payload, options } = jobs[0]!;
-    const isPlain = typeof options === 'object' && Object.keys(options).length === 0;
-    return this.addOne(definition, payload, isPlain ? undefined : options).then((handle) => [handle]);
+    const hasNoOptions = typeof options === 'object' && Object.keys(options).length === 0;
+    return this.addOne(definition, payload, hasNoOptions ? undefined : options).then((handle) => [handle]);
   }
 
   private addOne(
@@ -163,11 +180,12 @@ export class Producer {
     definition: JobDefinition | undefined,
     jobs: readonly JobToEnqueue[],
     stored?: StoredIn,
+    gate?: EnqueueGate,
   ): Promise<JobHandle[]> {
     const made = encodeJobs(this.queue, definition, jobs);
     const encoded = made instanceof Promise ? await made : made;
     const source = definition ? typedSource(this.queue, definition) : this.queue;
-    return stored ? storeJobs(this.queue, stored, encoded, source) : this.addAll(encoded, source);
+    return stored ? storeJobs(this.queue, stored, encoded, source) : this.addAll(encoded, source, gate);
   }
 
   private add(job: EncodedJob, source: JobSource): Promise<JobHandle> {
@@ -191,8 +209,12 @@ export class Producer {
     return handle;
   }
 
-  private async addAll(jobs: readonly EncodedJob[], source: JobSource): Promise<JobHandle[]> {
-    const batchers = this.batchersOf(jobs);
+  private async addAll(
+    jobs: readonly EncodedJob[],
+    source: JobSource,
+    gate: EnqueueGate | undefined,
+  ): Promise<JobHandle[]> {
+    const batchers = this.batchersOf(jobs, gate);
     const outcomes = await Promise.allSettled(jobs.map((job) => this.batcherOf(job, batchers).enqueue(job)));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') {
@@ -211,38 +233,39 @@ export class Producer {
   close = (): void => this.unserved.close();
 
   /**
-   * Chooses the batchers. A call that only the server's clock can refuse is sent alone, so that no other is refused
-   * with it.
+   * Chooses the batchers. A call that only the server can refuse is sent alone, so that no other is refused with it. All
+   * its jobs are checked first if it takes several steps, or is a part of a larger call.
    */
-  private batchersOf(jobs: readonly EncodedJob[]): Batchers {
-    if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
+  private batchersOf(jobs: readonly EncodedJob[], gate?: EnqueueGate): Batchers {
+    const isRefusable = jobs.some(mayBeRefused);
+    if (!isRefusable && !gate) {
       return this.batchers;
     }
     const isOneStep = fitOneCall(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability);
-    const checksExpiry = !isOneStep && jobs.some(({ span }) => span);
+    const checks = isRefusable && (gate || !isOneStep);
     const asksElsewhere = jobs.some((job) => job.afterElsewhere || batchElsewhere(job));
-    if (!checksExpiry && !asksElsewhere) {
+    if (!checks && !asksElsewhere && !gate) {
       return this.newBatchers();
     }
     const prepare = async () => {
-      await (checksExpiry && this.refuseExpiryBeforeStart(jobs));
-      await (asksElsewhere && dependElsewhere(this.queue, jobs));
-      await (asksElsewhere && findKnownMembers(this.queue, jobs));
+      if (asksElsewhere) {
+        this.others ??= new OpenedQueues(this.queue, this.queue.callLimit);
+        await askBatches(this.queue, this.others, jobs);
+        await dependElsewhere(this.queue, this.others, jobs);
+      }
+      await (checks && this.checkAll(jobs));
+      await gate?.();
     };
     let prepared: Promise<void> | undefined;
     return this.newBatchers(() => (prepared ??= prepare()));
   }
 
-  /**
-   * Checks the expiry of all jobs of a call with several steps. The script checks each step alone, when others may be
-   * written. @throws EnqueueRejected
-   */
-  private async refuseExpiryBeforeStart(jobs: readonly EncodedJob[]): Promise<void> {
-    const nowMs = await this.queue.exec((calls) => calls.now());
-    for (const job of jobs) {
-      if (job.span && job.span.runAtMs - nowMs >= job.span.expiresInMs) {
-        throw new EnqueueRejected(job, job.span.runAtMs - nowMs);
-      }
+  /** Asks the server for each refusal. @throws EnqueueRejected */
+  private async checkAll(jobs: readonly EncodedJob[]): Promise<void> {
+    const asked = jobs.filter(({ options }) => options);
+    for (let start = 0; start < asked.length; start += SLICE_JOBS) {
+      const slice = asked.slice(start, start + SLICE_JOBS);
+      await this.queue.exec((calls) => calls.checkEnqueue(slice));
     }
   }
 
@@ -254,7 +277,7 @@ export class Producer {
   private handleOf(job: EncodedJob, reply: EnqueueReply, source: JobSource): JobHandle {
     this.register();
     this.unserved.added(reply.id, reply.name ?? job.name);
-    if (reply.ended) {
+    if (reply.ended && job.options?.batch === undefined) {
       this.warnOfEndedId(job.name, reply);
     }
     return new JobHandle(reply.id, reply.name ?? job.name, this.queue.name, reply.outcome, source);
@@ -277,7 +300,8 @@ export class Producer {
       store,
       timeoutMs: options.enqueueTimeoutMs,
       callLimit, // a process that only enqueues must notice a dead connection itself
-      open: () => this.queue.calls(),
+      open: () => this.queue.producerCalls(),
+      isOpenedAnew: () => this.queue.isPlainWindow || this.queue.isBeingOpened,
       prepare,
     });
     return { memory, prepare };
@@ -294,4 +318,73 @@ function refuseFull(queue: string, replies: readonly EnqueueReply[]): void {
     }));
     throw new QueueFullError(queue, full, items);
   }
+}
+
+/**
+ * Returns the outcomes of the jobs of a call, which may take several steps.
+ *
+ * @throws EnqueueError with all jobs of the call in order and their outcomes, for a repeat with the same ids. It is
+ *   `not-sent` only if nothing of the call was written. An error that fails all steps alike and is no EnqueueError is
+ *   thrown unchanged.
+ */
+export function bulkReplies(
+  queue: string,
+  jobs: readonly EncodedJob[],
+  outcomes: readonly PromiseSettledResult<EnqueueReply>[],
+): EnqueueReply[] {
+  const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+  const [first] = failures;
+  if (first === undefined) {
+    return outcomes.map((each) => (each as PromiseFulfilledResult<EnqueueReply>).value);
+  }
+  const nothingWritten =
+    failures.length === jobs.length &&
+    failures.every((each) => !(each instanceof EnqueueError && each.outcome === 'unknown'));
+  if (nothingWritten && !(first instanceof EnqueueError)) {
+    throw first;
+  }
+  const ids = jobs.map(({ id }) => id);
+  const items = outcomes.map((each, i) => itemOf(jobs[i]!, each));
+  const cause = first instanceof EnqueueError ? (first.cause ?? first) : first;
+  const written = items.filter(({ outcome }) => outcome !== 'not-sent' && outcome !== 'unknown').length;
+  const part = written > 0 ? `${written} of ${jobs.length} jobs are there, the others not or unknown: ` : '';
+  const reason = part + (first instanceof EnqueueError ? first.reason : first.message);
+  throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
+}
+
+function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueReply>): EnqueueItem {
+  if (result.status === 'fulfilled') {
+    const { id, outcome, full } = result.value;
+    return { id, outcome: full ? 'not-sent' : outcome };
+  }
+  const failure: unknown = result.reason;
+  return { id: job.id, outcome: failure instanceof EnqueueError ? failure.outcome : 'not-sent' };
+}
+
+/** The most remembered names of a queue. */
+const MOST_NAMES = 1_000;
+
+/** How the id of an ended job becomes free. */
+const UNTIL = {
+  completed: 'has completed. The id is free once its result is forgotten, after `resultTtlMs`',
+  failed: 'is a dead letter. The id is free once you discard it',
+  cancelled: 'was cancelled. The id is free once the job is forgotten, after `cancelledTtlMs`',
+} as const satisfies Record<NonNullable<EnqueueReply['ended']>, string>;
+
+/**
+ * Returns a function that logs, once per name, that the job of an enqueue's id has ended. Such an enqueue adds nothing.
+ * Code from other queues relies on an id that is free at the end of its job.
+ */
+function endedIdWarning(queue: { name: string; store: QueueStore }): (name: string, reply: EnqueueReply) => void {
+  const said = new Set<string>();
+  return (name, { id, ended }) => {
+    if (ended === undefined || said.has(name) || said.size >= MOST_NAMES) {
+      return;
+    }
+    said.add(name);
+    SafeLogger.of(queue.store.logger).warn(
+      `An enqueue of ${show(name)} in queue "${queue.name}" added nothing, because its id is in use: job ${show(id)} ` +
+        `${UNTIL[ended]}. To allow one job at a time, use \`unique\` instead of \`id\`.`,
+    );
+  };
 }

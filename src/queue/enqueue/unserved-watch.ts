@@ -22,7 +22,10 @@ export class UnservedWatch {
   private timer: Timer | undefined;
 
   constructor(
-    private readonly queue: QueueAccess,
+    private readonly queue: QueueAccess & {
+      /** Returns what to say of a name that no live worker handles; '' for nothing. */
+      unservedHint?: (job: string) => string;
+    },
     private readonly lookAfterMs: number = LOOK_AFTER_MS,
   ) {}
 
@@ -56,7 +59,7 @@ export class UnservedWatch {
         store.logger.warn(
           `No live worker handles the name ${show(name)} in queue "${queue}": job ${id} waits for one. ` +
             `${workers === 0 ? 'The queue has no live worker' : `Live workers of the queue: ${workers}; ${served}`}. ` +
-            'Check the spelling of the name, or deploy a handler for it.',
+            `Check the spelling of the name, or deploy a handler for it.${this.queue.unservedHint?.(name) ?? ''}`,
         );
       }
     } catch {

@@ -7,7 +7,7 @@ import { checkText } from '../validation/names.js';
 
 /** Gives a job another payload; see JobQueue.update. @throws InvalidPayloadError */
 export async function updateJob(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'exec'> & EditedQueue,
+  queue: QueueAccess & EditedQueue,
   first: string | JobDefinition,
   rest: readonly unknown[],
 ): Promise<UpdateOutcome> {

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { StoredError } from './stored-error.js';
 import { serializeError } from './serialize-error.js';
 import { oneLine } from './one-line.js';
-import { cut, startOf } from '../runtime/cut.js';
+import { cut } from '../runtime/cut.js';
 
 /** The most characters of an error in a log, its stack and its causes included. */
 const LONGEST_DESCRIPTION = 8_000;
@@ -36,31 +35,10 @@ function linesOf({ name, message, stack, cause, errors = [] }: StoredError, inde
   ];
 }
 
-/** The most characters of the kind of an error. */
-const KEY_LENGTH = 200;
-/** The characters of a message that decide its kind. */
-const LOOKED_AT = 1_000;
+/** The form of the name of a class. An account or a telephone number has more digits in a row. */
+const NAME_OF_CODE = /^(?!.*\d{4})[A-Za-z_$][\w$]{0,63}$/;
 
-/**
- * Returns the kind of an error: its message without numbers, ids and quoted text, which differ between jobs.
- */
-export function errorKey(message: string): string {
-  const kind = startOf(message, LOOKED_AT)
-    .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '…')
-    .replaceAll(/"[^"]{0,200}"|'[^']{0,200}'|`[^`]{0,200}`/g, '…')
-    .replaceAll(/\b(?=[\da-z]*\d)[\da-z]{8,}\b/gi, '…')
-    .replaceAll(/\d+([.,]\d+)*/g, '…')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  return startOf(kind, KEY_LENGTH);
-}
-
-const FINGERPRINT_LENGTH = 10;
-
-/** Returns the fingerprint of the kind of an error. It shows nothing of the message. */
-export function errorFingerprint({ name, message }: Pick<StoredError, 'name' | 'message'>): string {
-  return createHash('sha1')
-    .update(`${name}\n${errorKey(message)}`)
-    .digest('hex')
-    .slice(0, FINGERPRINT_LENGTH);
+/** Returns the name of an error, if code chose it. A handler may set any text, such as one of its payload. */
+export function nameOfCode(name: string): string {
+  return NAME_OF_CODE.test(name) ? name : 'Error';
 }

@@ -53,6 +53,25 @@ export class EnqueueError extends JobQueueError {
 }
 
 /**
+ * The content was not stored, because the queue is encrypted, and this process has no codec that encrypts. Nothing was
+ * written.
+ */
+export class EncryptedQueueError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'ENCRYPTED_QUEUE';
+
+  constructor(
+    /** The name of the queue. */
+    readonly queue: string,
+  ) {
+    super(
+      `Queue "${queue}" is encrypted, and the payload is not: a process without the key would store it in the clear. ` +
+        'Use the app that has the codec. Nothing was written.',
+    );
+  }
+}
+
+/**
  * The job was not added, because too many jobs or payload bytes wait in the queue or in the group. Of many jobs, those
  * that fitted were added: `items` has the outcome of each. Slow down, or add it later.
  *

@@ -9,7 +9,7 @@ export class JobQueueError extends Error {
   /** The `code` of each error of this class, such as `JOB_TIMEOUT`. */
   static readonly code: string = 'JOB_QUEUE';
 
-  /** Identifies the error in all versions, also in minified code, where class names change. */
+  /** Identifies the error in all versions, also in minified code, as its `name` does. */
   readonly code: string;
 
   /** @internal */
@@ -21,7 +21,7 @@ export class JobQueueError extends Error {
   /** @param message becomes one line of bounded length, because any client can choose ids, names and payloads */
   constructor(message: string, options?: ErrorOptions) {
     super(new.target.isOfHandlers ? message : oneLine(message), options);
-    this.name = new.target.name;
+    this.name = nameOf(new.target);
     this.code = new.target.code;
   }
 
@@ -34,6 +34,15 @@ export class JobQueueError extends Error {
   get docs(): string {
     return `${HELP}#${this.code.toLowerCase().replaceAll('_', '-')}`;
   }
+}
+
+/**
+ * Returns the name of an error. Bundlers rename classes, so it follows from the code, `JOB_TIMEOUT` of `JobTimeoutError`. A class of an
+ * app has no code of its own, and its own name.
+ */
+function nameOf(type: typeof JobQueueError): string {
+  if (!Object.hasOwn(type, 'code')) return type.name;
+  return `${type.code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Error`;
 }
 
 /** An option, name, id or handler is invalid. Thrown before anything is written. */
@@ -80,8 +89,27 @@ export class RedisUnsuitableError extends JobQueueError {
   static override readonly code: string = 'REDIS_UNSUITABLE';
 }
 
-/** Redis has no memory left and refused the enqueue; nothing was written. */
-export class RedisOutOfMemoryError extends JobQueueError {
+/**
+ * Redis refused a call because of its own state. It is full, a replica, loading, or without its disk or its replicas. Or
+ * its Cluster is down. Nothing was written. It passes without a change of the call, so repeat it later. An attempt that fails
+ * with it, or with an error whose `cause` it is, uses no attempt.
+ */
+export class RedisStateError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'REDIS_STATE';
+
+  constructor(
+    message: string,
+    /** The reply of Redis, such as `READONLY You can't write against a read only replica.`. */
+    readonly reply: string = message,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Redis has no memory left and refused a call; nothing was written. */
+export class RedisOutOfMemoryError extends RedisStateError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_OUT_OF_MEMORY';
 }
@@ -144,7 +172,7 @@ export class JobNotFoundError extends JobQueueError {
     /** The queue that was read. */
     readonly queue: string,
   ) {
-    super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its result has expired.`);
+    super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its record is gone.`);
   }
 }
 

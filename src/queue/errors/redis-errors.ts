@@ -1,4 +1,4 @@
-import { RedisUnsuitableError } from './errors.js';
+import { RedisOutOfMemoryError, RedisStateError, RedisUnsuitableError } from './errors.js';
 
 /** The Redis user of the connection lacks permissions that a queue needs. Every call fails until they are granted. */
 export class RedisPermissionError extends RedisUnsuitableError {
@@ -20,6 +20,7 @@ export class RedisPermissionError extends RedisUnsuitableError {
 
 /** What to do about a refusal by Redis. */
 const REMEDIES: readonly [RegExp, remedy: string][] = [
+  [/\bOOM\b/, 'Free memory, shorten the histories, or raise maxmemory.'],
   [/\bREADONLY\b/, 'Connect to the master, or by Sentinel.'],
   [/\bCLUSTERDOWN\b/, 'CLUSTER INFO shows whether slots have no master, or most masters are away.'],
   [/\bMISCONF\b/, 'Look at the log and the disk of Redis.'],
@@ -34,7 +35,42 @@ export function remedyOfRefusal(message: string): string | undefined {
 /** Returns the text of an error. For a refusal by Redis a sentence follows that says what to do. */
 export function withRemedy(message: string): string {
   const remedy = remedyOfRefusal(message);
-  return remedy === undefined ? message : `${message.replace(/\.$/, '')}. ${remedy}`;
+  return remedy === undefined || message.includes(remedy) ? message : `${message.replace(/\.$/, '')}. ${remedy}`;
+}
+
+/** The first words of replies that say in which state Redis is. */
+export const STATE_WORDS = 'OOM|READONLY|MISCONF|NOREPLICAS|CLUSTERDOWN|MASTERDOWN|LOADING|TRYAGAIN|BUSY';
+const STATES = new RegExp(`^(${STATE_WORDS})\\b`);
+
+/** Returns the typed error of a call that Redis refused because of its state; any other error unchanged. */
+export function explainState(error: unknown, place: string): unknown {
+  if (!(error instanceof Error) || error.name !== 'ReplyError' || !STATES.test(error.message)) {
+    return error;
+  }
+  const { message: reply } = error;
+  const isFull = reply.startsWith('OOM');
+  const Kind = isFull ? RedisOutOfMemoryError : RedisStateError;
+  const state = isFull ? ' is out of memory (maxmemory) and' : '';
+  return new Kind(withRemedy(`${place}${state} refused a call: ${reply}`), reply, { cause: error });
+}
+
+/** The longest chain of causes that is followed. */
+const DEEPEST_CAUSE = 5;
+
+/** Returns the refusal by the state of Redis that an error is, or that caused it. Undefined for any other error. */
+export function stateErrorIn(error: unknown): RedisStateError | undefined {
+  let each = error;
+  try {
+    for (let depth = 0; depth < DEEPEST_CAUSE && each instanceof Error; depth++) {
+      if (each instanceof RedisStateError) {
+        return each;
+      }
+      each = each.cause;
+    }
+  } catch {
+    // A thrown value may throw again when it is read.
+  }
+  return undefined;
 }
 
 /** A key of a wrong type. */

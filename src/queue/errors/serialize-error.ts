@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { StoredError } from './stored-error.js';
+import { codeOf, type StoredError } from './stored-error.js';
 import { cut, wellFormed } from '../runtime/cut.js';
 
 const LONGEST_MESSAGE = 2_000;
@@ -22,11 +22,13 @@ const UNREADABLE: StoredError = { name: 'Error', message: 'an error that cannot 
 /**
  * Returns any thrown value in its stored form, with its `cause` and the `errors` of an AggregateError. Its size is
  * bounded, so that a huge message cannot fill the server. Never throws, even if reading an application's error fails.
+ *
+ * @param hide removes from a text what nobody may see, before the text is cut
  */
-export function serializeError(thrown: unknown): StoredError {
+export function serializeError(thrown: unknown, hide: (text: string) => string = (text) => text): StoredError {
   try {
-    const own = readError(thrown, LONGEST_MESSAGE, LONGEST_STACK);
-    return { ...own, ...readInner(thrown, 1, { left: MOST_INNER_CHARACTERS }) };
+    const own = readError(thrown, LONGEST_MESSAGE, LONGEST_STACK, hide);
+    return { ...own, ...readInner(thrown, 1, { left: MOST_INNER_CHARACTERS, hide }) };
   } catch {
     return { ...UNREADABLE };
   }
@@ -37,18 +39,29 @@ export function cutMessage(message: string): string {
   return cut(message, LONGEST_MESSAGE);
 }
 
-function readError(thrown: unknown, longestMessage: number, longestStack: number): StoredError {
+function readError(
+  thrown: unknown,
+  longestMessage: number,
+  longestStack: number,
+  hide: (text: string) => string,
+): StoredError {
+  const text = (value: unknown, length: number) => wellFormed(cut(hide(textOf(value)), length));
   if (!isError(thrown)) {
     return { name: 'Error', message: text(thrown, longestMessage) };
   }
-  const { name, message, stack } = thrown;
-  const stored = { name: text(name, longestMessage), message: text(message, longestMessage) };
+  const { name, message, stack, code } = thrown as Error & { code?: unknown };
+  const stored = {
+    name: text(name, longestMessage),
+    ...codeOf(typeof code === 'string' ? hide(code) : code),
+    message: text(message, longestMessage),
+  };
   return stack ? { ...stored, stack: text(stack, longestStack) } : stored;
 }
 
 /** The number of characters of inner errors that may still be kept. */
 interface Budget {
   left: number;
+  readonly hide: (text: string) => string;
 }
 
 type Inner = Pick<StoredError, 'cause' | 'errors'>;
@@ -85,7 +98,7 @@ function readErrors(errors: readonly unknown[], depth: number, budget: Budget): 
 
 function readBehind(thrown: unknown, depth: number, budget: Budget, longestStack: number): StoredError {
   try {
-    const own = readError(thrown, LONGEST_INNER_MESSAGE, longestStack);
+    const own = readError(thrown, LONGEST_INNER_MESSAGE, longestStack, budget.hide);
     budget.left -= LEAST_INNER_CHARACTERS + own.message.length + (own.stack?.length ?? 0);
     return { ...own, ...readInner(thrown, depth + 1, budget) };
   } catch {
@@ -98,11 +111,10 @@ function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || types.isNativeError(thrown);
 }
 
-function text(value: unknown, length: number): string {
-  return wellFormed(cut(typeof value === 'string' ? value : safeString(value), length));
-}
-
-function safeString(value: unknown): string {
+function textOf(value: unknown): string {
+  if (typeof value === 'string') {
+    return value;
+  }
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {

@@ -4,40 +4,75 @@ import { cut, startOf } from '../runtime/cut.js';
 const MOST_ITEMS = 3;
 
 /**
- * Returns an address, or a failed try at one, without a possible password. It may be before an @, in a query, or after a
- * colon in place of a port.
+ * Returns an address, or a failed try at one, without a possible password or key. A password may be before an @ or in a
+ * query. It may also be in place of a port or of the number of a database.
  */
 export function withoutPassword(address: string): string {
-  return address
+  return hideKeys(address)
     .replace(/^.*@/s, '…@')
     .replace(/\?.*$/s, '?…')
-    .replace(/:(?!\/\/|\d+([/?]|$)).*$/s, ':…');
+    .replace(/:(?!\/\/|\d+([/?#]|$)).*$/s, ':…')
+    .replace(/^((?:\w*:?\/\/)?[^/#]+[/#])(?!\d*\/?(?:\?…)?$).*$/s, '$1…');
 }
+
+/** An address of Redis with something behind the host that is no number of a database. A placeholder of ours is no password. */
+const REDIS_PATH = /(rediss?:\/\/[^\s/@#]+[/#])(?!\d*(?:[^\w#-]|$)|<).*$/is;
 
 /** Returns a text in which no address has a password. */
 export function withoutPasswords(text: string): string {
   return text.replaceAll(/\S+/g, hidePassword);
 }
 
-/** Hides the password of a text that may be an address: before its last @, or in its query. */
+/** Hides the password of a text that may be an address. It is before its last @, in its query, or in place of a database. */
 export function hidePassword(text: string): string {
   const at = text.lastIndexOf('@');
   const before = text.slice(0, Math.max(0, at));
   const scheme = before.toLowerCase().indexOf('redis');
   const isAddress = before.includes('//') || (scheme >= 0 && before.includes(':', scheme));
-  const shown = isAddress ? `…${text.slice(at)}` : text;
+  const shown = isAddress ? `…${text.slice(at)}` : text.replace(REDIS_PATH, '$1…');
   const query = shown.search(/[?&]/);
   const hasPassword = query >= 0 && shown.toLowerCase().includes('password=', query);
   return hasPassword ? `${shown.slice(0, query)}?…` : shown;
 }
 
+/** Text that may be a key: base64 of 24 bytes or more, or 32 bytes as hexadecimal digits. Bounded, or the engine gives up on megabytes. */
+const KEY_LIKE = /[\w+/-]{32,4096}={0,2}/g;
+
+/** Returns a text without what may be an encryption key. A likely mistake gives one in the place of another option. */
+function hideKeys(text: string): string {
+  return text.replace(KEY_LIKE, (key) =>
+    /^[\da-f]{64}$/i.test(key) || (/[a-z]/.test(key) && /[A-Z]/.test(key) && /[\d+/]/.test(key))
+      ? `… (${key.length} characters)`
+      : key,
+  );
+}
+
+/** Returns the name of an option for an error, without a password or a key in its place. */
+export function showName(name: string): string {
+  return startOf(hidePassword(hideKeys(name)), 80);
+}
+
+/** Returns what a value is, and nothing of its content: for options that have secrets. */
+export function showKind(value: unknown): string {
+  if (typeof value === 'string') {
+    return `text of ${value.length} characters`;
+  }
+  if (Array.isArray(value)) {
+    return `an array of ${value.length}`;
+  }
+  if (ArrayBuffer.isView(value)) {
+    return `${value.byteLength} bytes`;
+  }
+  return value === null || value === undefined ? 'none' : `a value of the type ${typeof value}`;
+}
+
 /** Returns a value for an error message: short, on one line, without a password, with its type if that helps. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
-    return JSON.stringify(cut(hidePassword(value), 80));
+    return JSON.stringify(cut(hidePassword(hideKeys(value)), 80));
   }
   if (typeof value === 'function') {
-    return `a function${value.name && ` (${value.name})`}`;
+    return `a function${value.name && ` (${showName(value.name)})`}`;
   }
   if (value instanceof Date) {
     return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
@@ -45,9 +80,9 @@ export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value)
       ? showArray(value)
-      : `an object with ${startOf(Object.keys(value).slice(0, 5).map(hidePassword).join(', '), 80) || 'no keys'}`;
+      : `an object with ${startOf(Object.keys(value).slice(0, 5).map(showName).join(', '), 80) || 'no keys'}`;
   }
-  return String(value);
+  return typeof value === 'symbol' ? 'a symbol' : String(value);
 }
 
 /** Returns a short list of scalars as it is, because a wrong list is found by its items. */

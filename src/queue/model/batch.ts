@@ -1,3 +1,5 @@
+import type { Sealed } from '../codec/sealed.js';
+
 /** The keys of a batch beside its record, after a slash; see docs/internals/batches.md. */
 export const BATCH_PARTS = ['open', 'members', 'outcomes', 'seen', 'early'] as const;
 
@@ -95,5 +97,5 @@ export interface MemberEnd {
   /** Its end, `open` after a redrive; or the kind of a follow-up, which goes to that queue. */
   state: string;
   /** The result as JSON, or why it failed. */
-  detail: string;
+  detail: Sealed | '';
 }

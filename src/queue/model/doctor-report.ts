@@ -3,6 +3,8 @@
  *
  * - `orphan`: a job in no place, so no worker will ever claim it
  * - `ghost`: an id in a place, without its job
+ * - `oversized`: a job whose id, name, group or options are longer than any, or that has too many fields. A repair makes it a
+ *   dead letter, under a short id if its own is too long
  * - `double`: a job in two places
  * - `status`: a job whose status differs from its place
  * - `token`: a claimed job without a claim token, or a waiting one with one
@@ -21,6 +23,7 @@
 export type DoctorKind =
   | 'orphan'
   | 'ghost'
+  | 'oversized'
   | 'double'
   | 'status'
   | 'token'

@@ -2,14 +2,31 @@ import type { Histogram } from '../runtime/histogram.js';
 
 /** A moment that explains a change of the figures. */
 export interface HistoryMark {
-  /** `deploy`: a version of the app began to maintain or serve the queue. `outage`: no process maintained it. */
-  kind: 'deploy' | 'outage';
+  /**
+   * `deploy`: a version of the app began to maintain or serve the queue. `outage`: no process maintained it. `death`: a
+   * worker died while it ran jobs, and they were reclaimed.
+   */
+  kind: 'deploy' | 'outage' | 'death';
   /** The time of the mark; for an outage its beginning. */
   at: Date;
   /** The end of an outage. */
   endedAt?: Date;
   /** The version of a deploy. */
   version?: string;
+  /** The worker of a death. */
+  death?: WorkerDeath;
+}
+
+/** A worker that died while it ran jobs. */
+export interface WorkerDeath {
+  /** The id of the worker. */
+  worker: string;
+  /** How its end became known: its claim expired, or its process ended. With the uncaught error, if it sent one. */
+  how: string;
+  /** The number of its jobs that were reclaimed together. */
+  jobs: number;
+  /** The first five of them. */
+  ran: { id: string; name: string }[];
 }
 
 /** An entry of the history: a minute, or several that were closed together. */
@@ -81,6 +98,8 @@ export interface HistoryReport {
   points: HistoryPoint[];
   /** The same over the whole time; undefined where nothing was recorded. */
   total: HistoryPoint | undefined;
-  /** Deploys and outages, the oldest first. */
+  /** Deploys, outages and dead workers, the oldest first. */
   marks: HistoryMark[];
+  /** The counters of the queue when its last minute was closed; absent where nothing was recorded. */
+  closed?: { at: Date; totals: Readonly<Record<string, number>> };
 }

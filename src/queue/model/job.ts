@@ -4,6 +4,9 @@ import type { StoredError } from '../errors/stored-error.js';
 import type { StoredBackoff } from './backoff.js';
 import type { JobMetadata } from './metadata.js';
 
+/** The kind of error of dead letters that killed their workers. */
+export const CRASHED = '@crash';
+
 /** The states of a job. */
 export const JOB_STATUSES = [
   'pending',
@@ -34,6 +37,8 @@ export interface ClaimedJobOptions {
   runAtMs?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
+  /** True if the caller chose its id. @internal */
+  own?: true;
   /** The batch of a member, as its hash has it. @internal */
   member?: string;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. @internal */
@@ -73,10 +78,10 @@ export interface ClaimedJob<Payload = unknown> {
   /** The options of the enqueue. */
   readonly options: ClaimedJobOptions;
   /**
-   * True for a first attempt without options or with metadata only, `grouped` if its only option is its group. Such an
-   * attempt is settled at the least cost. @internal
+   * True for a first attempt without options or with metadata only. `own` if it has an id of the caller's besides, and
+   * `grouped` if its only option is its group. Such an attempt is settled at the least cost. @internal
    */
-  readonly plain: boolean | 'grouped';
+  readonly plain: boolean | 'grouped' | 'own';
   /** True if the producer stored no name, and no worker with its handler has started it yet. @internal */
   readonly nameless: boolean;
   /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
@@ -103,12 +108,14 @@ export interface ClaimRef {
   /** The fence of its claim. */
   readonly fence: number;
   /** @internal */
-  readonly plain?: boolean | 'grouped';
+  readonly plain?: boolean | 'grouped' | 'own';
 }
 
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */
 export interface RefusedJob extends ClaimRef {
   readonly error: StoredError;
+  /** True if the error quotes nothing of the job, so it stays readable without the key. */
+  readonly isReadable?: true;
   /** The job, as far as it can be read. The payload of a broken job is undefined. */
   readonly job: ClaimedJob;
 }
@@ -123,8 +130,11 @@ export interface AttemptRecord {
   endedAt: Date;
   /** The worker that held the claim; null for a client of the Redis pattern. */
   worker: string | null;
-  /** The end of the attempt. `interruption`: a shutdown or a snooze, which costs no attempt. */
-  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
+  /**
+   * The end of the attempt. `interruption`: a shutdown. `outage`: Redis was full or refused writes. Only `error` and
+   * `crash` cost an attempt.
+   */
+  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage';
   /** The error; null for an attempt that completed, was released, or was snoozed. */
   error: StoredError | null;
 }
@@ -262,6 +272,8 @@ export interface QueueStats {
   expiredClaims: number;
   /** Worker processes that announced themselves within the last 30 s. */
   workers: number;
+  /** The time when the last worker was seen, if none lives. Absent: one lives, or nothing is known. */
+  lastWorkerAt?: Date;
   /**
    * The names of waiting jobs that no live worker announced, the longest wait first. They are read from the front of
    * the line: up to 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
@@ -279,6 +291,14 @@ export interface QueueStats {
   pauseReason?: string;
   /** When the pause ends by itself. Absent: somebody must resume it. */
   pausedUntil?: Date;
+  /** The number of ids of ended jobs that are known, and their bound, if workers have announced it. Absent for none. */
+  rememberedIds?: { count: number; bound?: number };
+  /** The wait from which the queue is late, in ms, if workers have announced another one than the default. */
+  lateAfterMs?: number;
+  /** The schedules of the queue. Absent for none. */
+  schedules?: number;
+  /** The first due time of a schedule that has passed without a run. Absent: all are on time. */
+  schedulesOverdueSince?: Date;
   /** The time when `deadLetterCap` last deleted dead letters. `totals.dropped` counts them. Absent: never. */
   droppedAt?: Date;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */

@@ -7,24 +7,23 @@ export type JobMetadata = Readonly<Record<string, string>>;
 export const NO_METADATA: JobMetadata = Object.freeze({});
 
 /**
- * The start of the stored options of a job with metadata and no other option. Such a job is plain; see
+ * The start of the stored options of a plain job: with metadata, an id of the caller's or both. See
  * lua/lib/enqueue/leave_plain.
  */
 const PLAIN_MARK = '{"plain":true,';
 
-/** Returns the stored options of a job with metadata and no other option. */
-export function encodePlainOptions(metadata: JobMetadata): string {
-  return `${PLAIN_MARK}"metadata":${JSON.stringify(metadata)}}`;
+/**
+ * Returns the stored options of a job with metadata and no other option.
+ *
+ * @param own whether the caller chose its id
+ */
+export function encodePlainOptions(metadata: JobMetadata, own = false): string {
+  return `${PLAIN_MARK}"metadata":${JSON.stringify(metadata)}${own ? ',"own":true' : ''}}`;
 }
 
 /** Returns whether stored options are metadata alone, so that their job is plain. */
 export function arePlainOptions(options: string): boolean {
   return options.startsWith(PLAIN_MARK);
-}
-
-/** Returns the stored options of a job that is no longer plain. */
-export function withoutPlainMark(options = '{}'): string {
-  return arePlainOptions(options) ? `{${options.slice(PLAIN_MARK.length)}` : options;
 }
 
 const MAX_ENTRIES = 32;

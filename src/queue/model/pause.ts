@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { duration } from '../validation/numbers.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
+import type { RateLimit } from './limits.js';
 
 /** The options of a pause, of a queue or of one of its groups. */
 export interface PauseOptions {
@@ -28,3 +29,35 @@ export const pauseOptions = z.strictObject(
 export function pauseNote({ by, reason }: PauseOptions = {}): { pausedBy?: string; pauseReason?: string } {
   return { ...(by !== undefined && { pausedBy: by }), ...(reason !== undefined && { pauseReason: reason }) };
 }
+
+/** How the jobs of a resumed queue start. Set at most one of the two. Each replaces the rate limit of the queue. */
+export interface ResumeOptions {
+  /** The number of jobs that start at once. Then one starts a day, until `limits.clear()`. @default all */
+  first?: number | undefined;
+  /** The most jobs that start in a second, until `limits.clear()`. @default no limit of its own */
+  perSecond?: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The largest burst that a rate of one start a day can have, rounded down; see lua/lib/limits/rate.lua. */
+const BURST_PER_START = 40_000;
+
+/** Returns the rate limit of a resume; nothing if all jobs start. */
+export function rateOfResume({ first, perSecond }: ResumeOptions): RateLimit | undefined {
+  if (first !== undefined) {
+    // A larger burst needs more starts a day.
+    return { limit: Math.ceil(first / BURST_PER_START), periodMs: DAY_MS, burst: first };
+  }
+  return perSecond === undefined ? undefined : { limit: perSecond, periodMs: 1_000, burst: 1 };
+}
+
+/** Checks how the jobs of a resumed queue start. */
+export const resumeOptions = z
+  .strictObject(
+    { first: wholeNumber(1, 1_000_000).optional(), perSecond: wholeNumber(1, 1_000_000).optional() },
+    { error: 'expected an object with first or perSecond' },
+  )
+  .refine(({ first, perSecond }) => first === undefined || perSecond === undefined, {
+    error: 'expected first or perSecond, not both',
+  });

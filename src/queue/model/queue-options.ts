@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Backoff } from './backoff.js';
-import type { JobCodec } from '../codec/codec.js';
-import { checkOptions } from '../validation/validate-options.js';
+import { isCodec, type JobCodec } from '../codec/codec.js';
+import { checkOptions, secretOption } from '../validation/validate-options.js';
+import { PREFIX, PREFIX_RULE } from '../validation/names.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
 import { BOUNDS, boundFields, limitFields, type GroupsOptions, type RateLimit } from './limits.js';
 import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
@@ -45,13 +46,21 @@ export interface QueueOptions {
   failedHistory?: number | undefined;
   /** The number of cancelled jobs that are kept. @default 1,000 */
   cancelledHistory?: number | undefined;
+  /**
+   * The number of ids of ended jobs that are known until `resultTtlMs` is over, also after their records are gone. Only ids that
+   * callers gave count. Each takes up to 150 bytes. Beyond the bound those that expire first are free. @default 500,000
+   */
+  rememberedIds?: number | undefined;
   /** The number of dead letters that are kept. Beyond that the oldest are deleted. @default 10,000 */
   deadLetterCap?: number | undefined;
   /** The time a dead letter is kept, in ms. 0: until it is removed or redriven. @default 0 */
   deadLetterAgeMs?: number | undefined;
-  /** The time a completed job and its result can be read, in ms, while it is in the `completedHistory`. @default 86,400,000 */
+  /**
+   * The time a completed job and its result can be read, in ms. It must be in the `completedHistory`, or others wait to read it.
+   * Within `rememberedIds`, an id that the caller gave is known for this time in any case. @default 86,400,000
+   */
   resultTtlMs?: number | undefined;
-  /** The time a cancelled job can be read, in ms. @default `resultTtlMs` */
+  /** The same for a cancelled job and the `cancelledHistory`, in ms. @default `resultTtlMs` */
   cancelledTtlMs?: number | undefined;
   /**
    * Turns payloads, results and progress into what JSON can carry, and back, such as `encrypted()`. The same in all processes of the
@@ -66,6 +75,14 @@ export interface QueueOptions {
    * @example redact: ['password', 'iban']
    */
   redact?: Redact | undefined;
+  /**
+   * Returns the kind of an error in the app's own words: the dead letters of one text are one kind. An empty text leaves it to the
+   * default. Nobody sees the text. Set it where the workers are.
+   *
+   * @default name, code and message of the error and its root cause, without ids, numbers, addresses and quoted values
+   * @example errorKind: (error) => (error instanceof PaymentError ? error.provider : '')
+   */
+  errorKind?: ((error: unknown) => string) | undefined;
   /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
   maxPayloadBytes?: number | undefined;
   /** The condition for events: only with a subscriber (`listened`), `always`, or `off`. @default `listened` */
@@ -99,6 +116,13 @@ export interface QueueOptions {
   replicas?: number | undefined;
   /** The time to wait for them before the enqueue fails with a DurabilityTimeoutError, in ms. @default 1,000 */
   durabilityTimeoutMs?: number | undefined;
+  /**
+   * The wait of a claimable job from which the queue is late, in ms. Health, dashboard, command line and notices warn of it.
+   * They warn earlier if a job waits for over a minute and ten times as long as usual. Jobs that a pause, a group or a limit
+   * holds back do not count. Set it where the workers are.
+   * @default 300,000, or three usual run times if these are longer
+   */
+  lateAfterMs?: number | undefined;
   /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean | undefined;
   /**
@@ -146,6 +170,8 @@ export type ResolvedQueueOptions = Omit<z.output<typeof queueOptionsSchema>, Der
     [OF_PATTERN]: PatternRetries;
   };
 
+/** The wait from which a queue is late by default, in ms. */
+export const LATE_AFTER_MS = 300_000;
 /** The shortest time that the line of an ended job may be kept, in ms. */
 export const SHORTEST_OUTCOME_MS = 60_000;
 
@@ -165,17 +191,25 @@ export const queueOptionFields = {
   completedHistory: wholeNumber(0, 1_000_000).default(1_000),
   failedHistory: wholeNumber(0, 1_000_000).default(1_000),
   cancelledHistory: wholeNumber(0, 1_000_000).default(1_000),
+  rememberedIds: wholeNumber(0, 10_000_000).default(500_000),
   deadLetterCap: wholeNumber(1, 10_000_000).default(10_000),
   deadLetterAgeMs: duration(0).default(0),
   resultTtlMs: ofJob.resultTtlMs.unwrap().default(86_400_000),
   cancelledTtlMs: duration(1).optional(),
-  codec: z
-    .custom<JobCodec>((value) => isCodec(value), {
-      error: 'expected { name, encode, decode }, with a name of 1 to 32 of a-z 0-9 -',
-    })
-    .optional(),
+  codec: secretOption(
+    z
+      .custom<JobCodec>((value) => isCodec(value), {
+        error: 'expected { name, encode, decode }, with a name of 1 to 32 of a-z 0-9 -',
+      })
+      .optional(),
+  ),
   redact: z
     .custom<Redact>((value) => isRedact(value), { error: 'expected names of fields, or a function' })
+    .optional(),
+  errorKind: z
+    .custom<(error: unknown) => string>((value) => typeof value === 'function', {
+      error: 'expected a function of an error that returns text',
+    })
     .optional(),
   maxPayloadBytes: wholeNumber(1, 512 * 1024 * 1024, ' bytes').default(1_048_576),
   events: z
@@ -193,6 +227,7 @@ export const queueOptionFields = {
   durability: ofJob.durability.unwrap().default('memory'),
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
+  lateAfterMs: duration(1_000).default(LATE_AFTER_MS),
   history: z.boolean({ error: 'expected true or false' }).default(true),
   auditTrail: z
     .strictObject(
@@ -211,10 +246,7 @@ export const queueOptionFields = {
     .optional(),
   ...limitFields,
   ...boundFields,
-  prefix: z
-    .string({ error: 'expected text' })
-    .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')
-    .default('queue'),
+  prefix: z.string({ error: 'expected text' }).regex(PREFIX, `expected ${PREFIX_RULE}`).default('queue'),
   hashTag: z.boolean({ error: 'expected true or false' }).optional(),
 };
 
@@ -226,12 +258,6 @@ export const OWN_QUEUE_OPTIONS = [
 ] as const;
 /** These options. */
 export type OwnQueueOptions = Pick<QueueOptions, (typeof OWN_QUEUE_OPTIONS)[number]>;
-
-function isCodec(value: unknown): boolean {
-  const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;
-  const isNamed = typeof name === 'string' && /^[a-z0-9-]{1,32}$/.test(name);
-  return isNamed && typeof encode === 'function' && typeof decode === 'function';
-}
 
 function isRedact(value: unknown): boolean {
   const isNames = Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '');

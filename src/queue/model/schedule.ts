@@ -75,6 +75,8 @@ export interface ScheduleRecord<Payload = unknown> {
   isDeclared: boolean;
   /** The next due time; null while it rests. */
   nextAt: Date | null;
+  /** The due time that passed without a run, because no process makes its runs. Null: it is on time, or paused. */
+  overdueSince: Date | null;
   /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
   /** The time since when no tick is left. */

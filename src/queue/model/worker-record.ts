@@ -4,6 +4,8 @@ export interface WorkerDetails {
   host: string;
   /** The id of its process. */
   pid: number;
+  /** The name of the app; absent if it has none. */
+  app?: string;
   /** The version of the app; absent if it has none. */
   version?: string;
   /** The number of jobs of this queue that it runs at once. Under a limit of its process, of all queues. */

@@ -29,7 +29,7 @@ const takeSchema = z.strictObject(
 /** The transitions of a queue's jobs, as the option `auditTrail` writes them down. Empty without it. */
 export class AuditTrail {
   /** @internal */
-  constructor(private readonly queue: Pick<QueueAccess, 'exec'> & Logged) {}
+  constructor(private readonly queue: QueueAccess & Logged) {}
 
   /**
    * Returns entries, oldest first.

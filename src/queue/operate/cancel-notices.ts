@@ -1,5 +1,6 @@
 import type { QueueStore } from '../store/queue-store.js';
 import { keptIn } from '../runtime/kept.js';
+import { outsideOfCaller } from '../runtime/outside.js';
 
 type Listener = (jobId: string) => void;
 
@@ -28,6 +29,7 @@ export class CancelNotices {
   }
 
   publish(queueKey: string, jobId: string): void {
-    this.listeners.get(queueKey)?.forEach((listener) => listener(jobId));
+    // The signals of jobs are aborted, so their listeners run.
+    outsideOfCaller(() => this.listeners.get(queueKey)?.forEach((listener) => listener(jobId)));
   }
 }

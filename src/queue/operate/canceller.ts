@@ -7,6 +7,7 @@ import { checkKnown } from '../validation/validate-options.js';
 import type { CancelOutcome, CancelReply } from '../store/call-outcomes.js';
 import { CancelNotices } from './cancel-notices.js';
 import { deliverPosted } from './maintain-batches.js';
+import { outsideOfCaller } from '../runtime/outside.js';
 
 /** The most remembered calls without a reply. */
 const MOST_UNANSWERED = 1_000;
@@ -17,9 +18,7 @@ export class Canceller {
   /** The request of each call without a reply, by job, so that its repeat is recognised as the cancelling call. */
   private readonly unanswered = new Map<string, string>();
 
-  constructor(
-    private readonly queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'calls' | 'callLimit' | 'exec'>,
-  ) {}
+  constructor(private readonly queue: QueueAccess) {}
 
   async cancel(id: string, ifStatus?: JobStatus): Promise<CancelOutcome> {
     const outcome = await deliverPosted(this.queue, await this.cancelBy(id, ifStatus), 'cancelled');
@@ -41,7 +40,7 @@ export class Canceller {
       // Parallel repeats each return the job; only the first reply calls the listener.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {
-        this.listeners.forEach((listener) => listener(cancelled));
+        outsideOfCaller(() => this.listeners.forEach((listener) => listener(cancelled)));
       }
       return outcome;
     } catch (error) {

@@ -28,7 +28,7 @@ export interface CleanOptions {
  * @throws InvalidOptionError
  */
 export async function clean(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit' | 'exec'> & Logged,
+  queue: QueueAccess & Logged,
   status: CleanableStatus,
   options: CleanOptions = {},
 ): Promise<number> {
@@ -41,18 +41,18 @@ export async function clean(
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
   const action = onJobs('clean', jobsOf(status), options);
-  const deed = async () => {
+  const change = async () => {
     const deleted = await cleanSlices(queue, status, olderThanMs, limit);
     if (deleted > 0 && (status === 'pending' || status === 'scheduled')) {
       await tryToDeliver(queue); // a batch of them may have fired
     }
     return deleted;
   };
-  return queue.actionLog.record(action, deed, { count: Number });
+  return queue.actionLog.record(action, change, { count: Number });
 }
 
 async function cleanSlices(
-  queue: Pick<QueueAccess, 'exec'>,
+  queue: QueueAccess,
   status: CleanableStatus,
   olderThanMs: number,
   limit: number,

@@ -46,11 +46,7 @@ const listSchema = z
  *
  * @throws InvalidOptionError
  */
-export async function findJobs(
-  queue: Pick<QueueAccess, 'exec'>,
-  status: JobStatus,
-  options: ListOptions,
-): Promise<JobRecord[]> {
+export async function findJobs(queue: QueueAccess, status: JobStatus, options: ListOptions): Promise<JobRecord[]> {
   const { offset, limit, mostBytes, ...filter } = checkOptions('list', listSchema, options);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   if (!isFiltered) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Logged } from '../actions/action-log.js';
-import { inWords, onOne } from '../actions/noted-action.js';
+import { inWords, onTarget } from '../actions/noted-action.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
@@ -38,9 +38,7 @@ export interface GroupListOptions {
  */
 export class Groups {
   /** @internal */
-  constructor(
-    private readonly queue: ChangedQueue & Logged & Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
-  ) {}
+  constructor(private readonly queue: ChangedQueue & Logged & QueueAccess) {}
 
   /**
    * Returns one page of the groups that have waiting or running jobs.
@@ -75,7 +73,7 @@ export class Groups {
   async set(name: string, limits: GroupLimits): Promise<void> {
     const checked = checkOptions('group limits', limitsSchema, limits);
     const group = checkGroup(name);
-    const action = onOne('limit-group', 'group', group, inWords(checked) || 'none');
+    const action = onTarget('limit-group', 'group', group, inWords(checked) || 'none');
     await this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.set(group, checked)));
     await this.queue.afterChange?.('groups');
   }
@@ -83,7 +81,7 @@ export class Groups {
   /** Clears a group's own limits, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
   async clear(name: string): Promise<void> {
     const group = checkGroup(name);
-    await this.queue.actionLog.record(onOne('clear-group', 'group', group), () =>
+    await this.queue.actionLog.record(onTarget('clear-group', 'group', group), () =>
       this.queue.exec((calls) => calls.groups.clear(group)),
     );
   }
@@ -100,7 +98,7 @@ export class Groups {
     const checked = checkOptions('groups.pause', pauseOptions, options);
     const { forMs } = checked;
     const hasChanged = await this.queue.actionLog.record(
-      onOne('pause-group', 'group', group, inWords(checked)),
+      onTarget('pause-group', 'group', group, inWords(checked)),
       async () => {
         const isNew = await this.queue.exec((calls) => calls.groups.pause(group, checked));
         return isNew || (forMs !== undefined && (await this.extendPause(group, forMs)));
@@ -123,7 +121,7 @@ export class Groups {
   /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */
   async resume(name: string): Promise<boolean> {
     const group = checkGroup(name);
-    const action = onOne('resume-group', 'group', group);
+    const action = onTarget('resume-group', 'group', group);
     return this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.resume(group)), {
       count: Number,
     });
@@ -143,7 +141,7 @@ export class Groups {
     const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
     checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-    const action = onOne('clean-group', 'group', group, inWords(options));
+    const action = onTarget('clean-group', 'group', group, inWords(options));
     return this.queue.actionLog.record(action, () => this.cleanSlices(group, olderThanMs, limit), {
       count: Number,
     });

@@ -35,7 +35,7 @@ const optionsSchema = z.strictObject(
 /** The figures of a queue, minute by minute, for the last 72 hours. */
 export class History {
   /** @internal */
-  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+  constructor(private readonly queue: QueueAccess) {}
 
   /**
    * Returns the figures of the last complete minutes. A job's figure may appear one minute late.
@@ -61,7 +61,7 @@ export class History {
 }
 
 function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, stepMs: number): HistoryReport {
-  const { nowMs, sinceMs, closedAtMs, marks } = first;
+  const { nowMs, sinceMs, closedAtMs, marks, closedTotals } = first;
   if (sinceMs === undefined || closedAtMs === undefined) {
     return { at: new Date(nowMs), stepMs, points: [], total: undefined, marks };
   }
@@ -79,7 +79,8 @@ function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, st
   }
   const points = [...steps].map(([at, step]) => step.point(at));
   const sum = endMs > startMs ? total.point(startMs) : undefined;
-  return { at: new Date(nowMs), stepMs, points, total: sum, marks };
+  const closed = { at: new Date(closedAtMs), totals: closedTotals };
+  return { at: new Date(nowMs), stepMs, points, total: sum, marks, closed };
 }
 
 /** A minute. A figure is undefined if it was not read. */

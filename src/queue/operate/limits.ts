@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Logged } from '../actions/action-log.js';
 import { inWords, onQueue } from '../actions/noted-action.js';
+import type { ActionName } from '../model/actions.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import {
   limitChangesSchema,
@@ -71,7 +72,11 @@ export class Limits {
     await this.record('clear-limits', undefined, () => this.queue.exec((calls) => calls.limits.clear()));
   }
 
-  private record(action: string, details: string | undefined, deed: () => Promise<unknown>): Promise<unknown> {
-    return this.queue.actionLog.record(onQueue(action, details), deed);
+  private record(
+    action: ActionName,
+    details: string | undefined,
+    change: () => Promise<unknown>,
+  ): Promise<unknown> {
+    return this.queue.actionLog.record(onQueue(action, details), change);
   }
 }

@@ -14,9 +14,7 @@ export type LostMember = OpenMember;
  * Finds members for which a batch of the queue waits although they are nowhere, in this queue or another. It reads the
  * oldest open members of a few batches, so its cost has a bound.
  */
-export async function lostMembers(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimit'>,
-): Promise<LostMember[]> {
+export async function lostMembers(queue: QueueAccess): Promise<LostMember[]> {
   const read = () => queue.exec((calls) => calls.batches.openMembers(BATCHES, MEMBERS));
   const others = new OpenedQueues(queue, queue.callLimit);
   const lost: LostMember[] = [];

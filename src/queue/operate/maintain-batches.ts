@@ -2,7 +2,7 @@ import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { MemberEnd } from '../model/batch.js';
 import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
 import { OpenedQueues } from './opened-queues.js';
-import { isFollowUp, sendFollowUps, type OutboxQueue } from './elsewhere/send-follow-ups.js';
+import { isFollowUp, sendFollowUps } from './elsewhere/send-follow-ups.js';
 import { UnreachedQueues } from './elsewhere/unreached-queues.js';
 
 /** The most jobs that one script call looks at, and the most ends that one brings. */
@@ -10,8 +10,6 @@ const SLICE = 200;
 
 /** The most slices of one run. */
 const MOST_SLICES = 500;
-
-type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'callLimit'>;
 
 /** How a run of the maintenance differs from the usual one. */
 interface Run {
@@ -26,7 +24,7 @@ interface Run {
 
 /** A queue, and the other queues that it delivers to. */
 interface Delivery {
-  queue: OutboxQueue;
+  queue: QueueAccess;
   others: OpenedQueues;
   limit: CallLimit;
   unreached: UnreachedQueues;
@@ -38,12 +36,15 @@ interface Delivery {
  *
  * @throws the first error of a call for another queue, once the others were called. Its ends stay in the outbox
  */
-export async function maintainBatches(queue: Queue, run: Run = {}): Promise<void> {
+export async function maintainBatches(queue: QueueAccess, run: Run = {}): Promise<void> {
   throwFirst(await tryToMaintainBatches(queue, run));
 }
 
 /** Maintains batches as `maintainBatches` does. Returns the queues that raised an error for another one, each with its first. */
-export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise<ReadonlyMap<string, unknown>> {
+export async function tryToMaintainBatches(
+  queue: QueueAccess,
+  run: Run = {},
+): Promise<ReadonlyMap<string, unknown>> {
   const { all = false, limit = queue.callLimit, isStopped = () => false, onFailed } = run;
   const delivery = deliveryOf(queue, limit);
   const { unreached } = delivery;
@@ -64,7 +65,7 @@ export async function tryToMaintainBatches(queue: Queue, run: Run = {}): Promise
   return unreached.all;
 }
 
-function deliveryOf(queue: Queue, limit: CallLimit): Delivery {
+function deliveryOf(queue: QueueAccess, limit: CallLimit): Delivery {
   const others = new OpenedQueues(queue, limit);
   return { queue, others, limit, unreached: new UnreachedQueues(queue.name, others) };
 }
@@ -80,20 +81,20 @@ function throwFirst(unreached: ReadonlyMap<string, unknown>): void {
  *
  * @throws the first error of a call to another queue; its entries stay in the outbox
  */
-export async function deliverEnds(queue: Queue): Promise<void> {
+export async function deliverEnds(queue: QueueAccess): Promise<void> {
   const delivery = deliveryOf(queue, queue.callLimit);
   await deliver(delivery);
   throwFirst(delivery.unreached.all);
 }
 
 /** Delivers the entries of the outbox. If that fails, maintenance tries again and logs its error. */
-export async function tryToDeliver(queue: Queue): Promise<void> {
+export async function tryToDeliver(queue: QueueAccess): Promise<void> {
   await deliverEnds(queue).catch(() => undefined);
 }
 
 /** Delivers the entries of the outbox, if the reply of a verb says that it has posted some. Returns the outcome of the verb. */
 export async function deliverPosted<Outcome extends string>(
-  queue: Queue,
+  queue: QueueAccess,
   reply: Outcome | 'posted',
   outcome: Outcome,
 ): Promise<Outcome> {
@@ -109,7 +110,7 @@ export async function deliverPosted<Outcome extends string>(
  * report: the member is gone, or nobody maintains its queue.
  */
 async function askOthers(
-  queue: Queue,
+  queue: QueueAccess,
   elsewhere: readonly ElsewhereMember[],
   { others, limit, unreached }: Delivery,
 ): Promise<void> {
@@ -155,7 +156,7 @@ async function deliverTo(
   await queue.exec((calls) => calls.batches.acknowledge(ends), limit);
   if (hasEnds) {
     // Ends in its outbox are left to that queue. Otherwise queues would deliver for each other without a bound.
-    const home: OutboxQueue = { name, exec: (build) => others.run(name, build) };
+    const home = others.accessTo(name);
     const entries = await home.exec((calls) => calls.batches.outbox(SLICE, unreached.names));
     await unreached.callOthers(entries.filter(isFollowUp), (target, each) =>
       sendFollowUps(home, others, target, each),

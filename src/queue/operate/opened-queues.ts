@@ -10,10 +10,10 @@ type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 export class OpenedQueues {
   private readonly opened = new Map<string, Promise<StoreCalls>>();
   /** The queue that raised each error of a call. */
-  private readonly raisers = new Map<unknown, string>();
+  private readonly raisers = new WeakMap<object, string>();
 
   constructor(
-    private readonly queue: Pick<QueueAccess, 'options' | 'store' | 'callLimit'>,
+    private readonly queue: QueueAccess,
     private readonly limit: CallLimit,
   ) {}
 
@@ -23,34 +23,38 @@ export class OpenedQueues {
       const calls = await keptIn(this.opened, name, () => store.open(name, options, callLimit));
       return await store.exec(build(calls), this.limit);
     } catch (error) {
-      this.raisers.set(error, name);
+      this.opened.delete(name); // it is opened again, because a failed open stays failed
+      this.raisers.set(error as Error, name);
       throw error;
     }
   }
 
   /** Returns the queue whose call has raised an error; undefined if none of these calls has. */
   raiserOf(error: unknown): string | undefined {
-    return this.raisers.get(error);
+    return this.raisers.get(error as Error);
   }
 
   /** Adds a queue to the register of its Redis, once for this process. */
   register(name: string): void {
+    registerQueues(this.accessTo(name));
+  }
+
+  /** Returns another queue on the same store, as the code of batches reaches it. */
+  accessTo(name: string): QueueAccess {
     const { store, options, callLimit } = this.queue;
-    registerQueues({ name, store, options, callLimit, calls: () => store.open(name, options, callLimit) });
+    return {
+      name,
+      options,
+      store,
+      callLimit,
+      calls: () => store.open(name, options, callLimit),
+      exec: (build) => this.run(name, build),
+    };
   }
 }
 
-/** Returns another queue on the same store, as the code of batches reaches it. */
+/** Returns another queue on the same store, with the waits of this one. */
 export function otherQueue(queue: SleepingQueue, name: string): SleepingQueue {
-  const { options, store, callLimit } = queue;
-  const others = new OpenedQueues(queue, callLimit);
-  return {
-    name,
-    options,
-    store,
-    callLimit,
-    calls: () => store.open(name, options, callLimit),
-    exec: (build) => others.run(name, build),
-    sleep: (ms) => queue.sleep(ms),
-  };
+  const others = new OpenedQueues(queue, queue.callLimit);
+  return { ...others.accessTo(name), sleep: (ms) => queue.sleep(ms) };
 }

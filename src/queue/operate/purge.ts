@@ -21,14 +21,12 @@ export interface PurgeOptions {
 }
 
 /** The queue of a purge. */
-type PurgedQueue = Pick<QueueAccess, 'name' | 'exec' | 'calls' | 'options' | 'store' | 'callLimit'>;
-
 /**
  * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
  *
  * @throws InvalidOptionError
  */
-export async function purge(queue: PurgedQueue & Logged, options: PurgeOptions): Promise<number> {
+export async function purge(queue: QueueAccess & Logged, options: PurgeOptions): Promise<number> {
   checkObject('purge', '{ confirm: the name of the queue }', options);
   checkKnown('purge', options, ['confirm', 'everything']);
   const { confirm, everything = false } = options;
@@ -45,7 +43,7 @@ export async function purge(queue: PurgedQueue & Logged, options: PurgeOptions):
   return queue.actionLog.record(onQueue('purge'), () => purgeSlices(queue, false), { count: Number });
 }
 
-async function purgeSlices(queue: PurgedQueue, everything: boolean): Promise<number> {
+async function purgeSlices(queue: QueueAccess, everything: boolean): Promise<number> {
   let total = 0;
   for (;;) {
     const { deleted, more } = await queue.exec((calls) => calls.purge(SLICE));
@@ -61,7 +59,7 @@ async function purgeSlices(queue: PurgedQueue, everything: boolean): Promise<num
 }
 
 /** Refuses a queue with a live worker, which relies on fences that grow. @throws InvalidOptionError */
-async function refuseWithWorkers(queue: Pick<QueueAccess, 'exec'>): Promise<void> {
+async function refuseWithWorkers(queue: QueueAccess): Promise<void> {
   const { workers } = await queue.exec((calls) => calls.stats());
   if (workers > 0) {
     throw new InvalidOptionError(

@@ -1,15 +1,20 @@
 import type { Redis, RedisOptions } from 'ioredis';
-import { onPermissionError, requireAsking } from './cluster/cluster-permissions.js';
-import { requireDatabase } from './database.js';
 import { RedisUnsuitableError } from '../errors/errors.js';
-import { errorText, forwardErrors } from './connection-errors.js';
-import { silentLogger, type JobQueueLogger } from '../runtime/logger.js';
 import { SafeLogger } from '../errors/safe-logger.js';
-import { explainRefusal } from './permission-error.js';
-import { enableFlowingReads } from './flowing-reads.js';
-import { isCluster, type RedisClient } from './redis-client.js';
-import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
 import { keptIn } from '../runtime/kept.js';
+import { type JobQueueLogger, silentLogger } from '../runtime/logger.js';
+import { outsideOfCaller } from '../runtime/outside.js';
+import { onPermissionError, requireAsking } from './cluster/cluster-permissions.js';
+import { errorText, forwardErrors } from './connection-errors.js';
+import { explainRefusal } from './permission-error.js';
+import { type RedisClient, isCluster, streamOf } from './redis-client.js';
+import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
+
+/** The environment variable that admits a server which lacks something. */
+const ANY_SERVER = 'NEST_JOB_QUEUE_ANY_SERVER';
+
+/** A key that no queue has, for the probe of a server. */
+const PROBED_KEY = 'queue:probe';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -94,7 +99,7 @@ export class Connection {
   /**
    * Reads the properties of the server, once.
    *
-   * @throws RedisUnsuitableError when it is older than Redis 7.0; RedisPermissionError
+   * @throws RedisUnsuitableError when it lacks what scripts need; RedisPermissionError
    */
   async inspect(): Promise<ServerFacts> {
     this.asking ??= this.ask().catch((error: unknown) => {
@@ -111,14 +116,29 @@ export class Connection {
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
-      throw new RedisUnsuitableError(
-        `Redis ${version} is too old: expected 7.0 or later, for script flags and PEXPIRE's options.`,
-      );
+      await this.requireAbilities(version);
     }
     await retryUntilAnswered(this.client, requireAsking(this.client));
     await requireDatabase(this.client);
     this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
     return this.knownFacts;
+  }
+
+  /** Judges a server with a lower number by what it can. */
+  private async requireAbilities(version: string): Promise<void> {
+    const missing = await retryUntilAnswered(this.client, missingAbilities(this.client, PROBED_KEY));
+    if (missing.length === 0) {
+      return;
+    }
+    const lacks = `Redis ${version} lacks what scripts need: ${missing.join(', ')}`;
+    if (process.env[ANY_SERVER] === '1') {
+      return this.logger.warn(
+        `${lacks}. It is used all the same, because of ${ANY_SERVER}. A script may end halfway.`,
+      );
+    }
+    throw new RedisUnsuitableError(
+      `${lacks}. Use Redis 7.0 or later, or set ${ANY_SERVER}=1. Then a script that meets a missing command ends halfway.`,
+    );
   }
 
   /**
@@ -132,7 +152,7 @@ export class Connection {
       throw new RedisUnsuitableError('The Redis client is closed.');
     }
     if (this.client.status === 'wait') {
-      this.client.connect().catch(() => undefined); // a failure is retried by the client, and shown by its status
+      outsideOfCaller(() => this.client.connect()).catch(() => undefined); // a failure is retried by the client, and shown by its status
     }
     if (!this.ready) {
       this.becomingReady ??= this.becomeReady();
@@ -182,18 +202,19 @@ export class Connection {
    * @param own different options, except for a Cluster, which replaces its connections itself
    */
   duplicate(purpose: string, own: RedisOptions = {}): RedisClient {
-    const copy = isCluster(this.client)
-      ? this.client.duplicate([], {
-          ...LASTING,
-          redisOptions: { ...this.client.options.redisOptions, ...LASTING },
-        })
-      : this.client.duplicate({ ...LASTING, ...own });
+    const { client } = this;
+    const copy = outsideOfCaller(() =>
+      isCluster(client)
+        ? client.duplicate([], { ...LASTING, redisOptions: { ...client.options.redisOptions, ...LASTING } })
+        : client.duplicate({ ...LASTING, ...own }),
+    );
     return this.heard(copy, purpose);
   }
 
   /** Makes another connection to one master of a Cluster, for calls that subscribe. The caller closes it. */
   duplicateMaster(master: Redis, purpose: string, own: RedisOptions = {}): Redis {
-    return this.heard(master.duplicate({ ...LASTING, retryStrategy: pauseBefore, ...own }), purpose);
+    const copy = outsideOfCaller(() => master.duplicate({ ...LASTING, retryStrategy: pauseBefore, ...own }));
+    return this.heard(copy, purpose);
   }
 
   /** Logs the same warning once a minute. While its server is away, a connection is tried again all the time. */
@@ -221,4 +242,105 @@ function refuseKeyPrefix(client: RedisClient): void {
         `expected a client without one. Give the queue the option prefix instead.`,
     );
   }
+}
+
+/**
+ * Repeats the SELECT of a client for another database than 0. If Redis refuses it, ioredis only emits an error, and its
+ * commands go to database 0.
+ *
+ * @throws RedisUnsuitableError for a database that the server does not have; RedisPermissionError
+ */
+async function requireDatabase(client: RedisClient): Promise<void> {
+  const database = databaseOf(client);
+  if (isCluster(client) || database === 0) {
+    return;
+  }
+  await retryUntilAnswered(client, client.select(database)).catch((error: Error) => {
+    throw /out of range/.test(error.message)
+      ? new RedisUnsuitableError(
+          `Redis has no database ${database} (${error.message}): expected one that it has, in the URL or the option \`db\`.`,
+          { cause: error },
+        )
+      : explainRefusal(error);
+  });
+}
+
+/** Returns the database that ioredis takes for the current one. It may have been selected after the start. */
+function databaseOf(client: RedisClient): number {
+  return (client as { condition?: { select?: number } | null }).condition?.select ?? 0;
+}
+
+/**
+ * Reads each reply of the server as soon as it arrives. ioredis adds its reader by `prependListener`
+ * (redis/ioredis#1937). So Node's stream does not know of its listener, and keeps each reply until the end of the tick.
+ * That is 6 to 7 % of the latency of a job in an idle queue. A second listener, added by `on`, avoids that. Connections
+ * that ioredis hides stay as they are, such as a Cluster client's subscriber.
+ */
+function enableFlowingReads(client: RedisClient): void {
+  if (isCluster(client)) {
+    client.nodes().forEach(listenWhenReady);
+    client.on('+node', listenWhenReady);
+  } else {
+    listenWhenReady(client);
+  }
+}
+
+/** Listens to each connection of the client once it is ready, because its reader exists by then and misses nothing. */
+function listenWhenReady(client: Redis): void {
+  const listen = () => void streamOf(client)?.on('data', ignore);
+  if (client.status === 'ready') {
+    listen();
+  }
+  client.on('ready', listen);
+}
+
+function ignore(): void {}
+
+/** The abilities that scripts need beyond those of Redis 6.0, each as a command on a missing key. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  'RPOP with a count': ['RPOP', '1'],
+  'PEXPIRE with NX': ['PEXPIRE', '1', 'NX'],
+  'ZRANGE with BYSCORE': ['ZRANGE', '0', '0', 'BYSCORE'],
+  ZMSCORE: ['ZMSCORE', 'a'],
+  HRANDFIELD: ['HRANDFIELD', '1'],
+  'XADD with NOMKSTREAM': ['XADD', 'NOMKSTREAM', '*', 'a', 'b'],
+};
+
+/** Tries each command on a missing key, to which none of them writes. Returns the positions of the refused commands. */
+const PROBE = `
+local refused = {}
+for i, arguments in ipairs(cjson.decode(ARGV[1])) do
+  local command = table.remove(arguments, 1)
+  local reply = redis.pcall(command, KEYS[1], unpack(arguments))
+  if type(reply) == 'table' and reply.err then
+    refused[#refused + 1] = i
+  end
+end
+return refused`;
+
+const WITH_FLAGS = '#!lua flags=no-writes,allow-oom\nreturn 1';
+
+/**
+ * Returns which abilities a server lacks that scripts need. It writes nothing.
+ *
+ * @param key a key that does not exist
+ */
+export async function missingAbilities(client: RedisClient, key: string): Promise<string[]> {
+  const names = Object.keys(COMMANDS);
+  const flags = await client.eval(WITH_FLAGS, 1, key).catch(refusalOf);
+  const refused = await client.eval(PROBE, 1, key, JSON.stringify(Object.values(COMMANDS))).catch(refusalOf);
+  return [
+    ...(flags === undefined ? ['flags of scripts (#!lua flags=…)'] : []),
+    ...(Array.isArray(refused)
+      ? refused.map((position) => names[Number(position) - 1]!)
+      : ['scripts (EVAL) with cjson']),
+  ];
+}
+
+/** Returns undefined for a refusal of what was asked. @throws any other error, such as a lost connection */
+function refusalOf(error: Error): undefined {
+  if (!error.message.startsWith('ERR')) {
+    throw error;
+  }
+  return undefined;
 }

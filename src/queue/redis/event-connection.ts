@@ -1,6 +1,7 @@
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
+import { backgroundTimeout } from '../runtime/outside.js';
 
 /** The time a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;
@@ -42,7 +43,7 @@ export class EventConnection implements EventSource {
     this.channels.delete(name);
     this.client?.unsubscribe(name).catch(() => undefined); // a closed connection has no subscriptions either
     if (this.channels.size === 0) {
-      this.closing = setTimeout(() => this.closeIdle(), KEPT_MS).unref();
+      this.closing = backgroundTimeout(() => this.closeIdle(), KEPT_MS);
     }
   }
 

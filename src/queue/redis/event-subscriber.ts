@@ -1,4 +1,3 @@
-import type { JobEvent } from '../model/job-event.js';
 import type { Connection } from './connection.js';
 import { HubEvents } from './cluster/hub-events.js';
 import { EventConnection, type EventSource } from './event-connection.js';
@@ -7,11 +6,10 @@ import { explainRefusal } from './permission-error.js';
 import { isCluster } from './redis-client.js';
 import { startOf } from '../runtime/cut.js';
 import { keptIn } from '../runtime/kept.js';
+import { EventListeners, type EventListener } from '../store/event-listeners.js';
 
 /** The time further invalid events are not logged, in ms. */
 const QUIET_MS = 10_000;
-
-type Listener = (event: JobEvent) => void;
 
 /**
  * The listeners to the events of all queues of a client. One server has a connection for them. In a Cluster they come over the hub. Connections
@@ -19,7 +17,7 @@ type Listener = (event: JobEvent) => void;
  */
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
-  private readonly channels = new Map<string, Set<Listener>>();
+  private readonly channels = new Map<string, EventListeners>();
   private readonly source: EventSource;
   private warnedAtMs = -Infinity;
 
@@ -37,23 +35,27 @@ export class EventSubscriber {
   /**
    * Listens on a channel; resolves, once the server has confirmed it, with the function that ends it.
    *
+   * @param ids the jobs to listen to; undefined for all
    * @throws RedisPermissionError when the Redis user may not subscribe to it
    */
-  async listen(name: string, listener: Listener): Promise<() => void> {
-    const listeners = this.channels.get(name) ?? new Set();
-    this.channels.set(name, listeners.add(listener));
+  async listen(name: string, listener: EventListener, ids?: readonly string[]): Promise<() => void> {
+    const listeners = keptIn(this.channels, name, () => new EventListeners());
+    listeners.add(listener, ids);
+    const leave = () => {
+      listeners.delete(listener, ids);
+      this.leaveIdle(name);
+    };
     try {
       await this.source.subscribe(name);
     } catch (error) {
-      this.leave(name, listener);
+      leave();
       throw explainRefusal(error);
     }
-    return () => this.leave(name, listener);
+    return leave;
   }
 
-  private leave(name: string, listener: Listener): void {
-    const listeners = this.channels.get(name);
-    if (listeners?.delete(listener) && listeners.size === 0) {
+  private leaveIdle(name: string): void {
+    if (this.channels.get(name)?.isEmpty) {
       this.channels.delete(name);
       this.source.unsubscribe(name);
     }
@@ -86,12 +88,6 @@ export class EventSubscriber {
       this.warnOfBadEvent(name, message);
       return;
     }
-    for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.connection.logger.error(`A listener on ${name} threw an error`, error);
-      }
-    }
+    listeners.emit(event, (error) => this.connection.logger.error(`A listener on ${name} threw an error`, error));
   }
 }

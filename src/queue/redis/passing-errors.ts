@@ -1,16 +1,16 @@
-import { JobQueueError } from '../errors/errors.js';
+import { JobQueueError, RedisStateError } from '../errors/errors.js';
+import { STATE_WORDS } from '../errors/redis-errors.js';
 import { isUnanswered } from './response-timeout.js';
 
 /** The first words of replies that pass: the server loads, fails over, is busy or full, or a slot moves. */
-const PASSING =
-  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|ERR max number of clients)\b/;
+const PASSING = new RegExp(`^(${STATE_WORDS}|UNBLOCKED|MOVED|ASK|ERR max number of clients)\\b`);
 
 /** The first words of replies that stay until somebody changes the users of Redis. */
 const OF_USERS = /^(NOAUTH|WRONGPASS|NOPERM)\b/;
 
 /** Returns whether an error passes without a change to the setup. A start waits for the end of such an error. */
 export function isPassing(error: unknown): boolean {
-  if (isUnanswered(error)) {
+  if (isUnanswered(error) || error instanceof RedisStateError) {
     return true;
   }
   if (!(error instanceof Error) || error instanceof JobQueueError || isBug(error)) {

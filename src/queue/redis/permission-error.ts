@@ -1,4 +1,6 @@
-import { RedisPermissionError } from '../errors/redis-errors.js';
+import { explainState, RedisPermissionError } from '../errors/redis-errors.js';
+import { addressOf } from './address.js';
+import type { RedisClient } from './redis-client.js';
 
 const IN_SCRIPT = 'a command that a script runs';
 
@@ -17,6 +19,12 @@ const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^ERR The user executing the script can't access/, () => "the queue's keys, inside a script"],
   [/^ERR The user executing the script can't publish/, () => "publish to the queue's channel"],
 ];
+
+/** Returns the error of a call for its caller. It is typed for a missing permission, and for a refusal by Redis' state. */
+export function explainForCaller(error: unknown, client: RedisClient): unknown {
+  const explained = explainRefusal(error);
+  return explained === error ? explainState(error, `Redis at ${addressOf(client)}`) : explained;
+}
 
 /** Returns the error without a password, or a typed error for a missing permission. */
 export function explainRefusal(error: unknown): unknown {

@@ -1,8 +1,9 @@
 import { RedisUnsuitableError } from '../errors/errors.js';
-import { explainRefusal } from './permission-error.js';
+import { explainForCaller } from './permission-error.js';
 import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './cluster/ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
+import { backgroundInterval, backgroundTimeout } from '../runtime/outside.js';
 
 /** The time an accepted connection may take to become ready, in ms, before it counts as dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
@@ -48,7 +49,7 @@ export function withResponseTimeout<Reply>(
     };
     reply.then(
       inTime(resolve),
-      inTime((error: unknown) => reject(explainRefusal(error))),
+      inTime((error: unknown) => reject(explainForCaller(error, client))),
     );
   });
 }
@@ -76,7 +77,7 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
     }
   };
   const lookIn = (leftMs: number) => {
-    return setTimeout(() => setImmediate(look), Math.min(leftMs, limitMs / LOOKS_PER_LIMIT)).unref();
+    return backgroundTimeout(() => setImmediate(look), Math.min(leftMs, limitMs / LOOKS_PER_LIMIT));
   };
   let timer = lookIn(limitMs);
   return () => {
@@ -103,13 +104,13 @@ export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONG
         return stream?.bytesRead === bytesBefore ? cut(client) : begin();
       }
     };
-    timer = setTimeout(check, limitMs).unref();
+    timer = backgroundTimeout(check, limitMs);
   };
   if (client.status === 'connect') {
     begin();
   }
   client.on('connect', begin);
-  const watch = setInterval(() => unstickCluster(client), STUCK_MS).unref();
+  const watch = backgroundInterval(() => unstickCluster(client), STUCK_MS);
   return () => {
     clearTimeout(timer);
     clearInterval(watch);
@@ -144,7 +145,7 @@ export async function retryUntilAnswered<Reply>(
   };
   let look: NodeJS.Immediate | undefined;
   // The bytes that arrived while one tick used up the time are read first.
-  const supervision = setInterval(() => (look = setImmediate(check)), limitMs).unref();
+  const supervision = backgroundInterval(() => (look = setImmediate(check)), limitMs);
   try {
     return await reply;
   } finally {

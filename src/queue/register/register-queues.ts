@@ -1,18 +1,17 @@
 import { show } from '../errors/show.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
 import { keptIn } from '../runtime/kept.js';
+import { outsideOfCaller } from '../runtime/outside.js';
 
 /** The time before the next attempt after a passing fault, in ms. */
 const AGAIN_MS = 10_000;
 
 /** A queue for the register. */
-type RegisteredQueue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'calls' | 'callLimit'>;
-
 /** The names that this process has added to the register of a store. */
 class Registrations {
   private static readonly known = new WeakMap<QueueStore, Registrations>();
   private readonly names = new Set<string>();
-  private waiting: RegisteredQueue[] = [];
+  private waiting: QueueAccess[] = [];
   private hasWarned = false;
 
   static of(store: QueueStore): Registrations {
@@ -21,17 +20,17 @@ class Registrations {
 
   private constructor(private readonly store: QueueStore) {}
 
-  add(queues: readonly RegisteredQueue[]): void {
+  add(queues: readonly QueueAccess[]): void {
     const unknown = queues.filter((queue) => !this.names.has(idOf(queue)));
     unknown.forEach((queue) => this.names.add(idOf(queue)));
     this.waiting.push(...unknown);
     if (unknown.length > 0 && this.waiting.length === unknown.length) {
-      void Promise.resolve().then(() => this.send());
+      void outsideOfCaller(() => Promise.resolve().then(() => this.send()));
     }
   }
 
   /** Adds a queue again, because its Redis may have lost its data. */
-  addAgain(queue: RegisteredQueue): void {
+  addAgain(queue: QueueAccess): void {
     this.names.delete(idOf(queue));
     this.add([queue]);
   }
@@ -52,7 +51,7 @@ class Registrations {
     }
   }
 
-  private failed(queues: readonly RegisteredQueue[], error: Error): void {
+  private failed(queues: readonly QueueAccess[], error: Error): void {
     if (this.store.passes(error)) {
       const again = () => {
         queues.forEach((queue) => this.names.delete(idOf(queue)));
@@ -70,7 +69,7 @@ class Registrations {
 }
 
 /** Adds queues to the register of their Redis, each once for a process. Returns at once. */
-export function registerQueues(...queues: readonly RegisteredQueue[]): void {
+export function registerQueues(...queues: readonly QueueAccess[]): void {
   const [first] = queues;
   if (first) {
     Registrations.of(first.store).add(queues);
@@ -78,12 +77,12 @@ export function registerQueues(...queues: readonly RegisteredQueue[]): void {
 }
 
 /** Adds a queue to the register again, because its Redis may have lost its data. Returns at once. */
-export function registerAgain(queue: RegisteredQueue): void {
+export function registerAgain(queue: QueueAccess): void {
   Registrations.of(queue.store).addAgain(queue);
 }
 
 /** Returns a function that adds the queue to the register when it is called first. */
-export function registration(queue: RegisteredQueue): () => void {
+export function registration(queue: QueueAccess): () => void {
   let isAdded = false;
   return () => {
     if (!isAdded) {
@@ -93,6 +92,6 @@ export function registration(queue: RegisteredQueue): () => void {
   };
 }
 
-function idOf({ name, options: { prefix } }: RegisteredQueue): string {
+function idOf({ name, options: { prefix } }: QueueAccess): string {
   return `${prefix} ${name}`;
 }

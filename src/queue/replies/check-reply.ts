@@ -1,4 +1,5 @@
 // Checks replies where they enter. A proxy that mixes the replies of two calls must not end in an error without a name.
+import type { Replied } from '../codec/sealed.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 
 /** Returns a decoder of one of these words. */
@@ -42,12 +43,13 @@ export function listOf(reply: unknown): unknown[] {
 }
 
 /** Returns a list of texts in rows of `size`. A number becomes a text. */
-export function rowsOf(reply: unknown, size: number): string[][] {
+export function rowsOf(reply: unknown, size: number): Replied[][] {
   const fields = listOf(reply);
   if (fields.length % size !== 0 || !fields.every(isScalar)) {
     throw new UnexpectedReply(`texts in rows of ${size}`, reply);
   }
-  return Array.from({ length: fields.length / size }, (_, i) => fields.slice(size * i, size * (i + 1)).map(String));
+  const texts = fields.map((field) => String(field) as Replied);
+  return Array.from({ length: texts.length / size }, (_, i) => texts.slice(size * i, size * (i + 1)));
 }
 
 function isScalar(value: unknown): value is string | number {
@@ -84,6 +86,11 @@ export function flagOf(reply: unknown): boolean {
     throw new UnexpectedReply('0 or 1', reply);
   }
   return flag === 1;
+}
+
+/** Returns a text of a reply behind so many of its line feeds. Empty if it has fewer. */
+export function behindLines(text: Replied, feeds: number): Replied {
+  return text.split('\n').slice(feeds).join('\n') as Replied;
 }
 
 /** Returns a text. */

@@ -26,6 +26,7 @@ const workerOptionsSchema = z.looseObject({
   batch: z.string().optional(),
   member: z.string().optional(),
   nameless: z.boolean().optional(),
+  own: z.literal(true).optional(),
   payloadId: z.string().optional(),
 });
 
@@ -36,10 +37,17 @@ function decodeWorkerOptions(text: string, plain: ClaimedJob['plain']): ClaimedJ
     return value as ClaimedJobOptions; // the script has checked the text
   }
   if (!plain) {
-    return workerOptionsSchema.safeParse(value).data;
+    const options: ClaimedJobOptions | undefined = workerOptionsSchema.safeParse(value).data;
+    return options && withoutEmptyMetadata(options);
   }
-  const metadata = readMetadata((value as ClaimedJobOptions | null | undefined)?.metadata);
-  return metadata && { metadata };
+  const { metadata: stored, own } = (value ?? {}) as ClaimedJobOptions;
+  const metadata = readMetadata(stored);
+  return metadata && withoutEmptyMetadata({ metadata, ...(own === true && { own }) });
+}
+
+/** Removes the metadata of a job that has an id of the caller's and no other option; see encodePlainOptions. */
+function withoutEmptyMetadata({ metadata, ...others }: ClaimedJobOptions): ClaimedJobOptions {
+  return metadata && Object.keys(metadata).length > 0 ? { metadata, ...others } : others;
 }
 
 /**
@@ -63,6 +71,9 @@ class DecodedClaim implements ClaimReply {
 
   /** True if the claim found too little, and no wake reaches its worker. */
   isUnheard?: true;
+
+  /** True if a producer of the Redis pattern made one of the jobs. */
+  isForeign?: true;
 
   /**
    * @param nextDueInMs ms until the next scheduled job is due; undefined if none is, or the claim did not look
@@ -130,8 +141,9 @@ export function decodeClaim(
     const attempt = Number(details[0]);
     const [, storedOptions, verdict, unstarted] = details;
     const isGrouped = unstarted === 'grouped' || (typeof entry === 'string' && !arePlainOptions(entry));
-    const plain = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
-    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, plain) : NO_OPTIONS;
+    const mark = isGrouped ? 'grouped' : !storedOptions || arePlainOptions(storedOptions);
+    const workerOptions = storedOptions ? decodeWorkerOptions(storedOptions, mark) : NO_OPTIONS;
+    const plain = workerOptions?.own ? mark === true && 'own' : mark;
     const name = storedName || (kindOf(payload.value) ?? queue);
     const job: ClaimedJob = young({
       id,
@@ -152,6 +164,9 @@ export function decodeClaim(
       expires: verdict === 'expires',
       checkpoint: details[5] === undefined ? undefined : parseJson(details[5]).value,
     });
+    if (job.nameless) {
+      decoded.isForeign = true;
+    }
     const refusal = verdict ? decodeRefusal(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
     if (error) {

@@ -1,6 +1,7 @@
 /** Decodes an instant in ms since 1970. Returns undefined if it is invalid, because a broken hash must not break a reader. */
 export function decodeDate(ms: unknown): Date | undefined {
-  const at = new Date(typeof ms === 'string' ? Number(ms) : (ms as number));
+  const isInstant = typeof ms === 'string' || typeof ms === 'number' || ms instanceof Date;
+  const at = new Date(isInstant ? Number(ms) : Number.NaN);
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 

@@ -1,11 +1,11 @@
 import { jsonLines, parseJson } from '../codec/parse-json.js';
-import type { ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
+import { decodeStoredError } from '../errors/stored-error.js';
+import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
 import { withoutUndefined } from '../runtime/fields.js';
 import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';
-import { decodeAttemptLog } from './decode-attempt-log.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeSteps } from './decode-steps.js';
 
@@ -54,7 +54,10 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     priority: Number(hash.priority ?? 0),
     enqueuedAt: decodeKnownDate(hash.enqueued_at_ms ?? 0),
     attemptLog: decodeAttemptLog(hash),
-    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: decodeKnownDate(at), message })),
+    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({
+      at: decodeKnownDate(at),
+      message: typeof message === 'string' ? message : (JSON.stringify(message) ?? ''),
+    })),
   };
   const optional = withoutUndefined<Partial<JobRecord>>({
     rateLimited: numberOf(hash.rate_limited),
@@ -107,11 +110,12 @@ function isIsolated(hash: Readonly<Record<string, string>>): boolean {
 
 interface StoredLogLine {
   at: number;
-  message: string;
+  message: unknown; // another program may have written it
 }
 
 function metadataOf(options: string | undefined): JobRecord['metadata'] {
-  return readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
+  const metadata = readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
+  return metadata && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
 /** Returns the lengths of the fields that lua/lib/core/short_hash left out. */
@@ -138,13 +142,60 @@ function decodeTies(
   const batch = hash.batch === undefined ? undefined : batchOf(queue, hash.batch);
   return {
     ...(batch && { batch }),
-    ...(hash.after !== undefined && { after: refsOf(queue, hash.after) }),
-    ...(hash.dependents !== undefined && { followedBy: refsOf(queue, hash.dependents) }),
+    ...tiesIn('after', queue, hash.after),
+    ...tiesIn('followedBy', queue, hash.dependents),
   };
+}
+
+function tiesIn(field: 'after' | 'followedBy', queue: string, list: string | undefined): Partial<JobRecord> {
+  const refs = list === undefined ? [] : refsOf(queue, list);
+  return refs.length > 0 ? { [field]: refs } : {};
 }
 
 /** Decodes the field `batch`, see lua/lib/batch/end_member. */
 function batchOf(home: string, field: string): JobRecord['batch'] {
   const { queue, id } = splitRef(home, field);
   return queue === '' ? { queue: home, id, role: 'follow-up' } : { queue, id, role: 'member' };
+}
+
+interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
+  startedAt: number;
+  endedAt: number;
+}
+
+/** Returns the attempts of a job's hash: the logged incomplete ones, then the completed one. */
+function decodeAttemptLog(hash: Readonly<Record<string, string>>): AttemptRecord[] {
+  const logged = jsonLines<StoredAttempt>(hash.attempt_log).map(decodeAttempt);
+  const last = completedAttempt(hash);
+  return last ? [...logged, last] : logged;
+}
+
+/** Decodes an attempt. Another program may have written any JSON. */
+function decodeAttempt({ startedAt, endedAt, worker, error, ...entry }: StoredAttempt): AttemptRecord {
+  return {
+    ...entry,
+    startedAt: decodeKnownDate(startedAt),
+    endedAt: decodeKnownDate(endedAt),
+    worker: typeof worker === 'string' ? worker : null,
+    outcome: String(entry.outcome) as AttemptRecord['outcome'],
+    error: error ? decodeStoredError(error) : null,
+  };
+}
+
+/** Returns the completed attempt from the hash. No script logs it, so a plain job pays nothing. */
+function completedAttempt(hash: Readonly<Record<string, string>>): AttemptRecord | undefined {
+  const [attempt, startedAt, endedAt] = [hash.attempts, hash.claimed_at_ms, hash.completed_at_ms].map(Number);
+  if (hash.status !== 'completed' || !attempt || !startedAt || !endedAt) {
+    return undefined;
+  }
+  // A client of the Redis pattern leaves its token; the worker is then that of an earlier claim of ours.
+  const worker = hash.claim_token ? null : (hash.worker ?? null);
+  return {
+    attempt,
+    startedAt: decodeKnownDate(startedAt),
+    endedAt: decodeKnownDate(endedAt),
+    worker,
+    outcome: 'completed',
+    error: null,
+  };
 }

@@ -8,7 +8,7 @@ export const LIMITS_FIELDS = 20;
 
 /** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
-  const [now, isSet, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
+  const [now, isSet, owner, maxRunning, limit, periodMs, burst, nextStartAt, restsUntil, ...others] = reply;
   const [ofGroups, bounds] = [others.slice(0, -BOUNDS.length), others.slice(-BOUNDS.length)];
   const limits: LimitsInForce = { source: isSet ? 'set' : owner ? 'configuration' : 'none' };
   if (maxRunning) {
@@ -16,10 +16,8 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
   }
   if (limit) {
     limits.rateLimit = { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) };
-    const interval = (Number(periodMs) * 1_000) / Number(limit);
-    const nextMs = (Number(tatUs ?? 0) - (Number(burst) - 1) * interval) / 1_000;
-    if (nextMs > Number(now)) {
-      limits.nextStartAt = new Date(Math.ceil(nextMs));
+    if (Number(nextStartAt ?? 0) > Number(now)) {
+      limits.nextStartAt = new Date(Number(nextStartAt));
     }
   }
   const groups = decodeGroupLimits(ofGroups);

@@ -10,7 +10,9 @@ interface Verdict {
   last_error?: string;
   /** The other job, a blank, and its end. */
   unmet?: string;
+  /** Of the payload; of another part a blank and its start follow. */
   bytes?: string;
+  part?: 'id' | 'name' | 'group' | 'options';
 }
 
 /** The verdict on a job without a worker of its name; see `lua/lib/place/unserved.lua`. */
@@ -36,7 +38,16 @@ export function decodeRefusal(verdict: string): StoredError | undefined {
     const names = Object.values(known);
     return refusalError({ reason, name, waitedMs: Number(waitedMs), times: Number(times), workers, known: names });
   }
-  const { attempts, max_attempts: maxAttempts, started, last_error: lastError, unmet, bytes } = details as Verdict;
+  const {
+    attempts,
+    max_attempts: maxAttempts,
+    started,
+    last_error: lastError,
+    unmet,
+    bytes = '',
+    part,
+  } = details as Verdict;
+  const [size, ...start] = bytes.split(' ');
   return refusalError({
     reason,
     attempts: Number(attempts),
@@ -44,7 +55,8 @@ export function decodeRefusal(verdict: string): StoredError | undefined {
     started,
     lastError,
     unmet: unmetOf(unmet),
-    bytes: Number(bytes),
+    bytes: Number(size),
+    ...(part && { part, start: start.join(' ') }),
   });
 }
 

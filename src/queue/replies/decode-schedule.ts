@@ -31,6 +31,7 @@ export function decodeSchedule(queue: string, flat: readonly string[]): Schedule
     source,
     isDeclared,
     nextAt: time('due_at_ms'),
+    overdueSince: time('overdue_since_ms'),
     pausedAt: time('paused_at_ms'),
     endedAt: time('ended_at_ms'),
     lastTickAt: time('last_tick_at_ms'),

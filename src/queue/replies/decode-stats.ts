@@ -31,6 +31,7 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     oldestUnheldAgeMs: number('oldest_unheld_age_ms'),
     expiredClaims: number('expired_claims'),
     workers: number('workers'),
+    ...(date('last_worker_at_ms') && { lastWorkerAt: date('last_worker_at_ms')! }),
     unserved: decodeUnserved(String(values.get('unserved') ?? '')),
     maintainedAt: date('maintained_at_ms'),
     maintenanceOverdue: number('maintenance_overdue') === 1,
@@ -38,6 +39,15 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     ...said('pausedBy', values.get('paused_by')),
     ...said('pauseReason', values.get('pause_reason')),
     ...(date('paused_until_ms') && { pausedUntil: date('paused_until_ms')! }),
+    ...(number('remembered_ids') > 0 && {
+      rememberedIds: {
+        count: number('remembered_ids'),
+        ...(number('remembered_ids_bound') > 0 && { bound: number('remembered_ids_bound') }),
+      },
+    }),
+    ...(number('late_after_ms') > 0 && { lateAfterMs: number('late_after_ms') }),
+    ...(number('schedules') > 0 && { schedules: number('schedules') }),
+    ...(date('schedules_overdue_since_ms') && { schedulesOverdueSince: date('schedules_overdue_since_ms')! }),
     ...(date('dropped_at_ms') && { droppedAt: date('dropped_at_ms')! }),
     totals,
   };

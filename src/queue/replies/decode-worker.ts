@@ -7,6 +7,7 @@ import { parseJson } from '../codec/parse-json.js';
 const detailsSchema = z.object({
   host: z.string(),
   pid: z.number(),
+  app: z.string().optional(),
   version: z.string().optional(),
   slots: z.number(),
   processSlots: z.number().optional(),
@@ -17,7 +18,7 @@ const detailsSchema = z.object({
 
 /** Decodes the reply of `lua/worker/list.lua`. */
 export function decodeWorkers(reply: unknown): WorkerRecord[] {
-  return listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as [string, string, string]));
+  return listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as string[] as [string, string, string]));
 }
 
 /** Decodes one entry of the list. Details that no worker of this library wrote are left out. */

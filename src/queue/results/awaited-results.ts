@@ -11,6 +11,8 @@ export class AwaitedResults {
   private readonly pending = new Set<(error: Error) => void>();
   private readonly pauses: InterruptibleWait;
   private closed = false;
+  /** True once a hold has failed, which is logged once. */
+  private cannotHold = false;
 
   constructor(private readonly queue: QueueAccess & Pick<JobSource, 'get'>) {
     this.pauses = new InterruptibleWait(queue.store.clock);
@@ -25,7 +27,7 @@ export class AwaitedResults {
       throw new QueueClosedError(this.queue.name);
     }
     const { store } = this.queue;
-    const listen = (listener: (event: JobEvent) => void) => store.subscribe(calls, listener);
+    const listen = (listener: (event: JobEvent) => void) => store.subscribe(calls, listener, [id]);
     const source = {
       queue: this.queue.name,
       name,
@@ -33,8 +35,24 @@ export class AwaitedResults {
       subscribe: this.queue.options.events === 'off' ? undefined : listen,
       pending: this.pending,
       get: (each: string) => this.queue.get(each),
+      hold: (each: string, forMs: number) => this.hold(each, forMs),
     };
     return waitForResult(source, id, timeoutMs, signal);
+  }
+
+  /** Keeps the record of a job for its caller. A Redis user that may only read waits without that. */
+  private async hold(id: string, forMs: number): Promise<void> {
+    try {
+      await this.queue.exec((calls) => calls.holdResult(id, Math.ceil(forMs)));
+    } catch (error) {
+      const { name, store } = this.queue;
+      if (!this.cannotHold) {
+        this.cannotHold = true;
+        store.logger.warn(
+          `Could not keep the result of job ${id} of queue "${name}" until its caller reads it: ${(error as Error).message}`,
+        );
+      }
+    }
   }
 
   /** Waits between two looks; rejects as soon as the queue is closed. */

@@ -10,7 +10,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 const LOOK_EVERY_MS = 100;
 
 /** A queue whose jobs may be stored in the outbox of the app. */
-export interface StoringQueue extends Pick<QueueAccess, 'name' | 'options' | 'store'> {
+export interface StoringQueue extends QueueAccess {
   /** Returns the outbox of the app; undefined without one. */
   outbox?(): OutboxWriter | undefined;
 }
@@ -35,7 +35,10 @@ export async function storeJobs(
       'Import JobOutboxModule.forRoot({ database }) of nest-job-queue/outbox.',
     );
   }
-  jobs.forEach((job) => refuseBesideTransaction(queue, job));
+  for (const job of jobs) {
+    refuseBesideTransaction(job);
+    refuseReplicas({ durability: queue.options.durability, ...job });
+  }
   if (stored.ordered) {
     jobs.forEach(refuseUngrouped);
   }
@@ -49,8 +52,8 @@ function refuse(option: string, found: string, hint: string): never {
 }
 
 /** Refuses what only Redis can decide at the call. */
-function refuseBesideTransaction(queue: StoringQueue, job: EncodedJob): void {
-  const { after, batch, unique } = job.options ?? {};
+export function refuseBesideTransaction({ options }: Pick<EncodedJob, 'options'>): void {
+  const { after, batch, unique } = options ?? {};
   if (after !== undefined) {
     refuse('after', 'a list of jobs', 'Enqueue this job in the handler of the job before it.');
   }
@@ -60,7 +63,10 @@ function refuseBesideTransaction(queue: StoringQueue, job: EncodedJob): void {
   if (unique?.onConflict === 'replace') {
     refuse('unique.onConflict', show('replace'), "Use 'keep'.");
   }
-  if ((job.durability ?? queue.options.durability) === 'replica') {
+}
+
+function refuseReplicas({ durability }: Pick<EncodedJob, 'durability'>): void {
+  if (durability === 'replica') {
     refuse('durability', show('replica'), 'The commit of the database keeps the job until Redis has it.');
   }
 }

@@ -1,4 +1,5 @@
-import { CodecError, codecOf, isEncoded } from '../codec/codec.js';
+import { CodecError, codecOf } from '../codec/codec.js';
+import { isEncoded } from '../codec/envelope.js';
 import {
   InvalidOptionError,
   JobCancelledError,
@@ -27,11 +28,13 @@ interface ResultSource {
   /** The required name of the job; undefined for any. */
   name?: string;
   clock: Clock;
-  /** Subscribes to the events of the queue; absent if it publishes none. */
+  /** Subscribes to the events of the job; absent if its queue publishes none. */
   subscribe: ((listener: (event: JobEvent) => void) => Promise<() => void>) | undefined;
   /** Functions that end the waits in flight with an error; a close of the queue calls them. */
   pending: Set<(error: Error) => void>;
   get(id: string): Promise<JobRecord | null>;
+  /** Keeps the record of the job for this caller, for some ms after now. */
+  hold(id: string, forMs: number): Promise<void>;
 }
 
 /**
@@ -77,9 +80,10 @@ async function listenAndLook(
   const deadline = source.clock.now() + timeoutMs;
   const end = () => signal.set();
   abort.addEventListener('abort', end);
-  const listening = await source.subscribe?.((event) => event.id === id && signal.set());
+  const listening = await source.subscribe?.(() => signal.set());
+  const hold = holding(source, id, deadline);
   try {
-    for (;;) {
+    for (let looks = 0; ; looks++) {
       abort.throwIfAborted();
       const job = await source.get(id);
       if (!job) {
@@ -93,12 +97,37 @@ async function listenAndLook(
       if (left <= 0) {
         throw new JobTimeoutError(id, timeoutMs);
       }
+      if (looks > 0) {
+        await hold();
+      }
       await signal.wait(Math.min(left, listening ? LOOK_EVERY_MS : LOOK_EVERY_MS_WITHOUT_EVENTS));
     }
   } finally {
     listening?.();
     abort.removeEventListener('abort', end);
   }
+}
+
+/** The longest time for which one call keeps a record, in ms. A process that dies holds it no longer. */
+const LONGEST_HOLD_MS = 600_000;
+
+/** The time for which a record is kept beyond the time limit of its caller, in ms. */
+const HOLD_BEYOND_MS = 10_000;
+
+/**
+ * Returns a function that keeps the record of the job for this caller, so that the caller may be cut off for a while and
+ * still reads it. It is called while the caller waits. A wait of less than two seconds costs nothing.
+ */
+function holding({ clock, hold }: ResultSource, id: string, deadline: number): () => Promise<void> {
+  let heldUntil = 0;
+  return async () => {
+    const now = clock.now();
+    const forMs = Math.min(LONGEST_HOLD_MS, deadline - now + HOLD_BEYOND_MS);
+    if (heldUntil < deadline && heldUntil - now < forMs / 2) {
+      heldUntil = now + forMs;
+      await hold(id, forMs);
+    }
+  };
 }
 
 /** Refuses the result of a job with another name, because the wrong schema would parse it. */

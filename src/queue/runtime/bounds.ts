@@ -25,5 +25,5 @@ export function limitOf(intervalMs: number): { timeoutMs: number } {
   return { timeoutMs: Math.min(LONGEST_TRIP_MS, Math.max(SHORTEST_TRIP_MS, intervalMs)) };
 }
 
-/** About how many entries of an action log are kept; the memory store keeps exactly as many. */
+/** About how many entries of an action log are kept. */
 export const ACTIONS_KEPT = 10_000;

@@ -1,3 +1,4 @@
+import { outsideOfCaller } from './outside.js';
 import { randomId } from './random-id.js';
 
 /** A timer of a {@link Clock}. */
@@ -30,12 +31,15 @@ export interface Clock {
   random(): number;
 }
 
-/** The clock of the process. It looks up the global functions at each call, so that a test may fake them. */
+/**
+ * The clock of the process. It looks up the global functions at each call, so that a test may fake them. Its timers run in
+ * the async context of no caller.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  setTimeout: (task, ms) => setTimeout(task, ms),
-  setInterval: (task, ms) => setInterval(task, ms),
+  setTimeout: (task, ms) => outsideOfCaller(() => setTimeout(task, ms)),
+  setInterval: (task, ms) => outsideOfCaller(() => setInterval(task, ms)),
   soon: (task) => process.nextTick(task),
   afterReads: (task) => void setImmediate(task),
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),

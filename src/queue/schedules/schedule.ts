@@ -11,6 +11,7 @@ import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } f
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { duration } from '../validation/numbers.js';
 import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
+import type { JobCodec } from '../codec/codec.js';
 import type { Recurrence } from '../model/schedule.js';
 import type { StoredSchedule } from '../store/verbs/schedule-verbs.js';
 import { checkRecurrence } from './recurrence.js';
@@ -104,10 +105,19 @@ export function encodeSchedule(
     options: jobOptions ?? {},
   };
   const stored = { ...encoded, onMissed, missedAfterMs };
-  // A secret codec encrypts the same payload differently each time.
-  const same = queue.options.codec?.secret ? { ...stored, payload: serialize(payload).toString('base64') } : stored;
-  const version = createHash('sha1').update(JSON.stringify(same)).digest('hex');
-  return { id, version, ...stored };
+  return { id, version: versionOf(stored, payload, queue.options.codec), ...stored };
+}
+
+/**
+ * Returns the name of a definition. A secret codec encrypts the same payload differently each time, so its digest names
+ * it. A plain hash would let everybody test guesses of the payload.
+ */
+function versionOf(stored: object, payload: unknown, codec: JobCodec | undefined): string {
+  if (!codec?.secret) {
+    return createHash('sha1').update(JSON.stringify(stored)).digest('hex');
+  }
+  const definition = JSON.stringify({ ...stored, payload: serialize(payload).toString('base64') });
+  return codec.digest?.(definition) ?? createHash('sha1').update(definition).digest('hex');
 }
 
 /**

@@ -1,21 +1,22 @@
 import type { Logged } from '../actions/action-log.js';
-import { inWords, onOne } from '../actions/noted-action.js';
+import { inWords, onTarget } from '../actions/noted-action.js';
 import { announceGiant } from '../enqueue/check-payload.js';
-import { checkCount, checkKnown } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { ScheduleNotFoundError } from '../errors/schedule-errors.js';
-import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { LARGEST_PAGE } from '../runtime/bounds.js';
-import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
+import type { ActionName } from '../model/actions.js';
 import type { Recurrence, ScheduleRecord } from '../model/schedule.js';
 import { registerQueues } from '../register/register-queues.js';
-import { nextDue } from './next-due.js';
-import { VerifiedDueTimes } from './verified-due-times.js';
-import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
+import { JobHandle, type JobSource } from '../results/job-handle.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
+import { outsideOfCaller } from '../runtime/outside.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { DueSchedule, ScheduleVerbs, StoredSchedule, UpsertOutcome } from '../store/verbs/schedule-verbs.js';
+import { SCHEDULE_PREFIX, checkText } from '../validation/names.js';
 import type { StandardSchema } from '../validation/standard-schema.js';
+import { checkCount, checkKnown } from '../validation/validate-options.js';
+import { nextDue } from './next-due.js';
+import { type ScheduleOptions, type TypedScheduleOptions, checkSchedule, encodeSchedule } from './schedule.js';
 
 /** The most schedules that one script call ticks. */
 const SLICE = 100;
@@ -243,7 +244,7 @@ export class Schedules {
   }
 
   private announceChange(): void {
-    this.listeners.forEach((listener) => listener());
+    outsideOfCaller(() => this.listeners.forEach((listener) => listener()));
   }
 
   private withNext(due: DueSchedule, nowMs: number, report: TickReport): (DueSchedule & { nextDueMs: number })[] {
@@ -268,13 +269,13 @@ export class Schedules {
   }
 
   private record<Outcome>(
-    action: string,
+    action: ActionName,
     id: string,
-    deed: () => Promise<Outcome>,
+    change: () => Promise<Outcome>,
     how: { details?: string; count?: (outcome: Outcome) => number } = {},
   ): Promise<Outcome> {
     const { details, count = (outcome) => Number(outcome !== 'missing') } = how;
-    return this.queue.actionLog.record(onOne(action, 'schedule', id, details), deed, { count });
+    return this.queue.actionLog.record(onTarget(action, 'schedule', id, details), change, { count });
   }
 
   private call<Reply>(build: (calls: ScheduleVerbs) => StoreCall<Reply>): Promise<Reply> {
@@ -289,4 +290,35 @@ function refusal(id: string, what: string): InvalidOptionError {
     'one that a running process declares',
     `To ${what}, change the code; or pause it, or use another id.`,
   );
+}
+
+/** The most schedules to remember. */
+const MOST_KNOWN = 1_000;
+
+/**
+ * Remembers which due times of schedules were right. Such a time stays right until the schedule is due, unless the
+ * server's clock is set back.
+ */
+class VerifiedDueTimes {
+  private readonly known = new Map<string, { dueAtMs: number; version: string; atMs: number }>();
+
+  /** The first schedule to verify in the next look. */
+  offset = 0;
+
+  /** Moves on by the schedules that were read. Begins again after the last. */
+  advance(count: number): void {
+    this.offset = count > 0 ? this.offset + count : 0;
+  }
+
+  holds({ id, dueAtMs, version }: DueSchedule, nowMs: number): boolean {
+    const last = this.known.get(id);
+    return last?.dueAtMs === dueAtMs && last.version === version && last.atMs <= nowMs;
+  }
+
+  note({ id, dueAtMs, version }: DueSchedule, nowMs: number): void {
+    if (this.known.size >= MOST_KNOWN) {
+      this.known.clear();
+    }
+    this.known.set(id, { dueAtMs, version, atMs: nowMs });
+  }
 }

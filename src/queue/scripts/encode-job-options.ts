@@ -1,16 +1,28 @@
 // How scripts get the options of a job: as JSON. A part of it is the text for the worker, which no script reads.
+import type { GroupLimits } from '../model/limits.js';
 import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../model/job-options.js';
-import { encodePlainOptions } from '../model/metadata.js';
+import { encodePlainOptions, NO_METADATA } from '../model/metadata.js';
 import type { AskedOptions } from '../store/asked-options.js';
 import { batchFields } from '../store/job-ref.js';
+import { withoutUndefined } from '../runtime/fields.js';
 import { groupArguments } from './encode-limits.js';
 
-/** Returns the options as `lua/job/enqueue.lua` reads them; '' for none. */
-export function encodeJobOptions(options: AskedOptions | undefined): string {
+/**
+ * Returns the options as `lua/job/enqueue.lua` reads them; '' for none.
+ *
+ * @param bounds the producer's limits of each group. Its bounds go with a job of a group
+ */
+export function encodeJobOptions(options: AskedOptions | undefined, bounds: GroupLimits = {}): string {
   if (options === undefined) {
     return '';
   }
   const script = forScript(options);
+  if (options.group !== undefined) {
+    Object.assign(
+      script,
+      withoutUndefined({ max_pending: bounds.maxPending, max_pending_bytes: bounds.maxPendingBytes }),
+    );
+  }
   const worker = forWorker(options);
   if (worker !== undefined) {
     script.worker = worker;
@@ -57,7 +69,7 @@ function forScript({
 
 /** Returns the options that the worker reads, as JSON; undefined for none. */
 function forWorker(options: AskedOptions): string | undefined {
-  const { batch, payloadId, metadata } = options;
+  const { batch, payloadId, metadata, request } = options;
   const worker: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(options)) {
     const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];
@@ -72,8 +84,13 @@ function forWorker(options: AskedOptions): string | undefined {
     worker.payloadId = payloadId;
   }
   const fields = Object.keys(worker);
-  if (fields.length === 1 && metadata) {
-    return encodePlainOptions(metadata);
+  const own = request !== undefined;
+  if (metadata ? fields.length === 1 : own && fields.length === 0) {
+    return encodePlainOptions(metadata ?? NO_METADATA, own);
+  }
+  if (own) {
+    worker.own = true;
+    fields.push('own');
   }
   return fields.length > 0 ? JSON.stringify(worker) : undefined;
 }

@@ -1,5 +1,5 @@
 // Limits as arguments of the scripts.
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import { LATE_AFTER_MS, type ResolvedQueueOptions } from '../model/queue-options.js';
 import type { AttemptLimits } from '../store/store-calls.js';
 import {
   ALL_GROUPS_ORDER,
@@ -19,6 +19,7 @@ export function limitsText(options: ResolvedQueueOptions): string {
     completed_history: options.completedHistory,
     failed_history: options.failedHistory,
     cancelled_history: options.cancelledHistory,
+    remembered_ids: options.rememberedIds,
     dead_letter_cap: options.deadLetterCap,
     dead_letter_age: options.deadLetterAgeMs,
     result_ttl: options.resultTtlMs,
@@ -26,6 +27,7 @@ export function limitsText(options: ResolvedQueueOptions): string {
     visibility: options.visibilityMs,
     foreign_visibility: options.foreignVisibilityMs,
     max_payload: options.maxPayloadBytes,
+    ...(options.lateAfterMs !== LATE_AFTER_MS && { late_after_ms: options.lateAfterMs }), // each of them costs every claim
   };
   return Object.entries(limits)
     .map(([name, limit]) => `${name}=${limit}`)

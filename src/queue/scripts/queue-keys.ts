@@ -1,10 +1,13 @@
 import type { BATCH_PARTS } from '../model/batch.js';
 import type { QueueOptions } from '../model/queue-options.js';
-import { KEYS, PARTS, PARTS_BEFORE_IDS, STANDARD_KEYS } from '../validation/key-table.js';
+import { KEYS, PARTS, PARTS_BEFORE_IDS, PLACES, type Place, STANDARD_KEYS } from '../validation/key-table.js';
 import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
 type KeyOptions = Pick<QueueOptions, 'prefix' | 'hashTag'>;
+
+/** Announces a cancel to a worker. Scripts add it to its nudge key, and publish it on its wake channel. */
+export const CANCEL_MARKER = 'cancel';
 
 /** The start of the keys of one queue. */
 class KeyBase {
@@ -63,6 +66,8 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
     this.awaiting,
     this.groupsPrefix,
     this.sweep,
+    this.endedIds,
+    this.keptResults,
   ];
   readonly forPublishedEnqueue: readonly string[] = [...this.forEnqueue, this.events];
   readonly forComplete: readonly string[] = [
@@ -87,6 +92,8 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
     this.batchOutbox,
     this.awaiting,
     this.groupsPrefix,
+    this.endedIds,
+    this.keptResults,
   ];
   private readonly beforeClaimer: readonly string[] = [
     this.jobPrefix,
@@ -168,4 +175,9 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
   forClaim(claimer: string): string[] {
     return this.beforeClaimer.concat(this.batch(claimer), this.afterClaimer);
   }
+}
+
+/** Returns the key of a place. */
+export function keyOf(keys: QueueKeys, place: Place): string {
+  return keys.base + PLACES[place][0];
 }

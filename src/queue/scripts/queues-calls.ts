@@ -1,26 +1,20 @@
+import { RedisStateError } from '../errors/errors.js';
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { decodeWorkers } from '../replies/decode-worker.js';
 import { MOST_ARGUMENTS } from '../runtime/bounds.js';
 import { slicesOf } from '../runtime/slices-of.js';
 import { groupBy } from '../runtime/group-by.js';
+import type { Place } from '../validation/key-table.js';
 import { HISTORY_KEPT_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type {
-  AnnouncedQueue,
-  IdleNote,
-  Look,
-  Place,
-  QueuesVerbs,
-  Renewal,
-  Renewed,
-} from '../store/verbs/queues-verbs.js';
+import type { AnnouncedQueue, IdleNote, Look, QueuesVerbs, Renewal, Renewed } from '../store/verbs/queues-verbs.js';
 import { SentTexts } from '../transport/sent-texts.js';
 import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './calls/all-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from './encode-limits.js';
 import { LAYOUT } from './layout.js';
-import type { QueueKeys } from './queue-keys.js';
+import { keyOf } from './queue-keys.js';
 import { call } from './script-call.js';
 
 /** Runs calls, and knows which queues a call may reach together. */
@@ -144,8 +138,11 @@ async function runCalls<Reply>(
 }
 
 /** Returns whether a master refused a call, or ioredis gave up because masters sent it to each other. */
-function isRefusal({ name, message }: Error): boolean {
-  return name === 'ReplyError' || message.startsWith('Too many Cluster redirections');
+function isRefusal(error: Error): boolean {
+  const { name, message } = error;
+  return (
+    name === 'ReplyError' || error instanceof RedisStateError || message.startsWith('Too many Cluster redirections')
+  );
 }
 
 /**
@@ -246,19 +243,4 @@ function registerCall(queues: readonly StoreCalls[]): BuiltCall<void> {
   const registers = keys.map(({ register }) => register);
   const names = keys.map(({ queue }) => queue);
   return { call: call('registerAdd', registers, names, () => queues.map(() => undefined)) };
-}
-
-function keyOf(keys: QueueKeys, place: Place): string {
-  switch (place) {
-    case 'due':
-      return keys.scheduled;
-    case 'groupDepths':
-      return `${keys.groupsPrefix}depths`;
-    case 'groupsGated':
-      return `${keys.groupsPrefix}gated`;
-    case 'groupsResting':
-      return `${keys.groupsPrefix}resting`;
-    default:
-      return keys[place];
-  }
 }

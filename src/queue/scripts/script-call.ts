@@ -1,3 +1,4 @@
+import type { Announced } from '../codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 import type { QueueKeys } from './queue-keys.js';
@@ -10,6 +11,8 @@ export interface CallContext {
   readonly published: string;
   /** When an event reports each new job; 'off' for never. */
   readonly enqueuesPublished: ResolvedQueueOptions['events'];
+  /** What the last reading found announced of the queue. */
+  readonly announced: Announced;
   /** The first arguments of each script that ends jobs. */
   readonly retention: readonly ScriptArgument[];
 }

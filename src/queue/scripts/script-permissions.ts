@@ -9,9 +9,9 @@ import type { ScriptCall } from '../transport/script-runner.js';
  * All commands that the scripts call. `test/lua/queue/check-permissions.spec.ts` compares the list with the scripts.
  */
 export const SCRIPT_COMMANDS = (
-  'exists get hdel hexists hget hgetall hincrby hkeys hlen hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
+  'exists get hdel hexists hget hgetall hincrby hkeys hlen hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem lset ' +
   'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
-  'xadd xrange zrem zremrangebyrank zremrangebyscore zscan zscore'
+  'xadd xrange xrevrange zrem zremrangebyrank zremrangebyscore zscan zscore'
 ).split(' ');
 
 /** A permission that a queue needs and the user of the connection does not have. */

@@ -8,14 +8,15 @@ import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { QueueCalls } from './calls/all-calls.js';
+import { CANCEL_MARKER } from './queue-keys.js';
+import { WaitKeys } from './wait-keys.js';
 
 /**
  * The time the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.
  */
 export const LONGEST_WAIT_TRIP_MS = 2_000;
 
-/** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
-const CANCEL_MARKER = Buffer.from('cancel');
+const CANCEL_BYTES = Buffer.from(CANCEL_MARKER);
 
 /** The time an unused nudge is kept, in ms. */
 const NUDGE_KEPT_MS = 10_000;
@@ -26,15 +27,17 @@ const NUDGE_KEPT_MS = 10_000;
  * the slot of its queue.
  */
 export class RedisWorkerWait implements WorkerWait {
+  private readonly keys: WaitKeys;
   private readonly own: RedisClient;
   private readonly blocking: RetryingTransport;
 
   constructor(
     private readonly connection: Connection,
-    private readonly worker: string,
+    worker: string,
     private readonly queues: readonly QueueCalls[],
     logger: JobQueueLogger,
   ) {
+    this.keys = new WaitKeys(queues, worker);
     this.own = connection.duplicate('waiting for jobs');
     this.blocking = new RetryingTransport(
       this.own,
@@ -51,40 +54,24 @@ export class RedisWorkerWait implements WorkerWait {
     running: readonly StoreCalls[] = this.queues,
   ): Promise<WaitOutcome<Replies>> {
     let refusal: WaitOutcome<Replies>['refusal'];
-    let cancelIn: StoreCalls | undefined;
-    let wokenIn: StoreCalls | undefined;
-    const claimsNothing = calls.length === 0;
-    const keys = [...this.nudgeKeysOf(running), ...queues.map((queue) => (queue as QueueCalls).keys.wake)];
+    let told: ReturnType<WaitKeys['told']> = {};
     const outcomes = await this.blocking.carry<Replies>(calls, {
-      keys,
+      keys: this.keys.of(queues, running),
       seconds: ms / 1_000,
       onMarker: (key, member) => {
-        if (member.equals(CANCEL_MARKER)) {
-          const nudged = key.toString();
-          cancelIn = this.queues.find((queue) => this.nudgeKeyOf(queue) === nudged);
-        } else if (claimsNothing) {
-          const woken = key.toString();
-          wokenIn = queues.find((queue) => (queue as QueueCalls).keys.wake === woken);
-        }
+        told = this.keys.told(queues, key.toString(), member.equals(CANCEL_BYTES));
       },
       onRefusal: (error) => (refusal = { error, passes: isPassing(error) || isOfUser(error) }),
     });
-    return { outcomes, cancelIn, wokenIn, refusal };
+    return { outcomes, ...told, refusal };
   }
 
   interrupt(): void {
     const { client } = this.connection;
-    const key = this.nudgeKeyOf(this.queues[0]!);
+    const key = this.keys.nudgeOf(this.queues[0]!);
     const sent = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
-    Promise.all(sent).catch(() => undefined); // the wait ends within a second anyway
+    Promise.all(sent).catch(() => undefined); // the wait ends by itself
   }
-
-  /** Returns the keys of cancels, and that of an interrupt. */
-  private nudgeKeysOf(running: readonly StoreCalls[]): Set<string> {
-    return new Set([this.queues[0]!, ...(running as readonly QueueCalls[])].map(this.nudgeKeyOf));
-  }
-
-  private readonly nudgeKeyOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker);
 
   close(): void {
     this.blocking.close();

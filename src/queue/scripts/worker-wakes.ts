@@ -5,6 +5,7 @@ import { RedisPermissionError } from '../errors/redis-errors.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { QueueStore, WakeListener, WakeSubscription } from '../store/queue-store.js';
 import type { QueueCalls } from './calls/all-calls.js';
+import { CANCEL_MARKER } from './queue-keys.js';
 import { permissionsCall } from './script-permissions.js';
 
 /** The commands that a directed wake needs beside those of every script. */
@@ -42,7 +43,7 @@ export async function listenForWakes(
         confirmed.add(calls);
         listener.confirmed(calls);
       },
-      message: (text) => (text === 'cancel' ? listener.cancelled(calls) : listener.woken(calls)),
+      message: (text) => (text === CANCEL_MARKER ? listener.cancelled(calls) : listener.woken(calls)),
       refused: (error) => listener.refused(error),
     }),
   );

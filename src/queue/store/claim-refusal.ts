@@ -1,4 +1,5 @@
 // Why a claimed job must not run, and the error that says so.
+import { codecOf } from '../codec/codec.js';
 import type { StoredError } from '../errors/stored-error.js';
 import { cutMessage } from '../errors/serialize-error.js';
 import { show } from '../errors/show.js';
@@ -15,12 +16,16 @@ export interface Refusal {
   lastError?: string | undefined;
   /** The job that should have ended well before this one. */
   unmet?: UnmetJob | undefined;
-  /** The size of an oversized payload. */
+  /** The size of an oversized payload, or of another part. */
   bytes?: number | undefined;
+  /** The part that is too long, if not the payload. */
+  part?: 'id' | 'name' | 'group' | 'options' | undefined;
+  /** The start of such a part. */
+  start?: string | undefined;
 }
 
 /** A job that waited too long for a worker of its name. */
-export interface UnhandledRefusal {
+interface UnhandledRefusal {
   reason: 'unhandled';
   name: string;
   waitedMs: number;
@@ -47,7 +52,7 @@ export const USUAL_PAYLOAD_BYTES = 16 * 1024 * 1024;
  *
  * @param largest the largest `maxPayloadBytes` that a worker or producer of the queue has announced; 0 for none
  */
-export function giantBytes(largest = 0): number {
+function giantBytes(largest = 0): number {
   return 2 * Math.max(largest, USUAL_PAYLOAD_BYTES);
 }
 
@@ -70,8 +75,11 @@ const REASONS: Reasons<Refusal> & Reasons<UnhandledRefusal> = {
   missing: { name: 'BrokenJob', describe: () => 'The job hash is missing: it was deleted or has expired.' },
   oversized: {
     name: 'JobOversized',
-    describe: ({ bytes }) =>
-      `The payload has ${bytes} bytes, too many to load. Raise maxPayloadBytes and redrive the job, or discard it.`,
+    describe: ({ bytes, part, start = '' }) =>
+      part === undefined
+        ? `The payload has ${bytes} bytes, too many to load. Raise maxPayloadBytes and redrive the job, or discard it.`
+        : `The ${part} of the job has ${bytes} bytes, which no enqueue takes${start === '' ? '' : `. It begins with ${show(start)}`}. ` +
+          'Find the program that writes such jobs. Then redrive this one, or discard it.',
   },
   cancelled: { name: CANCELLED, describe: ({ started }) => cancelledMessage(started) },
   unmet: { name: UNMET, describe: ({ unmet }) => unmetMessage(unmet) },
@@ -105,8 +113,16 @@ export function refusalError(refusal: Refusal | UnhandledRefusal): StoredError {
     return { name, message: cutMessage(describe(refusal)) };
   }
   const { name, describe } = REASONS[refusal.reason];
-  const before = refusal.lastError ? ` Its last error: ${refusal.lastError}` : '';
-  return { name, message: cutMessage(describe(refusal) + before) };
+  return { name, message: cutMessage(describe(refusal) + lastErrorIn(refusal)) };
+}
+
+function lastErrorIn({ lastError }: Refusal): string {
+  if (!lastError) {
+    return '';
+  }
+  return codecOf(lastError) === undefined
+    ? ` Its last error: ${lastError}`
+    : ' Its attempt log has its last error.';
 }
 
 function expired({ attempts, started }: Refusal): string {
@@ -119,11 +135,21 @@ function expired({ attempts, started }: Refusal): string {
 }
 
 /** Returns the reason of its dead letter. @param unmet the other job; undefined if it is unknown */
-export function unmetMessage(unmet: UnmetJob | undefined): string {
+function unmetMessage(unmet: UnmetJob | undefined): string {
   const { job = { queue: '', id: '' }, status } = unmet ?? {};
   const how = status === 'removed' ? 'was deleted' : status === 'cancelled' ? 'was cancelled' : 'failed';
   const place = job.queue === '' ? '' : ` of the queue ${show(job.queue)}`;
   return `Job ${job.id}${place}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
+}
+
+const UNMET_TEXT = /^Job ([^\n]+?)(?: of the queue ("[^"]+"))?, (after which this job was to start, .*)$/s;
+
+/** Returns the job that such a reason names, and the rest of the text; undefined for another text. Scripts write it too. */
+export function unmetIn(home: string, message: string): { job: JobReference; rest: string } | undefined {
+  const [, id, queue, rest] = UNMET_TEXT.exec(message) ?? [];
+  return id === undefined
+    ? undefined
+    : { job: { queue: queue === undefined ? home : queue.slice(1, -1), id }, rest: rest! };
 }
 
 function unhandledMessage({ name, waitedMs, times, workers, known }: UnhandledRefusal): string {

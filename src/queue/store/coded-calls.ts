@@ -4,25 +4,23 @@ import {
   codecOf,
   decodeContent,
   decodeText,
-  encodeText,
-  type CodecError,
+  CodecError,
   type ContentContext,
   type ContentOwner,
   type JobCodec,
 } from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
-import { errorFingerprint } from '../errors/describe-error.js';
-import type { StoredError } from '../errors/stored-error.js';
+import { decodeStoredError, type StoredError } from '../errors/stored-error.js';
+import { parseJson } from '../codec/parse-json.js';
 import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
-import { FAILURE_PREFIX, SCHEDULE_PREFIX } from '../validation/names.js';
+import { failedPayloads } from '../codec/failure-job.js';
+import { show } from '../errors/show.js';
+import { SCHEDULE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimReply, DeadLetterVerbs, StoreCalls } from './store-calls.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
-
-/** The name of the error of a job that this process's codec cannot read. */
-const UNREADABLE = 'CodecError';
 
 /**
  * Returns the calls of a queue with its codec. Payloads, results and progress are encoded where they are checked, see
@@ -39,25 +37,26 @@ export function codedCalls(
   const own: Partial<StoreCalls> = {
     claim: (request) =>
       mapped(calls.claim(request), (reply) => {
-        const plain = codec?.secret ? reply.jobs.find(isPlain) : undefined;
+        const plain = codec?.secret ? reply.jobs.find(isInClear) : undefined;
         if (plain) {
           warnPlain(plain);
         }
         return decodeClaim(codec, reply);
       }),
   };
-  return over(calls, codec ? { ...own, ...codedVerbs(calls, codec, queue) } : own);
+  return withOwn(calls, codec ? { ...own, ...codedVerbs(calls, codec, queue) } : own);
 }
 
-/** Returns whether a job is plain. The server writes the payload of a failure job around the encoded content. */
-function isPlain({ name, payload }: ClaimedJob): boolean {
-  return codecOf(payload) === undefined && !name.startsWith(FAILURE_PREFIX);
+/** Returns whether a job is plain. The server writes the payload of a failure job around the encoded content, if it has one. */
+function isInClear({ name, payload }: ClaimedJob): boolean {
+  const forms = failedPayloads(name, payload) ?? [payload];
+  return forms.length > 0 && codecOf(forms.at(-1)) === undefined;
 }
 
 function codedVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<StoreCalls> {
   const record = (job: JobRecord) => decodeRecord(codec, queue, job);
   const schedule = (each: ScheduleRecord) => decodeSchedule(codec, queue, each);
-  const verbs: Partial<StoreCalls> = {
+  return {
     get: (id) => mapped(calls.get(id), (job) => job && record(job)),
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
     find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
@@ -65,64 +64,34 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<
       mapped(calls.cancelAndReturn(...args), ({ outcome, cancelled }) =>
         cancelled ? { outcome, cancelled: record(cancelled) } : { outcome },
       ),
-    deadLetters: over<DeadLetterVerbs>(calls.deadLetters, {
+    deadLetters: withOwn<DeadLetterVerbs>(calls.deadLetters, {
       list: (...args) =>
         mapped(calls.deadLetters.list(...args), (slice) => ({
           ...slice,
           found: slice.found.map((each) => (each.job ? { ...each, job: record(each.job) } : each)),
         })),
     }),
-    batches: over<BatchVerbs>(calls.batches, {
+    batches: withOwn<BatchVerbs>(calls.batches, {
       results: (...args) =>
         mapped(
           calls.batches.results(...args),
           (page) => page && { ...page, members: page.members.map((member) => decodeMember(codec, member)) },
         ),
     }),
-    schedules: over<ScheduleVerbs>(calls.schedules, {
+    schedules: withOwn<ScheduleVerbs>(calls.schedules, {
       get: (id) => mapped(calls.schedules.get(id), (all) => all.map(schedule)),
       list: (...args) => mapped(calls.schedules.list(...args), (all) => all.map(schedule)),
     }),
   };
-  return codec.secret ? { ...verbs, ...secretVerbs(calls, codec, queue) } : verbs;
 }
 
-/** Returns the verbs whose texts may quote the content. The name of an error stays readable. */
-function secretVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<StoreCalls> {
-  return {
-    fail: (failures) =>
-      calls.fail(
-        failures.map((failure) => ({
-          ...failure,
-          kind: errorFingerprint(failure.error),
-          error: encodeError(codec, { queue, field: 'error', id: failure.id }, failure.error),
-        })),
-      ),
-    log: (claim, keep, lines) =>
-      calls.log(
-        claim,
-        keep,
-        lines.map((line) =>
-          JSON.stringify(encodeText(codec, JSON.parse(line) as string, { queue, field: 'log', id: claim.id })),
-        ),
-      ),
-  };
-}
-
-function encodeError(codec: JobCodec, context: ContentContext, error: StoredError): StoredError {
-  if (error.name === UNREADABLE && error.stack === undefined) {
-    return error; // a refusal's error says nothing about the content, and must be readable without the key
-  }
-  return { name: error.name, message: encodeText(codec, JSON.stringify(error), context) };
+function isCoded({ payload, checkpoint }: ClaimedJob): boolean {
+  return codecOf(payload) !== undefined || codecOf(checkpoint) !== undefined;
 }
 
 /** Decodes a claim. An unreadable job is refused, and becomes a dead letter with the reason. */
 function decodeClaim(codec: JobCodec | undefined, reply: ClaimReply): ClaimReply {
-  if (
-    !reply.jobs.some(
-      ({ payload, checkpoint }) => codecOf(payload) !== undefined || codecOf(checkpoint) !== undefined,
-    )
-  ) {
+  if (codec?.plainJobs !== 'refuse' && !reply.jobs.some(isCoded)) {
     return reply;
   }
   const jobs: ClaimedJob[] = [];
@@ -131,16 +100,34 @@ function decodeClaim(codec: JobCodec | undefined, reply: ClaimReply): ClaimReply
     try {
       const { queue, id, options } = job;
       const owner = { queue, id, payloadId: options.payloadId };
+      refusePlain(codec, job);
       const payload = decodeContent(codec, job.payload, 'payload', owner);
       const checkpoint = decodeContent(codec, job.checkpoint, 'checkpoint', owner);
       jobs.push({ ...job, payload, checkpoint });
     } catch (error) {
       const { id, token, fence } = job;
       const { name, message } = error as CodecError;
-      refused.push({ id, token, fence, error: { name, message }, job: { ...job, payload: undefined } });
+      refused.push({
+        id,
+        token,
+        fence,
+        error: { name, message },
+        isReadable: true,
+        job: { ...job, payload: undefined },
+      });
     }
   }
   return Object.assign(reply, { jobs, refused });
+}
+
+/** @throws CodecError for a job that was stored in the clear, if the codec refuses such jobs */
+function refusePlain(codec: JobCodec | undefined, job: ClaimedJob): void {
+  if (codec?.plainJobs === 'refuse' && isInClear(job)) {
+    throw new CodecError(
+      `Job ${show(job.id)} was stored in the clear, which this queue refuses: by a process without the codec, by a client of the ` +
+        'Redis pattern, or before the queue had the codec. Enqueue it again where the codec is, and discard this one.',
+    );
+  }
 }
 
 /** Returns an unreadable record as stored, so that one job does not hide the others. */
@@ -191,7 +178,7 @@ function decodeAttempt(codec: JobCodec, context: ContentContext, attempt: Attemp
 
 function decodeError(codec: JobCodec, context: ContentContext, error: StoredError): StoredError {
   const text = readableText(codec, context, error.message);
-  return text === error.message ? error : (JSON.parse(text) as StoredError);
+  return text === error.message ? error : decodeStoredError(parseJson(text).value);
 }
 
 function decodeSchedule(codec: JobCodec, queue: string, schedule: ScheduleRecord): ScheduleRecord {
@@ -222,6 +209,6 @@ function mapped<Reply>(call: StoreCall<Reply>, map: (reply: Reply) => Reply): St
 }
 
 /** Returns the same object, with some of its methods in front: the store finds its own fields on it. */
-function over<Verbs extends object>(verbs: Verbs, own: Partial<Verbs>): Verbs {
+function withOwn<Verbs extends object>(verbs: Verbs, own: Partial<Verbs>): Verbs {
   return Object.assign(Object.create(verbs) as Verbs, own);
 }

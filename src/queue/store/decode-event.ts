@@ -1,8 +1,23 @@
 import { decodeContent, decodeText, type ContentContext, type JobCodec } from '../codec/codec.js';
+import { parseJson } from '../codec/parse-json.js';
+import { decodeStoredError } from '../errors/stored-error.js';
 import type { JobEvent } from '../model/job-event.js';
 
-/** Decodes the content of an event with the queue's codec. Unreadable content is left out. */
+/** The content of events that have several listeners, and the codec that decoded it. */
+const known = new WeakMap<JobEvent, { codec: JobCodec | undefined; decoded: JobEvent }>();
+
+/** Decodes the content of an event with the queue's codec, once for all its listeners. Unreadable content is left out. */
 export function decodeEvent(codec: JobCodec | undefined, queue: string, event: JobEvent): JobEvent {
+  const before = known.get(event);
+  if (before && before.codec === codec) {
+    return before.decoded;
+  }
+  const decoded = decodeContentOf(codec, queue, event);
+  known.set(event, { codec, decoded });
+  return decoded;
+}
+
+function decodeContentOf(codec: JobCodec | undefined, queue: string, event: JobEvent): JobEvent {
   const { error, progress, result, ...rest } = event;
   const owner = { queue, id: event.id };
   return {
@@ -15,7 +30,7 @@ export function decodeEvent(codec: JobCodec | undefined, queue: string, event: J
 
 function errorMessage(codec: JobCodec | undefined, stored: string, context: ContentContext): string {
   const text = decodeText(codec, stored, context);
-  return text === stored ? text : (JSON.parse(text) as { message: string }).message;
+  return text === stored ? text : decodeStoredError(parseJson(text).value).message;
 }
 
 function read(field: 'error' | 'progress' | 'result', decode: () => unknown): Partial<JobEvent> {

@@ -2,6 +2,7 @@
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { ClaimLostError, InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import type { Sealed } from '../codec/sealed.js';
 import type { JobReference } from '../model/batch.js';
 import type { Durability } from '../model/job-options.js';
 import type { AskedOptions } from './asked-options.js';
@@ -20,7 +21,7 @@ export interface EncodedJob {
   id: string;
   name: string;
   /** JSON. */
-  payload: string;
+  payload: Sealed;
   /** Absent for none. */
   options?: AskedOptions;
   durability?: Durability; // if it differs from the queue's
@@ -63,7 +64,7 @@ export interface EnqueueReply {
 }
 
 /** The reason why a job cannot join its batch or wait for others, and the batch or job concerned. */
-export interface FollowRefusal {
+interface FollowRefusal {
   reason: keyof typeof FOLLOW_REFUSALS;
   about: string;
 }

@@ -71,9 +71,14 @@ export function idsOf(list = ''): string[] {
   return list.split('\n').filter(Boolean);
 }
 
+/** Stands for callers among the jobs that wait for a job; see lua/lib/after/dependents. */
+const CALLERS = '\r';
+
 /** Returns the jobs of a list as a hash has it. @param home the queue of an id without one */
 export function refsOf(home: string, list: string): JobReference[] {
-  return idsOf(list).map((ref) => splitRef(home, ref));
+  return idsOf(list)
+    .filter((ref) => ref !== CALLERS)
+    .map((ref) => splitRef(home, ref));
 }
 
 /** Returns a list of ids as a hash has it. */

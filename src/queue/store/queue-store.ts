@@ -41,6 +41,8 @@ export interface QueueStore {
   readonly isReady: boolean;
   /** True if queues are on several masters, some of which may be unreachable while others work. */
   readonly isSharded: boolean;
+  /** True if processes of other versions may use the same queues. */
+  readonly isShared: boolean;
   /** True if a call is sent only after the tick in which it was made. */
   readonly sendsLater: boolean;
 
@@ -68,6 +70,9 @@ export interface QueueStore {
   /** Returns the name of the server that has a queue; '' for the only one. */
   serverOf(queue: StoreCalls): string;
 
+  /** Returns what stands for the connection to the server of a queue. It is another object after a reconnect. */
+  connectionOf(queue: StoreCalls): object | undefined;
+
   /** Returns whether an error passes without a change to the setup, so that the call can be repeated. */
   passes(error: unknown): boolean;
 
@@ -77,6 +82,12 @@ export interface QueueStore {
    * @throws RedisPermissionError that names the missing permissions of the connection's user
    */
   prepare(calls: StoreCalls): Promise<void>;
+  /**
+   * Announces the codec and the redaction of a process that enqueues, before its first payload is sent. Windows then know what
+   * to hide, also before a worker has started. A refusal is only logged, because a user of Redis who may not write there
+   * cannot enqueue either. Absent in a store that no other process shares.
+   */
+  announceProducer?(calls: StoreCalls): void;
 
   /**
    * Runs one call. With a limit it waits for the store to be ready, and replaces a connection that does not reply.
@@ -116,9 +127,10 @@ export interface QueueStore {
   /**
    * Listens to the events of a queue. Resolves, once the store has confirmed it, with the function that ends it.
    *
+   * @param ids the jobs to listen to; undefined for all
    * @throws RedisPermissionError
    */
-  subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void>;
+  subscribe(queue: StoreCalls, listener: (event: JobEvent) => void, ids?: readonly string[]): Promise<() => void>;
 
   /** The way of enqueues that wait for replicas. */
   readonly replicated: ReplicatedEnqueues;
@@ -236,8 +248,18 @@ export interface QueueAccess {
   exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit?: CallLimit): Promise<Reply>;
 }
 
+/** A queue that jobs are added to. */
+export interface ProducingQueue extends QueueAccess {
+  /** Returns the calls of this queue for its producer, once windows can know what its payloads hide. */
+  producerCalls(): Promise<StoreCalls>;
+  /** True if a person acts by this object, in a process without the key of the queue. */
+  readonly isPlainWindow: boolean;
+  /** True while the layout of the queue is read. */
+  readonly isBeingOpened: boolean;
+}
+
 /** A queue whose state an operator changes. */
-export interface ChangedQueue extends Pick<QueueAccess, 'exec'> {
+export interface ChangedQueue extends QueueAccess {
   /** Looks at the queue's name after a change. */
   afterChange?: (verb: string) => Promise<void>;
 }

@@ -12,13 +12,14 @@ import type {
   UpdateOutcome,
 } from './call-outcomes.js';
 import type { CompleteReply } from './complete-reply.js';
-import type { AnnouncedContent } from '../codec/announced-content.js';
+import type { Announced, AnnouncedContent } from '../codec/announced-content.js';
 import type { JobOutcome } from '../model/job-event.js';
 import type { ClaimRef, ClaimedJob, JobRecord, JobStatus, QueueStats, RefusedJob } from '../model/job.js';
 import type { StepOutcome, StoredStep } from '../model/step.js';
 import type { WorkerDetails, WorkerRecord } from '../model/worker-record.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
+import type { Sealed, SealedError } from '../codec/sealed.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
 import type { ActionVerbs } from './verbs/action-verbs.js';
@@ -42,6 +43,7 @@ export type {
   DeadLetterVerbs,
   RedriveAsNewReply,
 } from './verbs/dead-letter-verbs.js';
+import type { LimitChanges } from '../model/limits.js';
 import type { PauseOptions } from '../model/pause.js';
 export type { HistorySlice, HistoryVerbs, MinuteReading } from './verbs/history-verbs.js';
 
@@ -67,11 +69,16 @@ export interface ClaimRequest {
    * started gets no crash if its claimer dies. Absent if the claimer does not know it; then no job waits.
    */
   slots?: number;
+  /** The turns that a group has in a row, for a claimer that runs jobs of a group together. @default 1 */
+  turnsInRow?: number;
   /** The most payload bytes of the claim. Its first job comes in any case. Absent for no bound. */
   mostBytes?: number;
   /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
   only?: OnlyNames;
-  /** True for a worker, which announces the limits of its queue. Without a known announcement it gets no job. */
+  /**
+   * True for a worker, which announces the limits of its queue. It gets no job without a known announcement, or under that of a
+   * worker that has stopped.
+   */
   announces?: boolean;
 }
 
@@ -101,6 +108,8 @@ export interface ClaimReply {
   left?: LeftJobs;
   /** True if the claim found too little, and no wake of a Cluster reaches its worker. */
   isUnheard?: true;
+  /** True if a producer of the Redis pattern made one of the jobs. Such producers set no marker. */
+  isForeign?: true;
 }
 
 /** The other jobs that a claim of certain names saw. */
@@ -114,7 +123,7 @@ export interface LeftJobs {
 }
 
 /** A claim of a job without a stored name. It has the name, and the retries that neither its handler nor its queue sets. */
-export type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
+type NamedClaim = Pick<ClaimedJob, 'id' | 'token' | 'name' | 'options'>;
 
 /** A claim whose job starts now, after it waited in its worker. */
 export interface StartedClaim extends ClaimRef {
@@ -126,19 +135,19 @@ export interface StartedClaim extends ClaimRef {
 
 export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
-  result: string;
+  result: Sealed | '';
   resultTtlMs?: number;
 }
 
-export interface ExtendReply {
+interface ExtendReply {
   /** Ids of jobs whose claim is no longer the caller's. */
   lost: string[];
   cancelRequested: string[];
 }
 
 export interface Failure extends ClaimRef {
-  error: StoredError;
-  /** The fingerprint of the error, where `error` is encoded. @default that of `error` */
+  error: SealedError;
+  /** The fingerprint of the error, where `error` is encrypted. @default that of `error` */
   kind?: string;
   /** True for no retry, even if attempts are left. */
   final: boolean;
@@ -147,13 +156,24 @@ export interface Failure extends ClaimRef {
   begun?: boolean;
 }
 
+/** A failure whose error is not sealed yet. */
+export interface UnsealedFailure extends Omit<Failure, 'error' | 'kind'> {
+  error: StoredError;
+  /** The app's own words for the kind of the error. */
+  ownKind?: string;
+  /** True if the error quotes nothing of the job, so it stays readable without the key. */
+  isReadable?: true;
+}
+
 export interface Release extends ClaimRef {
-  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
+  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage';
   delayMs: number;
   /** The name from the payload of an `unhandled` job without a stored name. */
   name?: string;
   /** Its handler was never called, so its cost is refunded to the rates. */
   unstarted?: boolean;
+  /** The refusal of an `outage`. It is one of ours, so it quotes nothing of the job. */
+  error?: Pick<StoredError, 'name' | 'message'>;
   /** The number of snoozes, or of met rate limits: beyond it a job so released fails. @default the queue's */
   most?: number;
 }
@@ -162,6 +182,8 @@ export interface Release extends ClaimRef {
 interface JobVerbs {
   /** Enqueues jobs. Its `decode` throws an EnqueueRejected if nothing was written. */
   enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueReply[]>;
+  /** Checks jobs of an enqueue of several steps. Its `decode` throws an EnqueueRejected if one would be refused. */
+  checkEnqueue(jobs: readonly EncodedJob[]): StoreCall<void>;
   claim(request: ClaimRequest): StoreCall<ClaimReply>;
   /** Extends the claims of one request whose reply is still in flight. Returns how many there are. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
@@ -171,7 +193,7 @@ interface JobVerbs {
    * Notes an uncaught error of the process, for the text of the crashes if these claims expire. Returns how many are
    * current.
    */
-  noteDeath(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: string): StoreCall<number>;
+  noteDeath(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], error: Sealed): StoreCall<number>;
   /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendReply>;
   /**
@@ -185,16 +207,16 @@ interface JobVerbs {
   /** Returns whether the name was written. */
   setName(job: NamedClaim): StoreCall<boolean>;
   /** Returns whether the claim was current. */
-  progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
+  progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: Sealed): StoreCall<boolean>;
   /** Stores the checkpoint for the next attempt. Returns whether the claim was current. */
-  checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
+  checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: Sealed): StoreCall<boolean>;
   /** Records a step; without one returns the recorded steps. */
   step(
     claim: Pick<ClaimRef, 'id' | 'token'>,
-    step?: { name: string; result: string },
+    step?: { name: string; result: Sealed | '' },
   ): StoreCall<StepOutcome | StoredStep[]>;
   /** Returns whether the claim was current. */
-  log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
+  log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly Sealed[]): StoreCall<boolean>;
 }
 
 /** The verbs of operators for a queue and its jobs. */
@@ -223,10 +245,12 @@ interface AdminVerbs {
   ): StoreCall<RescheduleOutcome | { startsInMs: number; expiresInMs: number }>;
   /** @param ifStatus does nothing to a job in another one */
   remove(id: string, ifStatus?: JobStatus): StoreCall<RemoveReply>;
+  /** Keeps the record of an unfinished job after its end, for a caller that waits for its result. Returns false for another. */
+  holdResult(id: string, forMs: number): StoreCall<boolean>;
   /** Starts a scheduled job now. */
   promote(id: string): StoreCall<RestartOutcome>;
   /** @param payload JSON; @param name the required name of the job; without it every name is accepted */
-  update(id: string, payload: string, name?: string): StoreCall<UpdateOutcome>;
+  update(id: string, payload: Sealed, name?: string): StoreCall<UpdateOutcome>;
   setPriority(id: string, priority: number): StoreCall<UpdateOutcome>;
   /** @param request identifies this request, so that its repeat is recognised */
   runAgain(id: string, request: string): StoreCall<RestartOutcome>;
@@ -241,7 +265,8 @@ interface AdminVerbs {
   pause(options: PauseOptions): StoreCall<boolean>;
   /** Gives a pause with this end a later one. Returns false if the pause has another end, or none. */
   extendPause(knownEndMs: number, forMs: number): StoreCall<boolean>;
-  resume(): StoreCall<boolean>;
+  /** Ends a pause, and then changes these limits. Returns false if the queue was not paused; then nothing is changed. */
+  resume(limits?: LimitChanges): StoreCall<boolean>;
 }
 
 /** The jobs that wait although no live worker handles their names. */
@@ -283,6 +308,8 @@ export interface StoreCalls extends JobVerbs, AdminVerbs, ReportVerbs {
   /** Identifies the queue in its store. */
   readonly key: string;
   readonly options: ResolvedQueueOptions;
+  /** What the last reading found announced of the queue. */
+  readonly announced: Announced;
   readonly sweep: SweepVerbs;
   readonly workers: WorkerVerbs;
   readonly limits: LimitVerbs;

@@ -7,6 +7,7 @@ import { evalArguments, type ScriptCall } from './script-runner.js';
 import { isWrongType, nameWrongKeysOf } from './wrong-keys.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 import { keptIn } from '../runtime/kept.js';
+import { outsideOfCaller } from '../runtime/outside.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {
@@ -61,7 +62,7 @@ export class DurableConnection {
     return new Promise((resolve, reject) => {
       this.waiting.push({ call, statsKey, replication, resolve, reject });
       if (!this.isFlushing) {
-        void this.flushBatches();
+        void outsideOfCaller(() => this.flushBatches()); // later callers join its loop
       }
     });
   }

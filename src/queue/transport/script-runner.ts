@@ -6,7 +6,7 @@ import { auditedScript, frameArguments, type AuditMark } from './audited-script.
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import { explainRefusal } from '../redis/permission-error.js';
+import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
 import { isOfOurCopy } from './our-copy.js';
 import type { SentTexts } from './sent-texts.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
@@ -96,11 +96,15 @@ export class ScriptRunner {
     if ('send' in call) {
       return call.send(this.client).then(
         (reply) => decodedOf(call, reply),
-        (error: unknown) => this.fail(call, error, rethrow),
+        (error: unknown) => this.fail(call, error, this.failRun),
       );
     }
-    return this.evaluate(call, (reply) => decodedOf(call, reply), rethrow);
+    return this.evaluate(call, (reply) => decodedOf(call, reply), this.failRun);
   }
+
+  private readonly failRun = (error: unknown): never => {
+    throw explainForCaller(error, this.client);
+  };
 
   /**
    * Sends several calls in one round trip, in order. A failed call does not stop the others. If a Cluster redirects
@@ -269,7 +273,7 @@ function decoded<Reply>(call: ScriptCall<Reply>, reply: unknown): Settled<Reply>
 }
 
 /** Returns the decoded reply. @throws what the decoder throws of a refusal; ReplyDecodeError for a wrong reply */
-function decodedOf<Reply>(call: RedisCall<Reply>, reply: unknown): Reply {
+export function decodedOf<Reply>(call: RedisCall<Reply>, reply: unknown): Reply {
   try {
     return call.decode(reply);
   } catch (failure) {

@@ -1,84 +1,149 @@
 /** The types of keys, in the words of TYPE. */
 export type KeyType = 'string' | 'list' | 'hash' | 'zset' | 'stream';
 
+/**
+ * Who ends a key, and when.
+ *
+ * - entries: the script that removes its last entry. A job, a schedule, a batch or a unique key takes its own along
+ * - idle: the last worker that stops, maintenance or a purge, once the queue has neither a job nor a worker
+ * - time: Redis, by the expiry that each write renews
+ * - capped: only a purge of everything; each write drops the oldest entries beyond the cap
+ * - stays: only a purge of everything; its size does not grow with the jobs
+ */
+export type KeyEnd = 'entries' | 'idle' | 'time' | 'capped' | 'stays';
+
 /** The KEYS of every script outside the hot path, in the order of `lua/lib/core/keys.lua`. See `KEYS`. */
 export const STANDARD_KEYS = {
   /** The start of every job's key, before the job's id. */
-  jobPrefix: ['job:', 'hash'],
-  pending: ['pending', 'list'],
-  prioritized: ['prioritized', 'zset'],
-  scheduled: ['scheduled', 'zset'],
-  claims: ['claims', 'zset'],
-  processing: ['processing', 'list'],
-  completed: ['completed', 'list'],
-  failed: ['failed', 'list'],
-  cancelled: ['cancelled', 'list'],
-  dead: ['dead', 'zset'],
-  unique: ['unique', 'hash'],
-  uniqueExpiries: ['unique_expiries', 'zset'],
-  stats: ['stats', 'hash'],
-  sequence: ['sequence', 'string'],
-  wake: ['wake', 'zset'],
-  events: ['events', 'channel'],
-  settings: ['settings', 'hash'],
-  sweep: ['sweep', 'hash'],
-  workers: ['workers', 'zset'],
-  foreignClaims: ['foreign_claims', 'zset'],
-  handlerLimits: ['handler_limits', 'hash'],
-  scheduleDue: ['schedule_due', 'zset'],
-  scheduleOwners: ['schedule_owners', 'zset'],
+  jobPrefix: ['job:', 'hash', 'entries'],
+  pending: ['pending', 'list', 'entries'],
+  prioritized: ['prioritized', 'zset', 'entries'],
+  scheduled: ['scheduled', 'zset', 'entries'],
+  claims: ['claims', 'zset', 'entries'],
+  processing: ['processing', 'list', 'entries'],
+  completed: ['completed', 'list', 'entries'],
+  failed: ['failed', 'list', 'entries'],
+  cancelled: ['cancelled', 'list', 'entries'],
+  dead: ['dead', 'zset', 'entries'],
+  unique: ['unique', 'hash', 'entries'],
+  uniqueExpiries: ['unique_expiries', 'zset', 'entries'],
+  stats: ['stats', 'hash', 'stays'],
+  sequence: ['sequence', 'string', 'stays'],
+  wake: ['wake', 'zset', 'idle'],
+  events: ['events', 'channel', 'entries'],
+  settings: ['settings', 'hash', 'stays'],
+  sweep: ['sweep', 'hash', 'idle'],
+  workers: ['workers', 'zset', 'idle'],
+  foreignClaims: ['foreign_claims', 'zset', 'idle'],
+  handlerLimits: ['handler_limits', 'hash', 'idle'],
+  scheduleDue: ['schedule_due', 'zset', 'entries'],
+  scheduleOwners: ['schedule_owners', 'zset', 'entries'],
   /** The start of every schedule's key, before its id. */
-  schedulePrefix: ['schedule:', 'hash'],
-  retention: ['retention', 'hash'],
-  names: ['names', 'zset'],
+  schedulePrefix: ['schedule:', 'hash', 'entries'],
+  retention: ['retention', 'hash', 'idle'],
+  names: ['names', 'zset', 'idle'],
   /** The start of a nudge's key, before the worker's id. */
-  nudgePrefix: ['nudge:', 'zset'],
+  nudgePrefix: ['nudge:', 'zset', 'time'],
   /** The batches of this queue. */
-  batches: ['batches', 'zset'],
+  batches: ['batches', 'zset', 'entries'],
   /** The start of a batch's keys, before its id. */
-  batchRecordPrefix: ['batch_record:', 'hash'],
-  remoteMembers: ['remote_members', 'hash'],
-  batchOutbox: ['batch_outbox', 'hash'],
-  awaiting: ['awaiting', 'zset'],
+  batchRecordPrefix: ['batch_record:', 'hash', 'entries'],
+  remoteMembers: ['remote_members', 'hash', 'entries'],
+  batchOutbox: ['batch_outbox', 'hash', 'entries'],
+  awaiting: ['awaiting', 'zset', 'entries'],
   /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
-  groupsPrefix: ['groups:', 'groups'],
+  groupsPrefix: ['groups:', 'groups', 'entries'],
   /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
-  errorKinds: ['error_kinds', 'hash'],
-} as const;
+  errorKinds: ['error_kinds', 'hash', 'idle'],
+  /** The ids that callers gave to jobs which have ended, as long as they are known. */
+  endedIds: ['ended_ids', 'zset', 'time'],
+  /** The ended jobs whose records are kept until they were read. */
+  keptResults: ['kept_results', 'zset', 'entries'],
+} as const satisfies Record<string, readonly [part: string, type: string, end: KeyEnd]>;
 
-/** The keys of a queue: each with its part after the name of the queue, and its type. An id follows a colon. */
+/** The keys of a queue: each with its part after the name of the queue, its type, and its end. An id follows a colon. */
 export const KEYS = {
   ...STANDARD_KEYS,
   /** The start of the key of a replacement, before the request or the id that replaced. */
-  replacedPrefix: ['replaced:', 'string'],
+  replacedPrefix: ['replaced:', 'string', 'time'],
   /** The idle workers that a script wakes over their channels, in a Cluster. */
-  waiters: ['waiters', 'zset'],
-  maintainers: ['maintainers', 'hash'],
-  workerDetails: ['worker_details', 'hash'],
-  actions: ['actions', 'stream'],
-  bulkRuns: ['bulk_runs', 'hash'],
-  audit: ['audit', 'stream'],
+  waiters: ['waiters', 'zset', 'time'],
+  maintainers: ['maintainers', 'hash', 'time'],
+  workerDetails: ['worker_details', 'hash', 'time'],
+  actions: ['actions', 'stream', 'capped'],
+  bulkRuns: ['bulk_runs', 'hash', 'time'],
+  audit: ['audit', 'stream', 'capped'],
   /** The lines of ended jobs: one of both gets the new ones, see `lua/lib/audit/outcomes.lua`. */
-  outcomesA: ['outcomes_a', 'hash'],
-  outcomesB: ['outcomes_b', 'hash'],
-  historyOpen: ['history_open', 'hash'],
-  history: ['history', 'stream'],
-  historyMarks: ['history_marks', 'stream'],
+  outcomesA: ['outcomes_a', 'hash', 'time'],
+  outcomesB: ['outcomes_b', 'hash', 'time'],
+  historyOpen: ['history_open', 'hash', 'time'],
+  history: ['history', 'stream', 'time'],
+  /** Deploys, outages and dead workers; `lua/lib/reclaim/crash_claims.lua` spells it too. */
+  historyMarks: ['history_marks', 'stream', 'time'],
   /** The start of the key of a batch of times, before the worker's id. */
-  historyBatchPrefix: ['history_batch:', 'string'],
+  historyBatchPrefix: ['history_batch:', 'string', 'time'],
   /** The batches that have not ended, by the time of their creation; `lua/lib/batch/by_age.lua` spells it too. */
-  batchesByAge: ['batches_by_age', 'zset'],
+  batchesByAge: ['batches_by_age', 'zset', 'entries'],
   /** The batches that have ended, as long as their records are there; `lua/lib/batch/end_batch.lua` spells it too. */
-  batchesEnded: ['batches_ended', 'zset'],
+  batchesEnded: ['batches_ended', 'zset', 'time'],
   /** The largest fence of each source of entries. */
-  onceFences: ['once_fences', 'hash'],
+  onceFences: ['once_fences', 'hash', 'stays'],
   /** The start of the key with the marks of a source's entries, before the source. */
-  oncePrefix: ['once:', 'zset'],
+  oncePrefix: ['once:', 'zset', 'entries'],
   /** The record of the alerts that were told. */
-  alerts: ['alerts', 'hash'],
+  alerts: ['alerts', 'hash', 'time'],
   /** The start of the key with a claimer's last batch, so that a repeated claim gets the same jobs. */
-  batchPrefix: ['batch:', 'string'],
-} as const;
+  batchPrefix: ['batch:', 'string', 'time'],
+} as const satisfies Record<string, readonly [part: string, type: string, end: KeyEnd]>;
+
+/**
+ * When maintenance sweeps a queue for a place that holds something.
+ *
+ * - round: each round, because jobs there have not ended, or other queues wait for its news
+ * - minute: once a minute, for failures and for jobs that are all due later
+ * - remains: at a look for what becomes old, once in ten minutes
+ * - never: another part of the worker looks at it
+ */
+type Swept = 'round' | 'minute' | 'remains' | 'never';
+
+/**
+ * The parts of a queue that exist only while they hold something. Each has its key, and when maintenance sweeps for it.
+ * A look for `due` finds it in a queue with a scheduled job that is due. It finds `scheduled` instead if all are due later.
+ */
+export const PLACES = {
+  pending: [KEYS.pending[0], 'round'],
+  prioritized: [KEYS.prioritized[0], 'round'],
+  due: [KEYS.scheduled[0], 'round'],
+  claims: [KEYS.claims[0], 'round'],
+  processing: [KEYS.processing[0], 'round'],
+  groupDepths: [`${KEYS.groupsPrefix[0]}depths`, 'round'],
+  groupsGated: [`${KEYS.groupsPrefix[0]}gated`, 'round'],
+  batches: [KEYS.batches[0], 'round'],
+  remoteMembers: [KEYS.remoteMembers[0], 'round'],
+  batchOutbox: [KEYS.batchOutbox[0], 'round'],
+  awaiting: [KEYS.awaiting[0], 'round'],
+  keptResults: [KEYS.keptResults[0], 'round'],
+  failed: [KEYS.failed[0], 'minute'],
+  scheduled: [KEYS.scheduled[0], 'minute'],
+  completed: [KEYS.completed[0], 'remains'],
+  cancelled: [KEYS.cancelled[0], 'remains'],
+  dead: [KEYS.dead[0], 'remains'],
+  unique: [KEYS.unique[0], 'remains'],
+  uniqueExpiries: [KEYS.uniqueExpiries[0], 'remains'],
+  endedIds: [KEYS.endedIds[0], 'remains'],
+  scheduleOwners: [KEYS.scheduleOwners[0], 'remains'],
+  groupsResting: [`${KEYS.groupsPrefix[0]}resting`, 'remains'],
+  scheduleDue: [KEYS.scheduleDue[0], 'never'],
+  wake: [KEYS.wake[0], 'never'],
+} as const satisfies Record<string, readonly [part: string, swept: Swept]>;
+
+/** A part of a queue that exists only while it holds something. */
+export type Place = keyof typeof PLACES;
+
+/** Returns the places for which maintenance sweeps at such times. */
+export function placesSwept(swept: Swept): readonly Place[] {
+  return (Object.keys(PLACES) as Place[]).filter((place) => PLACES[place][1] === swept);
+}
 
 const parts = Object.values(KEYS).map(([part]) => part);
 

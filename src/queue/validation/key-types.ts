@@ -1,28 +1,28 @@
-import { KEYS, type KeyType } from './key-table.js';
+import { KEYS, type KeyEnd, type KeyType } from './key-table.js';
 
-/** The parts of the keys of groups, behind their prefix. An id follows a colon. */
-const GROUP_TYPES: Readonly<Record<string, KeyType>> = {
-  holds: 'hash',
-  states: 'hash',
-  turns: 'zset',
-  gated: 'zset',
-  resting: 'zset',
-  ends: 'hash',
-  finishes: 'zset',
-  depths: 'zset',
-  heads: 'zset',
-  settings: 'hash',
-  'waiting:': 'zset',
-  'running:': 'zset',
-  'state:': 'hash',
-  'later:': 'zset',
+/** The parts of the keys of groups behind their prefix, with their types and ends. An id follows a colon. */
+export const GROUP_KEYS: Readonly<Record<string, readonly [type: KeyType, end: KeyEnd]>> = {
+  holds: ['hash', 'entries'],
+  states: ['hash', 'entries'],
+  turns: ['zset', 'entries'],
+  gated: ['zset', 'entries'],
+  resting: ['zset', 'entries'],
+  ends: ['hash', 'entries'],
+  finishes: ['zset', 'entries'],
+  depths: ['zset', 'entries'],
+  heads: ['zset', 'entries'],
+  settings: ['hash', 'stays'],
+  'waiting:': ['zset', 'entries'],
+  'running:': ['zset', 'entries'],
+  'state:': ['hash', 'entries'],
+  'later:': ['zset', 'time'],
 };
 
 const ALL: readonly (readonly [part: string, type: KeyType])[] = [
   ...Object.values(KEYS).flatMap(([part, type]): [string, KeyType][] =>
     type === 'channel' || type === 'groups' ? [] : [[part, type]],
   ),
-  ...Object.entries(GROUP_TYPES).map(([part, type]): [string, KeyType] => [KEYS.groupsPrefix[0] + part, type]),
+  ...Object.entries(GROUP_KEYS).map(([part, [type]]): [string, KeyType] => [KEYS.groupsPrefix[0] + part, type]),
 ];
 
 /** The types of the keys of each queue, by the part after its name. */

@@ -11,6 +11,9 @@ export const BATCH_PREFIX = '@batch:';
 /** The start of the ids of follow-ups in other queues than their batch. No enqueue may use it. */
 export const BATCH_ELSEWHERE_PREFIX = '@batch-of:';
 
+/** The start of the ids that scripts give to jobs with too long ones. No enqueue may use it. */
+const OVERSIZED_PREFIX = '@oversized:';
+
 /** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';
 
@@ -29,6 +32,7 @@ const RESERVED_IDS = {
   [BATCH_ELSEWHERE_PREFIX]: 'follow-ups of batches',
   [SCHEDULE_PREFIX]: 'jobs of schedules',
   [FAILURE_PREFIX]: 'failure jobs',
+  [OVERSIZED_PREFIX]: 'jobs whose own id is too long',
 };
 
 /** The most characters of an id. */
@@ -38,6 +42,10 @@ const LONGEST_ID = 128;
 const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control character`;
 
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
+
+/** What the start of all keys must be. With a colon it could be that of the keys of a queue with a shorter one. */
+export const PREFIX = /^[\w.-]{1,64}$/;
+export const PREFIX_RULE = '1 to 64 of A-Z a-z 0-9 _ . -';
 
 /**
  * Checks a queue name, which becomes part of keys: no white space, braces (hash tags) or glob characters. Refuses a name

@@ -19,6 +19,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   route: ['path'],
   basePath: ['path'],
   retries: ['maxAttempts'],
+  retry: ['maxAttempts'],
   timeout: ['timeoutMs'],
   ttl: ['for', 'expiresInMs', 'resultTtlMs'],
   limiter: ['rateLimit'],
@@ -52,11 +53,21 @@ const CALLS: Readonly<Record<string, string>> = {
   children: 'For jobs with one after them use jobs.batch({ then }).',
 };
 
+/** Options of a job that a handler does not have. */
+const OF_JOBS: Readonly<Record<string, string>> = {
+  priority: 'A job has its priority from the enqueue, or from the defaults of defineJob.',
+  delayMs: 'A job has its delay from the enqueue.',
+};
+
 /** Returns the sentence of an error that suggests the probable option, or lists all known ones. */
 export function suggest(word: string, known: readonly string[]): string {
   const call = own(CALLS, word);
   if (call !== undefined && known.includes('maxAttempts')) {
     return call; // the word is an option of a job, and not the name of a queue
+  }
+  const ofJob = own(OF_JOBS, word);
+  if (ofJob !== undefined && known.includes('maxAttempts')) {
+    return ofJob;
   }
   const meant = own(OTHER_NAMES, word)?.find((each) => known.includes(each)) ?? nearest(word, known);
   if (meant !== undefined) {

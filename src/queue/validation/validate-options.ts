@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
-import { hidePassword, show } from '../errors/show.js';
+import { show, showKind, showName } from '../errors/show.js';
 import { own } from '../runtime/fields.js';
 import { numberHint } from './numbers.js';
 import { suggest } from './suggest.js';
-import { startOf } from '../runtime/cut.js';
 
 /**
  * Checks options against their schema and fills in defaults.
@@ -24,20 +23,24 @@ export function checkOptions<Schema extends z.ZodType>(
   }
   const issue = deepest(mostTelling(parsed.error.issues));
   const path = issue.path.reduce<string>(
-    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${hidePassword(String(key))}`),
+    (before, key) => (typeof key === 'number' ? `${before}[${key}]` : `${before}.${showName(String(key))}`),
     subject,
   );
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     throw new InvalidOptionError(
-      `${path}.${startOf(hidePassword(key), 80)}`,
+      `${path}.${showName(key)}`,
       'a known option',
       show(key),
       suggest(key, knownKeys(schema, issue.path)),
     );
   }
   const found = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)?.[key], options);
-  refuse(path, issue.message.replace(/^.*?expected /, ''), found);
+  const expected = issue.message.replace(/^.*?expected /, '');
+  if (hasSecret(schema, issue.path)) {
+    throw new InvalidOptionError(path, expected, showKind(found));
+  }
+  refuse(path, expected, found);
 }
 
 /** @throws InvalidOptionError, with the way to write a number that was given as text */
@@ -56,7 +59,7 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
   const other = Object.keys(options).find((key) => !known.includes(key));
   if (other !== undefined) {
     throw new InvalidOptionError(
-      `${subject}.${startOf(hidePassword(other), 80)}`,
+      `${subject}.${showName(other)}`,
       'a known option',
       show(other),
       suggest(other, known),
@@ -68,6 +71,15 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
 export function checkObject(subject: string, expected: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null) {
     throw new InvalidOptionError(subject, expected, show(value));
+  }
+}
+
+/** Checks modules or providers for Nest, whose own errors would quote a text in their place. @throws InvalidOptionError */
+export function checkNestModules(subject: string, list: unknown): void {
+  const isList =
+    Array.isArray(list) && list.every((each) => ['object', 'function', 'undefined'].includes(typeof each));
+  if (list !== undefined && !isList) {
+    throw new InvalidOptionError(subject, 'an array of classes or objects', show(list));
   }
 }
 
@@ -117,6 +129,31 @@ function atPath(path: PropertyKey[], issue: z.core.$ZodIssue): z.core.$ZodIssue 
   return { ...issue, path: [...path, ...issue.path] };
 }
 
+const secrets = new WeakSet<z.ZodType>();
+
+/** Marks an option whose value no error quotes, because it may be a key or a password. */
+export function secretOption<Schema extends z.ZodType>(schema: Schema): Schema {
+  secrets.add(schema);
+  return schema;
+}
+
+/** Returns whether the option at a path is secret, or an option around it. */
+function hasSecret(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  let current: unknown = schema;
+  for (const key of path) {
+    current = own(shapeOf(current), String(key)) ?? valueOf(current);
+    if (isSecret(current)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function isSecret(schema: unknown): boolean {
+  const inner = innerOf(schema);
+  return secrets.has(schema as z.ZodType) || (inner !== undefined && isSecret(inner));
+}
+
 const unlisted = new WeakSet<z.ZodType>();
 
 /** Marks an option of the library's own, which no error suggests. */
@@ -136,8 +173,13 @@ function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
 }
 
 function unwrap(schema: unknown): unknown {
-  const inner = (schema as { def?: { innerType?: unknown } })?.def?.innerType;
+  const inner = innerOf(schema);
   return inner ? unwrap(inner) : schema;
+}
+
+/** Returns the schema without its default, or without that it may be absent. */
+function innerOf(schema: unknown): unknown {
+  return (schema as { def?: { innerType?: unknown } })?.def?.innerType;
 }
 
 /** Returns the fields of an object; of a union those of its first object. */

@@ -8,6 +8,8 @@ export interface Hiding {
   readonly mark: string;
   /** Returns the visible part of the value. */
   visible(value: unknown): unknown;
+  /** Returns the visible keys of the way to a place in the value. Tells whether the value there is shown whole. */
+  look(value: unknown, keys: readonly PropertyKey[]): { keys: readonly PropertyKey[]; isWhole: boolean };
   /** Returns a function that removes the hidden parts of the value from a text. */
   texts(value: unknown): (text: string) => string;
 }
@@ -43,14 +45,15 @@ function valueOf<Output>(
   }
   const [issue] = outcome.issues;
   const keys = issue ? keysOf(issue) : [];
-  const path = keys.reduce(step, subject);
   const found = show(at(value, keys));
   if (!hiding) {
-    throw new InvalidPayloadError(path, expectation(issue), found);
+    throw new InvalidPayloadError(keys.reduce(step, subject), expectation(issue), found);
   }
   const hide = hiding.texts(value);
+  const shown = hiding.look(value, keys);
+  const path = shown.keys.reduce(step, subject);
   // Texts hide no short value, so an error about a hidden one leaves out the message of the schema too.
-  throw show(at(hiding.visible(value), keys)) === found
+  throw shown.isWhole
     ? new InvalidPayloadError(path, hide(expectation(issue)), hide(found))
     : new InvalidPayloadError(path, 'what its schema allows', hiding.mark);
 }

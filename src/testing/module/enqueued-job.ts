@@ -3,7 +3,7 @@ import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../../queue/model/job-options.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import { isRef, splitRef } from '../../queue/store/job-ref.js';
-import type { MemoryQueue } from '../../memory/state/memory-queue.js';
+import type { QueueView } from '../../memory/server/queue-view.js';
 
 /** A job as a test sees it enqueued. */
 export interface EnqueuedJob<Payload = unknown> {
@@ -24,7 +24,7 @@ export interface EnqueuedJob<Payload = unknown> {
 }
 
 /** Reads a job that was just added. */
-export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueuedJob {
+export function enqueuedJob(queue: QueueView, id: string, asked: AskedOptions): EnqueuedJob {
   const job = queue.job(id)!;
   return {
     id,
@@ -42,7 +42,7 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
 }
 
 /** Returns the options of the enqueue. The batch of a member is not one of them. */
-function optionsOf(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueueOptions {
+function optionsOf(queue: QueueView, id: string, asked: AskedOptions): EnqueueOptions {
   const { batch: _batch, stopsBatch: _stopsBatch, addedBy: _addedBy, ...others } = asked;
   const given = Object.entries(others).flatMap(([name, sent]): [string, unknown][] => {
     const option: JobOption | undefined = JOB_OPTIONS[name as JobOptionName];

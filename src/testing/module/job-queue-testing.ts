@@ -1,31 +1,36 @@
-import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import type { Job } from '../../worker/handlers/job.js';
-import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
-import { show } from '../../queue/errors/show.js';
-import type { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { ScriptStore, type StoreLink } from '../../memory/script-store.js';
+import { ObservedServer } from '../../memory/server/observed-server.js';
+import type { QueueView } from '../../memory/server/queue-view.js';
+import { MemoryConnection } from '../../nest/connection/memory-connection.js';
 import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { show } from '../../queue/errors/show.js';
+import { resolveQueueOptions } from '../../queue/model/queue-options.js';
+import { LONGEST_TIMER_MS, YEAR_MS } from '../../queue/runtime/bounds.js';
+import { keptIn } from '../../queue/runtime/kept.js';
+import type { EncodedJob } from '../../queue/store/enqueue-call.js';
+import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
+import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
-import type { MemoryQueue } from '../../memory/state/memory-queue.js';
-import { MemoryServer } from '../../memory/memory-server.js';
-import { MemoryStore, type StoreLink } from '../../memory/memory-store.js';
+import { outcomeOf } from '../../worker/handlers/bulk-handler.js';
+import type { Job } from '../../worker/handlers/job.js';
 import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';
-import { MemoryConnection } from '../../nest/connection/memory-connection.js';
-import { MemoryOutbox } from './memory-outbox.js';
 import { RunningHandlers } from './running-handlers.js';
-import {
-  ENDS,
-  TestLog,
-  reportInWords,
-  type DrainReport,
-  type HandlerFailure,
-  type TestedOutcome,
-} from './test-log.js';
 import { TestClock, TestingError } from './test-clock.js';
+import {
+  type DrainReport,
+  ENDS,
+  type HandlerFailure,
+  TestLog,
+  type TestedOutcome,
+  reportInWords,
+} from './test-log.js';
 import { TestTransactions } from './test-transactions.js';
+import { TestedQueue } from './tested-queue.js';
 
 /** The time the worker of a test may take to stop, in ms by its clock. */
 const SHUTDOWN_MS = 1_000;
@@ -66,7 +71,9 @@ export interface DrainOptions {
  */
 export class JobQueueTesting {
   private readonly clock: VirtualClock;
-  private readonly servers: MemoryServer[] = [];
+  /** The store of each app, on its server. */
+  private readonly stores: { server: ObservedServer; store: ScriptStore }[] = [];
+  private readonly tested = new WeakMap<QueueView, TestedQueue>();
   private readonly handlers = new RunningHandlers();
   private readonly time: TestClock;
   private readonly log = new TestLog();
@@ -189,11 +196,10 @@ export class JobQueueTesting {
   /** @internal Runs one attempt of a job that `enqueue` makes, with any end. */
   async runAttempt({ queue, attempt }: { queue: string; attempt: number }, enqueue: () => Promise<{ id: string }>) {
     const state = this.queues.find(({ name }) => name === queue)!;
-    state.pause = { atMs: state.now };
+    await state.exec((calls) => calls.pause({}));
     const { id } = await enqueue();
-    state.job(id)!.attempts = String(attempt - 1);
-    state.pause = undefined;
-    state.host.wake(queue);
+    state.view.write(state.view.keys.job(id), { attempts: String(attempt - 1) });
+    await state.exec((calls) => calls.resume());
     const from = this.log.ends.length;
     const done = () => this.log.ends.length > from;
     await this.time.drain({ delayed: true, timeoutMs: DRAIN_MS, attempts: () => this.log.ends.length, done });
@@ -201,10 +207,9 @@ export class JobQueueTesting {
 
   /** @internal */
   connect(logger: SafeLogger): ServerConnection {
-    const server = new MemoryServer(() => this.clock.now());
-    server.observer = this.log;
-    this.servers.push(server);
-    const store = new MemoryStore(this.clock, { server, link: this.link });
+    const server = new ObservedServer(() => this.clock.now(), this.log, { random: () => this.clock.random() });
+    const store = new ScriptStore(this.clock, { server, link: this.link });
+    this.stores.push({ server, store });
     const outbox = new MemoryOutbox(store, logger, this.transactions);
     return new MemoryConnection(store, logger, (stopped) => void this.time.runUntil(stopped), outbox);
   }
@@ -251,14 +256,16 @@ export class JobQueueTesting {
     return run();
   };
 
-  private get queues(): MemoryQueue[] {
-    return this.servers.flatMap((server) => server.all);
+  private get queues(): TestedQueue[] {
+    return this.stores.flatMap(({ server, store }) =>
+      server.queues.map((view) => keptIn(this.tested, view, () => new TestedQueue(server, store, view))),
+    );
   }
 
   /** @throws TestingError where no worker runs that could */
   private requireWorker(): void {
     const { queues } = this;
-    if (queues.length > 0 && queues.every(({ workers }) => workers.size === 0) && this.log.jobs.length > 0) {
+    if (queues.length > 0 && queues.every(({ hasWorker }) => !hasWorker) && this.log.jobs.length > 0) {
       throw new TestingError(
         'No worker runs here, so drain() would run no job. Call `await moduleRef.init()` after compile(), ' +
           'and provide the handlers of the jobs.',
@@ -278,10 +285,46 @@ export class JobQueueTesting {
   }
 }
 
-/** Returns the outcome of one job from the return value of a bulk handler. */
-function outcomeOf(outcomes: unknown, job: Job, i: number): unknown {
-  if (outcomes instanceof Map) {
-    return (outcomes as Map<unknown, unknown>).get(job) ?? (outcomes as Map<unknown, unknown>).get(job.id);
+/**
+ * Replaces the outbox in a test. It adds the jobs of `testing.transaction` at its commit. It takes any other object too,
+ * and adds its jobs at once.
+ */
+class MemoryOutbox implements OutboxWriter {
+  private readonly done = new Set<string>();
+  private hasWarned = false;
+
+  constructor(
+    private readonly memory: ScriptStore,
+    private readonly logger: SafeLogger,
+    private readonly transactions: TestTransactions,
+  ) {}
+
+  async store({ transaction }: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
+    const calls = this.memory.callsOf(queue, resolveQueueOptions(`queue "${queue}"`, {}));
+    const commit = async () => void (await this.memory.exec(calls.enqueue(jobs)));
+    if (!this.transactions.defer(transaction, { commit })) {
+      this.warnOnce();
+      await commit();
+    }
   }
-  return Array.isArray(outcomes) ? (outcomes as unknown[])[i] : undefined;
+
+  private warnOnce(): void {
+    if (!this.hasWarned) {
+      this.hasWarned = true;
+      this.logger.log(
+        'No JobOutboxModule: jobs of transactions are added at once, also if these roll back. ' +
+          'testing.transaction(…) adds them at the commit.',
+      );
+    }
+  }
+
+  async markDone(transaction: TransactionHandle, queue: string, job: string): Promise<boolean> {
+    const key = `${queue}\t${job}`;
+    const isFirst = !this.done.has(key);
+    this.done.add(key);
+    if (isFirst) {
+      this.transactions.defer(transaction, { commit: () => undefined, undo: () => this.done.delete(key) });
+    }
+    return isFirst;
+  }
 }

@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
 import { ANY_NAME } from '../../queue/validation/names.js';
-import { checkKnown } from '../../queue/validation/validate-options.js';
+import { checkKnown, checkNestModules } from '../../queue/validation/validate-options.js';
 import { JobQueueTestingModule } from './job-queue-testing.module.js';
 import { HandlerRegistry } from '../../nest/handlers/handler-registry.js';
 import type { JobQueueModuleOptions } from '../../nest/options/job-queue.options.js';
@@ -41,6 +41,8 @@ export async function runHandler<Result = unknown>(
   options: RunHandlerOptions = {},
 ): Promise<Result> {
   checkKnown('runHandler', options, ['name', 'attempt', 'maxAttempts', 'metadata', 'imports', 'providers', 'jobs']);
+  checkNestModules('runHandler.imports', options.imports);
+  checkNestModules('runHandler.providers', options.providers);
   const { attempt = 1, maxAttempts = attempt, metadata } = options;
   const outcome: { result?: unknown; error?: unknown } = {};
   const app = await NestFactory.createApplicationContext(moduleOf(handler, options, keep(outcome)), {

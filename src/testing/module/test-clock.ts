@@ -1,12 +1,8 @@
 import { JobQueueError } from '../../queue/errors/errors.js';
-import type { MemoryQueue } from '../../memory/state/memory-queue.js';
-import { keepDeclared } from '../../memory/verbs/schedules/schedules.js';
 import type { VirtualClock } from '../time/virtual-clock.js';
 import { turn } from '../time/real-time.js';
-import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
-import { endUnmet } from '../../memory/verbs/batch/end-unmet.js';
-import { sendAll } from '../../memory/verbs/batch/follow-ups.js';
 import type { RunningHandlers } from './running-handlers.js';
+import type { TestedQueue } from './tested-queue.js';
 
 /** The time a handler may do nothing visible here before the clock moves on beside it, in real ms. */
 const PATIENCE_MS = 100;
@@ -36,7 +32,7 @@ interface DrainLimits {
 export class TestClock {
   constructor(
     private readonly clock: VirtualClock,
-    private readonly queues: () => MemoryQueue[],
+    private readonly queues: () => TestedQueue[],
     private readonly handlers: RunningHandlers,
   ) {}
 
@@ -45,13 +41,13 @@ export class TestClock {
     const until = this.clock.now() + ms;
     for (;;) {
       await this.handlers.settle(PATIENCE_MS);
-      if (this.handlers.jobs.length > 0 || this.queues().some(isBusy)) {
+      if (this.handlers.jobs.length > 0 || this.queues().some((queue) => queue.isBusy())) {
         if (!(await this.step(until))) {
           break;
         }
         continue;
       }
-      const next = Math.min(...this.queues().map(nextDueAt));
+      const next = Math.min(...this.queues().map((queue) => queue.nextDueAt()));
       await this.jump(Math.min(next, until));
       if (next > until) {
         break;
@@ -79,9 +75,9 @@ export class TestClock {
       if (attempts() > most || idle > MOST_IDLE_STEPS) {
         throw endless(attempts() > most, this.queues());
       }
-      this.queues().forEach((queue) => (endUnmet(queue), sendAll(queue))); // as maintenance does
-      const next = Math.min(...this.queues().map((queue) => nextRunAt(queue, delayed)));
-      if (this.queues().some(hasRunnable) || next <= this.clock.now() || (await this.gathers())) {
+      for (const queue of this.queues()) await queue.maintain();
+      const next = await this.nextRunAt(delayed);
+      if (next <= this.clock.now() || (await this.gathers())) {
         await this.step(Infinity);
       } else if (next === Infinity) {
         return;
@@ -103,10 +99,16 @@ export class TestClock {
     }
   }
 
+  private async nextRunAt(delayed: boolean): Promise<number> {
+    const queues = this.queues();
+    if (queues.some((queue) => queue.isRunnable())) return this.clock.now();
+    return Math.min(...(await Promise.all(queues.map((queue) => queue.nextRunAt(delayed)))));
+  }
+
   /** Returns whether jobs wait in a worker, and not only for the reply to their settlement. */
   private async gathers(): Promise<boolean> {
     for (let i = 0; i < SETTLING_TURNS; i++) {
-      if (this.handlers.jobs.length > 0 || !this.queues().some(isGathering)) {
+      if (this.handlers.jobs.length > 0 || !this.queues().some((queue) => queue.isGathering())) {
         return false;
       }
       await turn();
@@ -119,7 +121,7 @@ export class TestClock {
   }
 
   private async jump(at: number): Promise<void> {
-    this.queues().forEach((queue) => keepDeclared(queue, at));
+    this.queues().forEach((queue) => queue.keepAlive(at));
     await this.clock.jump(at);
   }
 
@@ -140,8 +142,8 @@ export class TestingError extends JobQueueError {
   static override readonly code: string = 'TESTING';
 }
 
-function endless(isLoop: boolean, queues: MemoryQueue[]): TestingError {
-  const names = queues.filter((queue) => isLoop || hasRunnable(queue)).map(({ name }) => `"${name}"`);
+function endless(isLoop: boolean, queues: TestedQueue[]): TestingError {
+  const names = queues.filter((queue) => isLoop || queue.isRunnable()).map(({ name }) => `"${name}"`);
   return new TestingError(
     isLoop
       ? `drain() ran ${MOST_ATTEMPTS.toLocaleString('en')} attempts and jobs are still due in ${names.join(', ')}: does a job enqueue itself?`

@@ -1,7 +1,8 @@
 import type { Job } from '../../worker/handlers/job.js';
 import type { Durability } from '../../queue/model/job-options.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
-import type { MemoryQueue, QueueObserver } from '../../memory/state/memory-queue.js';
+import type { QueueObserver } from '../../memory/server/observed-server.js';
+import type { QueueView } from '../../memory/server/queue-view.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
 export const ENDS = [
@@ -45,12 +46,12 @@ export class TestLog implements QueueObserver {
     this.thrown.set(`${queue}:${id}`, error);
   }
 
-  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions, durability?: Durability): void {
+  enqueued(queue: QueueView, id: string, asked: AskedOptions, durability?: Durability): void {
     const job = enqueuedJob(queue, id, asked);
     this.jobs.push(durability ? { ...job, options: { ...job.options, durability } } : job);
   }
 
-  changed(queue: MemoryQueue, id: string, status: string): void {
+  changed(queue: QueueView, id: string, status: string): void {
     if (!isEnd(status)) {
       return;
     }
@@ -79,7 +80,7 @@ function isEnd(status: string): status is TestedOutcome {
   return (ENDS as readonly string[]).includes(status);
 }
 
-function failureOf(queue: MemoryQueue, id: string, thrown: unknown): HandlerFailure {
+function failureOf(queue: QueueView, id: string, thrown: unknown): HandlerFailure {
   const job = queue.job(id);
   return {
     id,

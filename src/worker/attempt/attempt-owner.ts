@@ -1,8 +1,9 @@
 import type { ContentRules } from '../../queue/codec/codec.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import type { Failure, Release } from '../../queue/store/store-calls.js';
+import type { Release, UnsealedFailure } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
+import type { Outages } from './outages.js';
 
 /** The runner of an attempt. */
 export interface AttemptOwner<Attempt> {
@@ -10,12 +11,13 @@ export interface AttemptOwner<Attempt> {
   /** Takes the end of the attempt, at most once. */
   readonly settlements: {
     complete(attempt: Attempt): void;
-    fail(attempt: Attempt, failure: Failure): void;
+    fail(attempt: Attempt, failure: UnsealedFailure): void;
     release(attempt: Attempt, release: Release): void;
   };
   /** The options of the queue. An option of the handler overrides them. */
-  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes'>;
+  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes' | 'errorKind'>;
   readonly clock: Clock;
+  readonly outages: Outages;
   readonly host: { readonly warn: (message: string) => void };
   /** Called once, when the handler has really ended, or will not be called. @param hadSlot whether it leaves a free slot */
   handlerEnded(attempt: Attempt, hadSlot: boolean): void;

@@ -1,23 +1,28 @@
+import { AsyncResource } from 'node:async_hooks';
+import { encodeContent } from '../../queue/codec/encode-content.js';
+import type { Sealed } from '../../queue/codec/sealed.js';
+import { ownKindOf } from '../../queue/errors/error-kind.js';
 import {
   ClaimLostError,
-  isNonRetryable,
   JobCancelledError,
+  isNonRetryable,
   retryAfterOf,
   retryDelayOf,
 } from '../../queue/errors/errors.js';
-import type { ClaimedJob, ClaimRef } from '../../queue/model/job.js';
-import { encodeContent } from '../../queue/codec/encode-content.js';
-import type { Completion, Release } from '../../queue/store/store-calls.js';
+import { stateErrorIn } from '../../queue/errors/redis-errors.js';
+import { serializeError } from '../../queue/errors/serialize-error.js';
+import { backoffDelay } from '../../queue/model/backoff.js';
+import type { ClaimRef, ClaimedJob } from '../../queue/model/job.js';
+import type { StuckJob } from '../../queue/model/worker-record.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { Completion, Release, UnsealedFailure } from '../../queue/store/store-calls.js';
 import type { Handler } from '../handlers/handler.js';
+import type { JobTexts } from '../handlers/job-texts.js';
 import { Job } from '../handlers/job.js';
 import type { ListItem } from './attempt-list.js';
 import type { AttemptOwner } from './attempt-owner.js';
-import { AttemptState } from './attempt-state.js';
-import { callHandler } from './call-handler.js';
-import { failureOf } from './failure-of.js';
-import { StuckWatch } from './stuck-watch.js';
-import type { StuckJob } from '../../queue/model/worker-record.js';
 import { AttemptTimeout } from './attempt-timeout.js';
+import { StuckWatch } from './stuck-watch.js';
 import type { HandlerTimeoutError } from './worker-errors.js';
 
 /**
@@ -28,7 +33,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   readonly job: Job;
   readonly resultTtlMs: number | undefined;
   private readonly state = new AttemptState();
-  private json = '';
+  private json: Sealed | '' = '';
   private returnedOrThrown: unknown;
   private isFollowed = false;
   private uncharged = false;
@@ -74,7 +79,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   }
 
   /** JSON of the result, once completed. */
-  get result(): string {
+  get result(): Sealed | '' {
     return this.json;
   }
 
@@ -249,11 +254,23 @@ export class Attempt implements Completion, ListItem<Attempt> {
       const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
       this.release({ reason: 'rate_limited', delayMs: restMs, most });
     } else if (delayMs === undefined) {
-      this.fail(error, isNonRetryable(error));
+      this.failOrGoBack(error);
     } else {
       const { maxSnoozes: most = this.owner.content.maxSnoozes } = this.handler;
       this.release({ reason: 'snooze', delayMs: Math.max(1, delayMs), most });
     }
+  }
+
+  /** Fails the attempt. But a refusal by the state of Redis is no fault of the job, which goes back. */
+  private failOrGoBack(error: unknown): void {
+    const isFinal = isNonRetryable(error);
+    const refusal = isFinal ? undefined : stateErrorIn(error);
+    if (!refusal) {
+      return this.fail(error, isFinal);
+    }
+    const { name, message } = refusal;
+    this.returnedOrThrown = error;
+    this.release({ reason: 'outage', delayMs: this.owner.outages.rest(refusal), error: { name, message } });
   }
 
   private release(how: Omit<Release, keyof ClaimRef>): void {
@@ -288,7 +305,9 @@ export class Attempt implements Completion, ListItem<Attempt> {
   private fail(error: unknown, final: boolean): void {
     this.returnedOrThrown = error;
     const { claim, handler, isCalled: begun } = this;
-    const failure = failureOf({ claim, handler, clock: this.owner.clock, begun }, error, final);
+    const { texts } = this.job;
+    const { clock, content } = this.owner;
+    const failure = failureOf({ claim, handler, clock, begun, texts, errorKind: content.errorKind }, error, final);
     this.owner.settlements.fail(this, failure);
   }
 
@@ -296,5 +315,124 @@ export class Attempt implements Completion, ListItem<Attempt> {
   private end(): boolean {
     this.timeout?.stop();
     return this.state.decide();
+  }
+}
+
+/**
+ * Calls a handler in its own async context, so that it cannot read another job's AsyncLocalStorage. Returns a promise
+ * if the handler returned a thenable. A lazy query starts only in its `then`, so that is called in the context too.
+ */
+function callHandler(handler: Handler, job: Job): unknown {
+  const context = new AsyncResource('nest-job-queue job');
+  const returned: unknown = context.runInAsyncScope(handler.handle, handler, job);
+  return isThenable(returned) ? context.runInAsyncScope(adopt, undefined, returned) : returned;
+}
+
+function adopt(value: PromiseLike<unknown>): Promise<unknown> {
+  return Promise.resolve(value);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
+}
+
+/** A claim whose attempt fails, and its handler. */
+interface Failing {
+  readonly claim: ClaimedJob;
+  readonly handler: Pick<Handler, 'backoff'>;
+  readonly clock: Clock;
+  /** True if the handler was called, so that the attempt counts. */
+  readonly begun: boolean;
+  /** What the stored error must not tell; undefined where the queue hides nothing. */
+  readonly texts: JobTexts | undefined;
+  /** The app's own words for the kind of an error. */
+  readonly errorKind?: ((error: unknown) => string) | undefined;
+}
+
+/** Returns the failure that an error of an attempt means. @param final whether no attempt follows */
+function failureOf(failing: Failing, thrown: unknown, final: boolean): UnsealedFailure {
+  const { claim, handler, clock, begun, texts } = failing;
+  const { id, token, fence } = claim;
+  const stored = texts?.stored;
+  const hide = stored && ((text: string) => stored.text(text));
+  const failure: UnsealedFailure = {
+    id,
+    token,
+    fence,
+    error: serializeError(thrown, hide),
+    ...ownKindOf(thrown, failing.errorKind),
+    final,
+    backoffMs: 0,
+    begun,
+  };
+  try {
+    const backoff = claim.options.backoff ?? handler.backoff;
+    failure.backoffMs = backoffDelay(backoff, claim.attempt, thrown, clock.random(), claim);
+  } catch (fault) {
+    // An error of the user's backoff function must not hide the job's error.
+    failure.error = {
+      ...failure.error,
+      message: `${failure.error.message} (and ${serializeError(fault, hide).message})`,
+    };
+  }
+  return failure;
+}
+
+/**
+ * Where an attempt is in its worker:
+ *
+ * | phase | it has | next |
+ * |---|---|---|
+ * | `waiting` | a claim | `starting`, or `gone` if its end comes first |
+ * | `starting` | a slot; Redis may still be asked about its claim | `running`, or `gone` |
+ * | `running` | a slot and a running handler | `gone` |
+ * | `gone` | nothing here; its settlement may be in flight | |
+ */
+type Phase = 'waiting' | 'starting' | 'running' | 'gone';
+
+/** The state of an attempt: its phase, and whether its end is decided. Only the attempt itself changes it. */
+class AttemptState {
+  private phase: Phase = 'waiting';
+  private decided = false;
+  private called: number | undefined;
+
+  /** True from its slot to its departure. */
+  get hasSlot(): boolean {
+    return this.phase === 'starting' || this.phase === 'running';
+  }
+
+  /** True if its handler was called and has not ended. */
+  get isRunning(): boolean {
+    return this.phase === 'running';
+  }
+
+  /** The time of the handler's call, by the monotonic clock; undefined before. */
+  get calledAtMs(): number | undefined {
+    return this.called;
+  }
+
+  /** True once the end is decided. The handler may still run. */
+  get isEnded(): boolean {
+    return this.decided;
+  }
+
+  takeSlot(): void {
+    this.phase = 'starting';
+  }
+
+  call(nowMs: number): void {
+    this.phase = 'running';
+    this.called = nowMs;
+  }
+
+  leave(): void {
+    this.phase = 'gone';
+  }
+
+  /** Decides the end. Returns false if it was decided before. */
+  decide(): boolean {
+    const isFirst = !this.decided;
+    this.decided = true;
+    return isFirst;
   }
 }

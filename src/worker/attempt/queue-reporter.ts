@@ -1,20 +1,22 @@
 import { Batch } from '../../queue/batches/batch.js';
-import { ClaimLostError } from '../../queue/errors/errors.js';
-import type { ClaimedJob } from '../../queue/model/job.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import { CodecError, decodeContent, isEncoded } from '../../queue/codec/codec.js';
+import { CodecError, decodeContent } from '../../queue/codec/codec.js';
 import { encodeContent } from '../../queue/codec/encode-content.js';
+import { isEncoded } from '../../queue/codec/envelope.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
+import { type Sealed, sealLine } from '../../queue/codec/sealed.js';
+import { ClaimLostError, RedisStateError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { MOST_BYTES_OF_STEPS, MOST_STEP_BYTES, MOST_STEPS } from '../../queue/model/step.js';
-import { InvalidStepError } from '../handlers/job-steps.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import { MOST_BYTES_OF_STEPS, MOST_STEPS, MOST_STEP_BYTES } from '../../queue/model/step.js';
 import { otherQueue } from '../../queue/operate/opened-queues.js';
-import { splitRef } from '../../queue/store/job-ref.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
-import type { StoreCall } from '../../queue/store/store-call.js';
-import type { JobReporter } from '../handlers/job.js';
-import { OrderedCalls } from './ordered-calls.js';
 import { startOf, wellFormed } from '../../queue/runtime/cut.js';
+import { splitRef } from '../../queue/store/job-ref.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { InvalidStepError } from '../handlers/job-steps.js';
+import type { JobReporter } from '../handlers/job.js';
+import type { Outages } from './outages.js';
 
 /** The number of the newest lines that a job's log keeps, and of the characters of each. */
 const LOG_LINES = 100;
@@ -34,11 +36,12 @@ interface Bound {
 /** Writes a handler's progress, log and checkpoints while its claim is current. */
 export class QueueReporter implements JobReporter {
   /** The reports in flight, by the kind and the fence of their claim. Empty if no handler reports anything. */
-  private readonly inFlight = new Map<string, OrderedCalls<string>>();
+  private readonly inFlight = new Map<string, OrderedCalls<Sealed>>();
 
   constructor(
     private readonly queue: JobQueue,
     private readonly calls: StoreCalls,
+    private readonly outages: Pick<Outages, 'drop'>,
     private readonly onLost: (job: ClaimedJob) => void,
   ) {}
 
@@ -51,7 +54,9 @@ export class QueueReporter implements JobReporter {
   }
 
   async log(job: ClaimedJob, message: string): Promise<void> {
-    await this.report(job, 'log', JSON.stringify(wellFormed(startOf(message, LONGEST_LOG_LINE))));
+    const { options, name: queue } = this.queue;
+    const line = wellFormed(startOf(message, LONGEST_LOG_LINE));
+    await this.report(job, 'log', sealLine(options.codec, line, { queue, field: 'log', id: job.id }));
   }
 
   async checkpoint(job: ClaimedJob, value: unknown): Promise<void> {
@@ -132,28 +137,94 @@ export class QueueReporter implements JobReporter {
     return last.length > 0 ? Promise.allSettled(last) : undefined;
   }
 
-  private async report(job: ClaimedJob, kind: Kind, json: string): Promise<void> {
+  private async report(job: ClaimedJob, kind: Kind, json: Sealed): Promise<void> {
     if (!(await this.callsOf(job, kind).add(json))) {
       throw this.lost(job);
     }
   }
 
-  private callsOf(job: ClaimedJob, kind: Kind): OrderedCalls<string> {
+  private callsOf(job: ClaimedJob, kind: Kind): OrderedCalls<Sealed> {
     const key = keyOf(job, kind);
     let calls = this.inFlight.get(key);
     if (!calls) {
-      const send = (values: string[]) => this.queue.store.exec(this.callOf(job, kind, values));
+      const send = (values: Sealed[]) => this.send(job, kind, values);
       calls = new OrderedCalls(KEPT[kind], send, () => this.inFlight.delete(key));
       this.inFlight.set(key, calls);
     }
     return calls;
   }
 
-  private callOf(job: ClaimedJob, kind: Kind, values: string[]): StoreCall<boolean> {
+  /** Sends a report. Progress and log lines are for people, so a full Redis does not hold up the job because of them. */
+  private async send(job: ClaimedJob, kind: Kind, values: Sealed[]): Promise<boolean> {
+    try {
+      return await this.queue.store.exec(this.callOf(job, kind, values));
+    } catch (error) {
+      if (kind === 'checkpoint' || !(error instanceof RedisStateError)) {
+        throw error;
+      }
+      this.outages.drop(error);
+      return true;
+    }
+  }
+
+  private callOf(job: ClaimedJob, kind: Kind, values: Sealed[]): StoreCall<boolean> {
     return kind === 'log' ? this.calls.log(job, LOG_LINES, values) : this.calls[kind](job, values[0]!);
   }
 }
 
 function keyOf({ fence }: ClaimedJob, kind: Kind): string {
   return `${fence} ${kind}`;
+}
+
+/**
+ * Sends calls of one kind for one job, each after the reply to the one before. Redis may refuse a call of an unknown
+ * script, and the repeat would arrive behind a later call. Values that wait meanwhile share the next call.
+ */
+class OrderedCalls<Value> {
+  private waiting: Value[] = [];
+  private current: Promise<boolean> | undefined;
+  /** The call of the waiting values. */
+  private next: Promise<boolean> | undefined;
+
+  /**
+   * @param keep how many of the newest waiting values are sent
+   * @param onIdle called when all calls are answered
+   */
+  constructor(
+    private readonly keep: number,
+    private readonly send: (values: Value[]) => Promise<boolean>,
+    private readonly onIdle: () => void,
+  ) {}
+
+  /** The end of the last call; undefined if all are answered. */
+  get last(): Promise<boolean> | undefined {
+    return this.next ?? this.current;
+  }
+
+  /** Sends a value. Resolves to false if its claim is lost. */
+  add(value: Value): Promise<boolean> {
+    this.waiting.push(value);
+    if (this.waiting.length > this.keep) {
+      this.waiting.shift();
+    }
+    return this.current
+      ? (this.next ??= this.current.then(this.sendWaiting, this.sendWaiting))
+      : this.sendWaiting();
+  }
+
+  private readonly sendWaiting = (): Promise<boolean> => {
+    const values = this.waiting;
+    this.waiting = [];
+    this.next = undefined;
+    this.current = this.send(values);
+    this.current.then(this.answered, this.answered);
+    return this.current;
+  };
+
+  private readonly answered = (): void => {
+    if (!this.next) {
+      this.current = undefined;
+      this.onIdle();
+    }
+  };
 }

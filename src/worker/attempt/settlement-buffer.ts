@@ -1,15 +1,15 @@
 import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import { show } from '../../queue/errors/show.js';
-import type { ClaimedJob } from '../../queue/model/job.js';
+import type { ClaimedJob, RefusedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import type { Failure, Release } from '../../queue/store/store-calls.js';
+import type { Release, UnsealedFailure } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { exhaustedError } from '../../queue/errors/exhausted-errors.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
-import { textRedaction } from '../../queue/codec/redact.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from '../reports/failure-log.js';
+import { JobTexts } from '../handlers/job-texts.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import type { QueueReporter } from './queue-reporter.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
@@ -24,7 +24,7 @@ export interface Settling<Settlement> {
 /** Settlements that travel together. */
 interface Taken {
   completions: Attempt[];
-  failures: Settling<Failure>[];
+  failures: Settling<UnsealedFailure>[];
   releases: Settling<Release>[];
 }
 
@@ -32,7 +32,7 @@ interface Taken {
 const MOST_RESULT_BYTES = 256 * 1_024;
 
 /** Why a job goes back to the front, or the whole queue rests: nothing behind it may be claimed before. */
-const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
+const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited', 'outage']);
 
 /** Receives the results of settlements. */
 interface SettlementOwner {
@@ -99,7 +99,7 @@ export class SettlementBuffer {
     this.add('completions', attempt, attempt);
   }
 
-  fail(attempt: Attempt, settlement: Failure): void {
+  fail(attempt: Attempt, settlement: UnsealedFailure): void {
     this.add('failures', attempt, { settlement, attempt });
   }
 
@@ -178,10 +178,10 @@ export class SettlementBuffer {
   }
 
   /** Fails a job that must not run, without an attempt. */
-  refuse(job: ClaimedJob, error: StoredError): void {
+  refuse({ job, error, isReadable }: RefusedJob): void {
     const { id, token, fence } = job;
     this.put('failures', {
-      settlement: { id, token, fence, error, final: true, backoffMs: 0 },
+      settlement: { id, token, fence, error, final: true, backoffMs: 0, ...(isReadable && { isReadable }) },
       refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
     });
   }
@@ -221,7 +221,7 @@ export class SettlementBuffer {
     }
   }
 
-  confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
+  confirmFailures(failures: readonly Settling<UnsealedFailure>[], outcomes: readonly FailOutcome[]): void {
     failures.forEach((settling, i) => {
       this.logFailure(settling, outcomes[i]!);
       this.reportOutcome(settling, outcomes[i]!);
@@ -229,7 +229,7 @@ export class SettlementBuffer {
     this.notifyOfFailures(failures.filter((_, i) => outcomes[i] !== 'retry'));
   }
 
-  private notifyOfFailures(failures: readonly Settling<Failure | Release>[]): void {
+  private notifyOfFailures(failures: readonly Settling<UnsealedFailure | Release>[]): void {
     const claims = failures.map(({ attempt, refused }) => attempt?.claim ?? refused!.job);
     // Unlike the reply of a completion, this one does not say whether its batch has sent follow-ups to other queues.
     if (claims.some(({ options }) => options.member !== undefined)) {
@@ -258,11 +258,11 @@ export class SettlementBuffer {
   }
 
   /** Logs the failure. A job that was refused before its handler ran has used no attempt. */
-  private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
+  private logFailure({ settlement, attempt, refused }: Settling<UnsealedFailure>, outcome: FailOutcome): void {
     const { failures } = this.owner.host;
     const claim = attempt?.claim ?? refused!.job;
     const job: FailedJob = attempt?.isCalled ? attempt.job : { ...claim, attempt: 0 };
-    const error = this.shown(claim, settlement.error);
+    const error = settlement.isReadable ? settlement.error : this.shown(claim, settlement.error, attempt);
     if (outcome === 'failed') {
       failures.deadLetter(job, error);
     } else if (outcome === 'retry') {
@@ -273,13 +273,16 @@ export class SettlementBuffer {
   }
 
   /** Redacts an error, because it may quote hidden parts of a payload. */
-  private shown(job: ClaimedJob, error: StoredError): StoredError {
+  private shown(claim: ClaimedJob, error: StoredError, attempt?: Attempt): StoredError {
     const { redact } = this.owner.content;
-    return redact === undefined || error.name === 'CodecError' ? error : textRedaction(redact, job).error(error);
+    if (redact === undefined) {
+      return error;
+    }
+    return (attempt?.job.texts ?? new JobTexts(redact, claim)).shown.error(error);
   }
 
   private reportOutcome(
-    { attempt, refused }: Settling<Failure | Release>,
+    { attempt, refused }: Settling<UnsealedFailure | Release>,
     outcome: FailOutcome | ReleaseOutcome,
   ): void {
     if (attempt && outcome === 'lost') {

@@ -99,7 +99,9 @@ async function startAfterReply(owner: AttemptStarter, attempt: Attempt, waited: 
     lose(owner, attempt);
     attempt.leave();
   } else {
-    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, reply); // the end refunds the attempt
+    const { id, token, fence } = claim;
+    const job = { ...claim, attempt: claim.attempt - 1 }; // the end refunds the attempt
+    owner.settlements.refuse({ id, token, fence, job, error: reply });
     attempt.leave();
   }
 }

@@ -7,8 +7,8 @@ import { BulkRun, type BulkMember } from './bulk-run.js';
 /** The part of the queue runner that a gatherer uses. */
 export interface BulkOwner {
   readonly clock: Clock;
-  /** `hasSlot` is true if another call may begin. */
-  readonly capacity: { readonly hasSlot: boolean };
+  /** `hasSlot` is true if another call may begin. `claimsNoMore`: until one of the waiting calls has begun. */
+  readonly capacity: { readonly hasSlot: boolean; readonly claimsNoMore: boolean };
   /** `settle` sends ended jobs before waiting jobs begin. */
   readonly host: { settle(): void };
   begin(attempt: BulkMember, waitedMs?: number): void;
@@ -32,8 +32,8 @@ interface Gathered {
 const NO_GROUP = '';
 
 /**
- * Gathers the claimed jobs of one bulk handler into calls. A call has `size` jobs, or fewer once the first has waited
- * `waitMs`.
+ * Gathers the claimed jobs of one bulk handler into calls. A call has `size` jobs. It has fewer once the first has waited
+ * `waitMs`, or if no further job is claimed before it begins.
  */
 export class BulkGatherer {
   /** The jobs that wait for a call, by group if a call is of one group. The longest wait is first. */
@@ -56,6 +56,11 @@ export class BulkGatherer {
     return this.bulk.size;
   }
 
+  /** True if all jobs of a call are of one group. */
+  get isByGroup(): boolean {
+    return this.bulk.by === 'group';
+  }
+
   /** The number of running calls. */
   get calls(): number {
     return this.runningCalls;
@@ -71,6 +76,11 @@ export class BulkGatherer {
     return [...this.lines.values()].reduce((sum, line) => sum + Math.ceil(line.length / this.bulk.size), 0);
   }
 
+  /** True if jobs wait only for a slot. */
+  get hasDue(): boolean {
+    return [...this.lines.values()].some((line) => this.isDue(line));
+  }
+
   /** The number of jobs in running calls. */
   get running(): number {
     return this.begun.size;
@@ -78,7 +88,7 @@ export class BulkGatherer {
 
   /** @param isSure whether its claim is certainly current */
   add(attempt: BulkMember, askedAtMs: number, isSure: boolean): void {
-    const key = (this.bulk.by === 'group' ? attempt.job.group : undefined) ?? NO_GROUP;
+    const key = (this.isByGroup ? attempt.job.group : undefined) ?? NO_GROUP;
     const line = this.lines.get(key) ?? [];
     line.push({ attempt, askedAtMs, sinceMs: this.owner.clock.monotonic(), isSure });
     this.lines.set(key, line);
@@ -119,7 +129,12 @@ export class BulkGatherer {
 
   private isDue(line: readonly Gathered[]): boolean {
     const [first] = line;
-    return first !== undefined && (line.length >= this.bulk.size || this.waitedMs(first) >= this.bulk.waitMs);
+    return (
+      first !== undefined &&
+      (line.length >= this.bulk.size ||
+        this.waitedMs(first) >= this.bulk.waitMs ||
+        this.owner.capacity.claimsNoMore)
+    );
   }
 
   private waitedMs({ sinceMs }: Gathered): number {

@@ -18,6 +18,8 @@ export class BulkGatherers {
 
   /** The most jobs of one call. */
   readonly size: number;
+  /** The most jobs of one group that are called together; 1 if no call is of one group. */
+  readonly sizeByGroup: number;
   private readonly all: readonly BulkGatherer[];
 
   private constructor(
@@ -26,6 +28,7 @@ export class BulkGatherers {
   ) {
     this.all = [...byName.values()];
     this.size = Math.max(...this.all.map(({ size }) => size));
+    this.sizeByGroup = Math.max(1, ...this.all.map(({ size, isByGroup }) => (isByGroup ? size : 1)));
   }
 
   of(name: string): BulkGatherer | undefined {
@@ -40,15 +43,35 @@ export class BulkGatherers {
 
   /** Returns how many more jobs fit. @param others jobs that wait elsewhere, or are in flight */
   room(running: number, others: number): number {
-    const free = Math.max(0, this.concurrency() - this.calls(running));
-    // Jobs of many groups may need more calls than there are slots: they run before others are claimed.
-    const isSpokenFor = this.sum(({ neededCalls }) => neededCalls) > free;
-    return isSpokenFor ? 0 : free * this.size - this.sum(({ gathered }) => gathered) - others;
+    return this.isSpokenFor(running)
+      ? 0
+      : this.free(running) * this.size - this.sum(({ gathered }) => gathered) - others;
   }
 
-  /** Returns how many slots are in use or reserved. @param others as of room */
+  /** Returns whether the waiting jobs need more calls than there are slots. Then they run before others are claimed. */
+  isSpokenFor(running: number): boolean {
+    return this.sum(({ neededCalls }) => neededCalls) > this.free(running);
+  }
+
+  private free(running: number): number {
+    return Math.max(0, this.concurrency() - this.calls(running));
+  }
+
+  /** Returns how many slots are in use or reserved. Jobs that wait may need more calls than full ones. @param others as of room */
   used(running: number, others: number): number {
-    return this.calls(running) + Math.ceil((this.sum(({ gathered }) => gathered) + others) / this.size);
+    const full = Math.ceil((this.sum(({ gathered }) => gathered) + others) / this.size);
+    return (
+      this.calls(running) +
+      Math.max(
+        full,
+        this.sum(({ neededCalls }) => neededCalls),
+      )
+    );
+  }
+
+  /** True if waiting jobs are due, so that only a slot is missing. */
+  get hasDue(): boolean {
+    return this.all.some((gatherer) => gatherer.hasDue);
   }
 
   beginDue(): void {
@@ -60,7 +83,7 @@ export class BulkGatherers {
   }
 
   left(attempt: BulkMember): void {
-    this.byName.get(attempt.job.name)?.left(attempt);
+    this.all.forEach((gatherer) => gatherer.left(attempt)); // a handler of every name has jobs of other names than its own
   }
 
   private sum(count: (gatherer: BulkGatherer) => number): number {

@@ -1,8 +1,8 @@
-import { setMaxListeners } from 'node:events';
 import { AsyncResource } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
+import { show } from '../../queue/errors/show.js';
+import { type BulkCall, outcomeOf, type ResolvedBulk } from '../handlers/bulk-handler.js';
 import type { Job } from '../handlers/job.js';
-import type { BulkCall, ResolvedBulk } from '../handlers/bulk-handler.js';
-import { isError, outcomesOf } from './bulk-outcomes.js';
 
 /** An attempt, as far as a call knows it. */
 export interface BulkMember {
@@ -63,6 +63,8 @@ export class BulkRun implements BulkCall {
   private async run(): Promise<void> {
     const order = this.order.length > 0 ? this.order : [...this.joined.keys()];
     const jobs = order.filter((job) => this.joined.has(job));
+    const texts = jobs.flatMap((job) => job.texts ?? []);
+    texts.forEach((each) => each.shareErrors(texts));
     try {
       if (jobs.length > 0) {
         const outcomes = outcomesOf(jobs, await this.bulk.call(jobs, this));
@@ -100,4 +102,50 @@ export class BulkRun implements BulkCall {
     }
     return this.controller.signal;
   }
+}
+
+/**
+ * Returns the outcome of each job, in order, from the return value of a bulk handler.
+ *
+ * @throws TypeError for an invalid list of outcomes
+ */
+function outcomesOf(jobs: readonly Job[], returned: unknown): unknown[] {
+  if (returned === undefined) {
+    return jobs.map(() => undefined);
+  }
+  if (returned instanceof Map) {
+    refuseStrangers(jobs, returned);
+    return jobs.map((job, i) => outcomeOf(returned, job, i));
+  }
+  if (Array.isArray(returned) && returned.length === jobs.length) {
+    return returned as unknown[];
+  }
+  const found = Array.isArray(returned) ? `an array of ${returned.length}` : shown(jobs, returned);
+  throw new TypeError(
+    `A bulk handler returns nothing, an array of one outcome for each of its ${jobs.length} jobs, or a Map by job or id; ` +
+      `found ${found}.`,
+  );
+}
+
+/** Refuses unknown ids. A misspelled id would complete the job that failed. */
+function refuseStrangers(jobs: readonly Job[], outcomes: ReadonlyMap<unknown, unknown>): void {
+  const known = new Set<unknown>(jobs.flatMap((job) => [job, job.id]));
+  for (const key of outcomes.keys()) {
+    if (!known.has(key)) {
+      throw new TypeError(
+        `A bulk handler returned an outcome for ${shown(jobs, key)}, which is no job of its call.`,
+      );
+    }
+  }
+}
+
+/** Returns a value for an error, without what `redact` hides of the result or of any payload of the call. */
+function shown(jobs: readonly Job[], value: unknown): string {
+  const hiding = jobs[0]?.hiding('result');
+  return jobs.reduce((text, job) => job.shownText(text), show(hiding ? hiding.visible(value) : value));
+}
+
+function isError(value: unknown): value is Error {
+  // an Error of another realm
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }

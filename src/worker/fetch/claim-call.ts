@@ -34,7 +34,8 @@ export function claimFor(runner: QueueRunner, { sharers, ...asked }: RunnerClaim
   const { token, worker, stream, count, atOnce: slots, askedAtMs } = claim;
   outlook.claims();
   const { maxAttempts } = limits.others;
-  const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only };
+  const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
+  const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only, turnsInRow };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const call = calls.claim({ ...request, announces: true, mostBytes: Math.floor(bytes / sharers) });
     call.afterCut = () => build(budget.afterCut(bytes));

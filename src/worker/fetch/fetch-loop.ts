@@ -1,6 +1,7 @@
 import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { ClaimReply, Failure, Release } from '../../queue/store/store-calls.js';
+import { sealFailure } from '../../queue/codec/sealed.js';
+import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/store-calls.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import type { Clock } from '../../queue/runtime/clock.js';
@@ -218,8 +219,10 @@ export class FetchLoop {
     return this.settlement(runner, completions.length, call, confirm);
   }
 
-  private fail(runner: QueueRunner, failures: Settling<Failure>[]): PendingCall {
-    const call = runner.calls.fail(failures.map(({ settlement }) => settlement));
+  private fail(runner: QueueRunner, failures: Settling<UnsealedFailure>[]): PendingCall {
+    const call = runner.calls.fail(
+      failures.map(({ settlement }) => sealFailure(runner.content.codec, runner.name, settlement)),
+    );
     const confirm = (outcomes: FailOutcome[]) => runner.settlements.confirmFailures(failures, outcomes);
     return this.settlement(runner, failures.length, call, confirm);
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { Place } from '../../queue/store/verbs/queues-verbs.js';
+import type { Place } from '../../queue/validation/key-table.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { passWake } from './pass-wake.js';
 
@@ -36,6 +36,7 @@ export class FleetTurns {
   private readonly digest: string;
   private looks = true;
   private workers = 1;
+  private alone = false;
   private place = 0;
   /** The time of the server minus that of the monotonic clock; undefined before a look. */
   private serverAheadMs: number | undefined;
@@ -58,6 +59,11 @@ export class FleetTurns {
   /** True if other workers look too, so that this one looks at all queues when its turn comes. Else it looks by itself. */
   get areShared(): boolean {
     return this.workers > 1 && this.serverAheadMs !== undefined;
+  }
+
+  /** True if no other worker of its first queue lives. So no marker is lost by the death of one. */
+  get isAlone(): boolean {
+    return this.alone;
   }
 
   /**
@@ -100,6 +106,7 @@ export class FleetTurns {
     const live = listed instanceof Error ? [] : listed;
     const others = live.filter(({ id, fleet }) => fleet === this.digest && id !== worker);
     this.workers = others.length + 1;
+    this.alone = !(listed instanceof Error) && live.every(({ id }) => id === worker);
     this.place = others.filter(({ id }) => id < worker).length;
   }
 

@@ -4,12 +4,14 @@ import { keptArray } from '../../queue/runtime/kept.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { Look, Place } from '../../queue/store/verbs/queues-verbs.js';
+import type { Look } from '../../queue/store/verbs/queues-verbs.js';
+import type { Place } from '../../queue/validation/key-table.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import type { FleetTurns } from './fleet-turns.js';
+import { LONGEST_REST_MS } from './wait-length.js';
 
-/** The interval of the looks, in ms. */
+/** The interval of the looks, in ms, unless the worker is at rest. */
 const INTERVAL_MS = 1_000;
 
 /** The most workers of a fleet that look one after another. One that is left looks after as many intervals at the latest. */
@@ -31,6 +33,8 @@ interface WaitingRunners {
   isIdle(runner: QueueRunner): boolean;
   /** The turns of the worker in its fleet; undefined if it looks by itself. */
   readonly turns?: FleetTurns | undefined;
+  /** Returns whether each job sets a marker that reaches this worker. Then it looks seldom. Absent if it never knows. */
+  readonly isAtRest?: () => boolean;
   /** Called when some of them may have jobs. */
   found(): void;
 }
@@ -114,7 +118,9 @@ export class IdleLooks implements BackgroundRole {
       void this.runOnce();
       this.lookInTurn(turns);
     };
-    this.timer = this.waiting.store.clock.setTimeout(look, turns.untilNext(INTERVAL_MS, MOST_TURNS));
+    const { store, isAtRest } = this.waiting;
+    const intervalMs = isAtRest?.() ? LONGEST_REST_MS : INTERVAL_MS;
+    this.timer = store.clock.setTimeout(look, turns.untilNext(intervalMs, MOST_TURNS));
   }
 
   async stop(): Promise<void> {

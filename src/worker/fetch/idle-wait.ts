@@ -1,16 +1,16 @@
-import type { ClaimReply, StoreCalls } from '../../queue/store/store-calls.js';
+import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
-import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
+import type { ClaimReply, StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 import type { FleetTurns } from './fleet-turns.js';
 import { IdleLooks } from './idle-looks.js';
 import { passWake } from './pass-wake.js';
-import { LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
+import { areAtRest, LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
 
 const SHORTEST_WAIT_MS = 5;
 
@@ -61,7 +61,10 @@ export class IdleWait implements BackgroundRole {
   private stopped = false;
   private turn = 0;
   private waiting = false;
+  /** The monotonic time at which the current wait ends by itself, in ms. */
+  private endsAtMs = 0;
   private nudged = false;
+  private startedAtMs = Infinity;
   /** The runners whose cancels end the current wait; undefined if it has all. */
   private heard: ReadonlySet<QueueRunner> | undefined;
   private loggedRefusal = false;
@@ -92,12 +95,14 @@ export class IdleWait implements BackgroundRole {
             runners,
             isIdle,
             turns: options.turns,
+            isAtRest: () => this.isAtRest && options.turns?.isAlone === true,
             found: () => listener.onWake(),
           })
         : undefined;
   }
 
   start(): void {
+    this.startedAtMs = this.clock.monotonic();
     this.looks?.start();
     this.ended = this.run();
   }
@@ -105,7 +110,7 @@ export class IdleWait implements BackgroundRole {
   /** Makes sure that a runner that became idle or gained a slot is waited for. Passes on markers that no claim follows. */
   check(): void {
     this.woken.forEach((runner) => this.claimOrPass(runner));
-    if (!this.hearsTooLittle && (this.options.capacity() <= 0 || !this.waitsForTooFew)) {
+    if (!this.hearsTooLittle && (this.options.capacity() <= 0 || !(this.waitsForTooFew || this.waitsTooLong))) {
       return;
     }
     if (this.waiting) {
@@ -128,6 +133,16 @@ export class IdleWait implements BackgroundRole {
   private get waitsForTooFew(): boolean {
     // Most of thousands are blocked on, which is the cheaper question.
     return this.options.runners.some((runner) => !runner.state.isBlockedOn && isIdle(runner));
+  }
+
+  /** True if a claim beside the wait learned of a time before its end. Then a job is due, or a limit lets one start. */
+  private get waitsTooLong(): boolean {
+    if (!this.waiting) return false;
+    const leftMs = this.endsAtMs - this.clock.monotonic();
+    return (
+      leftMs > SHORTEST_WAIT_MS &&
+      this.options.runners.some((runner) => (runner.outlook.nextDueInMs ?? Infinity) < leftMs && isIdle(runner))
+    );
   }
 
   /** True if a cancel of a running job would not end the wait. */
@@ -193,6 +208,13 @@ export class IdleWait implements BackgroundRole {
     return this.options.capacity() > 0 ? this.options.runners.filter(isIdle) : [];
   }
 
+  /** True if each job sets a marker, so that no poll is needed. */
+  private get isAtRest(): boolean {
+    const { claimsAlong, turns } = this.options;
+    const sinceStartMs = this.clock.monotonic() - this.startedAtMs;
+    return (claimsAlong || turns?.isAlone === true) && areAtRest(this.options.runners, sinceStartMs);
+  }
+
   private get isRunningJobs(): boolean {
     return this.options.runners.some(({ attempts }) => attempts.size > 0);
   }
@@ -200,12 +222,16 @@ export class IdleWait implements BackgroundRole {
   private async waitFor(runners: QueueRunner[]): Promise<void> {
     const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
-    const isOfFleet = claims.length === 0 && this.options.turns?.areShared; // a claim behind it would be old at its job
-    const longestMs = longestWaitMs(runners, this.looks && (isOfFleet ? 'fleet' : 'worker'));
+    const { isAtRest } = this;
+    const { turns } = this.options;
+    const areFewLooks = turns?.areShared || (turns?.isAlone && isAtRest);
+    const looks = this.looks && (claims.length === 0 && areFewLooks ? 'few' : 'each-second');
+    const longestMs = longestWaitMs(runners, looks, isAtRest);
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
+    this.endsAtMs = this.clock.monotonic() + waitMs;
     this.heard =
       this.looks && new Set(this.options.runners.filter((runner) => !isIdle(runner) || runner.attempts.size > 0));
     const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
@@ -223,7 +249,9 @@ export class IdleWait implements BackgroundRole {
     this.nudged = false;
     runners.forEach((runner) => runner.waitEnds(!claimsAlong && this.mayHaveJobs(runner, wokenIn)));
     const woken = runners.find((runner) => runner.calls === wokenIn);
-    if (woken) {
+    if (claims.length > 0) {
+      woken?.outlook.wakesClaims();
+    } else if (woken) {
       woken.outlook.wake();
       this.woken.add(woken);
     }

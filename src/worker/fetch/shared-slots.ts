@@ -48,6 +48,18 @@ export class SharedSlots implements SharedTurns {
     return this.sum('taken') < this.concurrency;
   }
 
+  /**
+   * True if another call of a bulk handler may begin. Only what has begun counts. Gathered jobs of many groups may need more
+   * calls than there are slots, and would wait for each other.
+   */
+  get hasSlotForCall(): boolean {
+    let begun = this.counts.taken;
+    for (const { capacity } of this.ofBulk) {
+      begun += capacity.begun;
+    }
+    return begun < this.concurrency;
+  }
+
   /** True if the jobs here use all slots. */
   get isFull(): boolean {
     return this.sum('claimed') >= this.concurrency;
@@ -59,6 +71,11 @@ export class SharedSlots implements SharedTurns {
 
   ask(): void {
     this.next?.turn.askHere();
+    for (const { bulk, capacity, turn } of this.ofBulk) {
+      if (bulk!.hasDue && capacity.hasSlot) {
+        turn.askHere();
+      }
+    }
   }
 
   count(runner: QueueRunner): void {

@@ -32,6 +32,15 @@ export type BulkOutcomes<Result = unknown> =
   | readonly BulkOutcome<Result>[]
   | ReadonlyMap<Job | string, BulkOutcome<Result>>;
 
+/** Returns the outcome of one job from the value that the bulk handler returned. @param i the place of the job in the call */
+export function outcomeOf(returned: unknown, job: Job, i: number): unknown {
+  if (returned instanceof Map) {
+    const byJob: ReadonlyMap<unknown, unknown> = returned;
+    return byJob.has(job) ? byJob.get(job) : byJob.get(job.id);
+  }
+  return Array.isArray(returned) ? (returned as unknown[])[i] : undefined;
+}
+
 /** Does the work of several jobs in one call. An error of the function fails all of them. */
 export type BulkHandlerFunction<Payload = unknown, Result = unknown> = {
   // A method, so that a handler of a narrower payload fits into a list of handlers.

@@ -1,12 +1,14 @@
+import { redactValue } from '../../queue/codec/redact.js';
 import { setMaxListeners } from 'node:events';
 import type { Batch } from '../../queue/batches/batch.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { RetryLaterError } from '../../queue/errors/errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
-import { hidingOf, textRedaction, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
+import { hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
 import type { Hiding } from '../../queue/validation/validate-with-schema.js';
 import { JobSteps, type StepContext } from './job-steps.js';
+import { JobTexts } from './job-texts.js';
 import { checkLogLine } from './log-line.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
@@ -36,6 +38,8 @@ export class Job<Payload = unknown> {
   private controller: AbortController | undefined;
   private aborted: Error | undefined;
   private stepsOfAttempt: JobSteps | undefined;
+  /** Made at the first use of `texts`. */
+  private hiddenTexts: JobTexts | undefined;
   /** Private, so that a logged job does not show it: it leads to the connection, whose options contain a password. */
   readonly #reporter: JobReporter;
 
@@ -145,6 +149,7 @@ export class Job<Payload = unknown> {
    * @example await job.progress({ percent: 40 });
    */
   progress(value: unknown): Promise<void> {
+    this.texts?.know('progress', value);
     return harmless(this.#reporter.progress(this.claim, value));
   }
 
@@ -159,7 +164,7 @@ export class Job<Payload = unknown> {
 
   private async writeLog(message: string): Promise<void> {
     checkLogLine(message);
-    return this.#reporter.log(this.claim, message);
+    return this.#reporter.log(this.claim, this.texts?.stored.text(message) ?? message);
   }
 
   /**
@@ -186,6 +191,7 @@ export class Job<Payload = unknown> {
   }
 
   private async storeCheckpoint(value: unknown): Promise<void> {
+    this.texts?.know('checkpoint', value);
     await this.#reporter.checkpoint(this.claim, value);
     this.claim = { ...this.claim, checkpoint: value };
   }
@@ -205,8 +211,15 @@ export class Job<Payload = unknown> {
    */
   step<Result>(name: string, run: (step: StepContext) => Result | Promise<Result>): Promise<Result> {
     this.stepsOfAttempt ??= new JobSteps(this, {
-      read: () => this.#reporter.steps(this.claim),
-      record: (step, result) => this.#reporter.recordStep(this.claim, step, result),
+      read: async () => {
+        const steps = await this.#reporter.steps(this.claim);
+        steps.forEach((result) => this.texts?.knowStep(result));
+        return steps;
+      },
+      record: (step, result) => {
+        this.texts?.knowStep(result);
+        return this.#reporter.recordStep(this.claim, step, result);
+      },
     });
     return harmless(this.stepsOfAttempt.run(name, run) as Promise<Result>);
   }
@@ -222,14 +235,27 @@ export class Job<Payload = unknown> {
     return hidingOf(this.#reporter.redact, { part, job: { id, name, queue } });
   }
 
-  /** Returns a text about this job without the hidden parts of its payload. For middleware. @internal */
-  shownText(text: string): string {
+  /** What words about this job must not tell; undefined where its queue hides nothing. @internal */
+  get texts(): JobTexts | undefined {
     const { redact } = this.#reporter;
-    return redact === undefined ? text : textRedaction(redact, this.claim).text(text);
+    return redact && (this.hiddenTexts ??= new JobTexts(redact, this.claim));
+  }
+
+  /** Returns a text about this job without its hidden parts. For middleware. @internal */
+  shownText(text: string): string {
+    return this.texts?.shown.text(text) ?? text;
+  }
+
+  /** The payload without its hidden parts. For middleware. @internal */
+  get shownPayload(): unknown {
+    const { redact } = this.#reporter;
+    const { id, name, queue } = this;
+    return redactValue(redact, this.payload, { part: 'payload', job: { id, name, queue } });
   }
 
   /** Replaces the payload with the one that the schema parsed. For the worker. @internal */
   setPayload(payload: unknown): void {
+    this.texts?.knowPayload(payload);
     this.claim = { ...this.claim, payload };
   }
 

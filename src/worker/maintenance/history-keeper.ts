@@ -26,20 +26,23 @@ export class HistoryKeeper {
   }
 
   /** Closes the minute of a queue once it is over. Costs one call a minute, and two more in the closing process. */
-  async keep(queue: JobQueue): Promise<void> {
+  async keep(queue: JobQueue, begins = true): Promise<void> {
     this.open.add(queue);
     if (!this.isDue(queue)) {
       return;
     }
     const limit = limitOf(this.intervalMs);
-    const leftMs = await queue.exec((calls) => calls.history.reportVersion(this.version), limit);
+    const leftMs = await queue.exec((calls) => calls.history.reportVersion(this.version, begins), limit);
     this.dueAt.set(queue, queue.store.clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
   }
 
-  /** Closes the minute in which a queue was kept last. After that an idle queue costs nothing. */
+  /**
+   * Closes the minute in which a queue was kept last. After that an idle queue costs nothing. A queue that was purged with
+   * all its keys gets none.
+   */
   async keepOpen(queue: JobQueue): Promise<void> {
     if (this.isOpen(queue)) {
-      await this.keep(queue);
+      await this.keep(queue, false);
       this.open.delete(queue);
     }
   }

@@ -34,6 +34,11 @@ export abstract class Repetition {
     this.errors.delete(what);
   }
 
+  /** Keeps the error of a start that succeeded before, and is repeated elsewhere. */
+  lost(what: string, error: Error): void {
+    this.note(what, error);
+  }
+
   /** Keeps an error. Returns true if a log does not have it yet. */
   protected note(what: string, error: Error): boolean {
     const isKnown = this.errors.get(what)?.message === error.message;

@@ -1,24 +1,32 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import { systemClock } from '../../queue/runtime/clock.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { type Clock, type Timer, systemClock } from '../../queue/runtime/clock.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import { keptArray, keptIn } from '../../queue/runtime/kept.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
-import type { Place } from '../../queue/store/verbs/queues-verbs.js';
-import { FaultLog } from '../reports/fault-log.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
-import { TimedRuns } from './timed-runs.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Place } from '../../queue/validation/key-table.js';
+import { FaultLog } from '../reports/fault-log.js';
 
 /** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
+/** The same without any schedule, while the process waits for jobs. A new or resumed schedule ends that wait. */
+const REST_MS = 60_000;
+
+/** The shortest time between two looks after wakes without a job, in ms. Each is a job that another claim took, or a schedule. */
+const SHORTEST_MS = 1_000;
+
 /** The most workers of a fleet that look one after another. */
 const MOST_TURNS = 6;
 
-/** The turns of a worker in the looks of its fleet; see FleetTurns. */
-export interface LooksInTurn {
-  untilNext(intervalMs: number, mostTurns: number): number;
+/** The worker whose ticks these are. */
+export interface TickingWorker {
+  /** Returns the turns of the worker in the looks of its fleet, see FleetTurns; undefined if it looks by itself. */
+  turns(): { readonly areShared: boolean; untilNext(intervalMs: number, mostTurns: number): number } | undefined;
+  /** Returns whether it waits for the markers of all its queues. */
+  isWaiting(): boolean;
 }
 
 /** The number of queues that are asked one by one. */
@@ -43,11 +51,17 @@ export class ScheduleTicker implements BackgroundRole {
   /** The calls of the last look at each server, so that its keys are built once. */
   private readonly looked = new Map<string, readonly StoreCalls[]>();
   private readonly faults: FaultLog;
+  /** The time of the last look at each server after a wake, by the monotonic clock. */
+  private readonly lookedAgainAtMs = new Map<string, number>();
+  /** The next look at each server after a wake. */
+  private readonly planned = new Map<string, { readonly atMs: number; readonly timer: Timer }>();
+  /** The servers whose next look is a rest away. */
+  private readonly resting = new Set<string>();
 
   constructor(
     private readonly queues: readonly JobQueue[],
     private readonly logger: JobQueueLogger,
-    private readonly turns?: () => LooksInTurn | undefined,
+    private readonly worker?: TickingWorker,
   ) {
     this.faults = new FaultLog(logger);
   }
@@ -75,6 +89,30 @@ export class ScheduleTicker implements BackgroundRole {
     await Promise.all([...servers].map((server) => this.runsAt(server).runOnce()));
   }
 
+  /**
+   * Looks at a queue again, because a wake came, and another process may have made a schedule. Soon, if the wake came without a
+   * job. One that came with a job may be of both. Then only a worker at rest looks, as soon as one that is not.
+   */
+  lookAgain(queue: JobQueue, foundJobs: boolean): void {
+    if (this.stopped || (foundJobs && this.resting.size === 0)) return;
+    const { clock } = queue.store;
+    const server = this.serverOf(queue);
+    const now = clock.monotonic();
+    const soonestMs = (this.lookedAgainAtMs.get(server) ?? -Infinity) + SHORTEST_MS;
+    const atMs = foundJobs ? now + LOOK_MS : Math.max(now, soonestMs);
+    const planned = this.planned.get(server);
+    if ((planned && planned.atMs <= atMs) || (foundJobs && !this.resting.has(server))) return;
+    clock.clear(planned?.timer);
+    const look = () => {
+      this.planned.delete(server);
+      this.lookedAgainAtMs.set(server, clock.monotonic());
+      if (!this.stopped) void this.runsAt(server).runOnce();
+    };
+    const timer = clock.setTimeout(look, atMs - now);
+    timer.unref();
+    this.planned.set(server, { atMs, timer });
+  }
+
   private runsAt(server: string): TimedRuns {
     const clock = this.queues[0]?.store.clock ?? systemClock;
     return keptIn(this.runs, server, () => new TimedRuns(clock, () => this.tickServer(server)));
@@ -91,7 +129,7 @@ export class ScheduleTicker implements BackgroundRole {
 
   /** Ticks the queues of a server that may have schedules. Returns the time to the next run; undefined without queues. */
   private async tickServer(server: string): Promise<number | undefined> {
-    const nextInMs = this.turns?.()?.untilNext(LOOK_MS, MOST_TURNS) ?? LOOK_MS;
+    const nextInMs = this.worker?.turns()?.untilNext(LOOK_MS, MOST_TURNS) ?? LOOK_MS;
     // While the server is away a call would only wait in the client.
     if (this.queues.some(({ store }) => !store.isReady)) {
       return nextInMs;
@@ -102,12 +140,17 @@ export class ScheduleTicker implements BackgroundRole {
     if (!queues) {
       this.runs.delete(server); // its slots have moved
       this.looked.delete(server);
+      this.resting.delete(server);
       return undefined;
     }
     const dueInMs = await Promise.all(
       (await this.withSchedules(server, queues)).map((queue) => this.tickQueue(queue)),
     );
-    return Math.max(1, Math.min(nextInMs, ...dueInMs));
+    const nextDueInMs = Math.min(...dueInMs);
+    const isAtRest = nextDueInMs === Infinity && this.worker?.isWaiting() && !this.worker.turns()?.areShared;
+    if (isAtRest) this.resting.add(server);
+    else this.resting.delete(server);
+    return isAtRest ? REST_MS : Math.max(1, Math.min(nextInMs, nextDueInMs));
   }
 
   /** Returns the queues of a server that may have schedules. One look for many costs less than a call for each. */
@@ -127,7 +170,7 @@ export class ScheduleTicker implements BackgroundRole {
     });
   }
 
-  /** Makes the due ticks of a queue. Returns the time to the next one. */
+  /** Makes the due ticks of a queue. Returns the time to the next one, after an error that to the next try. */
   private async tickQueue(queue: JobQueue): Promise<number> {
     let nextDueInMs = Infinity;
     try {
@@ -146,6 +189,7 @@ export class ScheduleTicker implements BackgroundRole {
       this.faults.succeeded(queue.name);
     } catch (error) {
       this.faults.failed(queue.name, `Could not make the ticks of queue "${queue.name}"; trying again`, error);
+      nextDueInMs = Math.min(nextDueInMs, LOOK_MS); // it may have schedules
     }
     return nextDueInMs;
   }
@@ -154,5 +198,50 @@ export class ScheduleTicker implements BackgroundRole {
     faults.forEach(({ id, reason }) =>
       this.logger.warn(`Schedule "${id}" of queue "${queue.name}" cannot tick here: ${reason}`),
     );
+  }
+}
+
+/** Runs that each set the time of the next one. */
+class TimedRuns {
+  private timer: Timer | undefined;
+  private running: Promise<void> | undefined;
+  private again = false;
+  private stopped = false;
+
+  /** @param run does the work. Returns the ms until the next run; undefined for none */
+  constructor(
+    private readonly clock: Clock,
+    private readonly run: () => Promise<number | undefined>,
+  ) {}
+
+  /** Runs now. A call during a run adds another run after it. */
+  runOnce(): Promise<void> {
+    if (this.running) {
+      this.again = true;
+    }
+    this.running ??= this.runAll().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  /** Prevents further runs. Resolves when the current one has ended. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.clock.clear(this.timer);
+    await this.running;
+  }
+
+  private async runAll(): Promise<void> {
+    this.clock.clear(this.timer);
+    let nextInMs: number | undefined;
+    do {
+      this.again = false;
+      nextInMs = await this.run();
+    } while (this.again && !this.stopped);
+    this.clock.clear(this.timer);
+    if (!this.stopped && nextInMs !== undefined) {
+      this.timer = this.clock.setTimeout(() => void this.runOnce(), nextInMs);
+    }
   }
 }

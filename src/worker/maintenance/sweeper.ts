@@ -2,6 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { ForeignClients } from './foreign-clients.js';
+import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import { keptIn } from '../../queue/runtime/kept.js';
@@ -9,19 +10,24 @@ import { limitOf } from '../../queue/runtime/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { QueueStore, Settled } from '../../queue/store/queue-store.js';
 import type { Look } from '../../queue/store/verbs/queues-verbs.js';
+import type { Place } from '../../queue/validation/key-table.js';
 import type { Watched } from '../../queue/store/verbs/sweep-verbs.js';
 import { FaultLog } from '../reports/fault-log.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { EndReports } from './end-reports.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
+import { heartbeatIntervalMs } from '../runner/heartbeat.js';
 import { DueQueues, LOOKED_AT, REMAINS } from './sweep/due-queues.js';
 import { LookRounds } from './sweep/look-rounds.js';
-import { MaintenanceRight, type OpenQueue } from './sweep/maintenance-right.js';
+import { MaintenanceRight, type HeldRight, type OpenQueue } from './sweep/maintenance-right.js';
 import { QueueSweep, type SweepReport } from './sweep/queue-sweep.js';
 
 /** The sweep of all queues among the runs in progress. It is the run of the only server too. */
 const ALL_SERVERS = '';
+
+/** The time of a reply that means that the server was away, in ms. A heartbeat, if that is longer. */
+const LATE_MS = 1_000;
 
 /** The options of a sweeper. */
 interface SweeperOptions {
@@ -69,6 +75,7 @@ export class Sweeper implements BackgroundRole {
     this.history = new HistoryKeeper(intervalMs, version);
     const reports = new EndReports(logger, this.failures, emit);
     this.sweep = new QueueSweep(intervalMs, {
+      logger,
       faults: this.faults,
       failures: this.failures,
       reports,
@@ -133,12 +140,13 @@ export class Sweeper implements BackgroundRole {
 
   /** Returns those queues of a server whose layout is known. */
   private async openQueues(queues: readonly JobQueue[]): Promise<readonly OpenQueue[]> {
-    const unknown = queues.filter((queue) => !this.opened.has(queue));
+    const unknown = queues.filter((queue) => queue.isRefused || !this.opened.has(queue));
     await Promise.all(
       unknown.map(async (queue) => {
         try {
           this.opened.set(queue, { queue, calls: await queue.calls() });
         } catch (error) {
+          if (error instanceof QueueLayoutError) this.opened.delete(queue); // another version has it now
           this.failed(queue, error);
         }
       }),
@@ -154,21 +162,35 @@ export class Sweeper implements BackgroundRole {
     const { store } = queues[0]!.queue;
     const rounds = this.rounds.get(server) ?? new LookRounds(this.intervalMs);
     this.rounds.set(server, rounds);
-    if (!(await this.hasRight(store, server, queues))) {
+    let askedAtMs = this.clock.monotonic();
+    if (rounds.rests(askedAtMs)) {
+      return;
+    }
+    const { hasRight, idleAtMs, restMs } = await this.askRight(store, server, queues, rounds.restMs(queues));
+    if (!hasRight) {
       return rounds.restart();
     }
+    let tookMs = this.clock.monotonic() - askedAtMs;
     const limit = limitOf(this.intervalMs);
     const looksForRemains = this.due.looksForRemains(server);
     const { looked, calls } = rounds.next(queues, looksForRemains);
     const remains = looksForRemains ? await store.queues.look(calls, REMAINS, limit) : [];
-    const looks = await store.queues.look(calls, LOOKED_AT, limit);
+    let looks: readonly Settled<Look>[];
+    if (idleAtMs === undefined) {
+      askedAtMs = this.clock.monotonic();
+      looks = await store.queues.look(calls, LOOKED_AT, limit);
+      tookMs = this.clock.monotonic() - askedAtMs;
+    } else {
+      looks = calls.map(() => ({ ok: true, reply: { atMs: idleAtMs, found: new Set<Place>() } }));
+    }
     const notIdle = new Set<JobQueue>();
-    for (const [i, { queue }] of looked.entries()) {
+    for (const [i, opened] of looked.entries()) {
+      const { queue } = opened;
       const look = looks[i]!;
       if (!look.ok) {
         this.failed(queue, look.error);
       }
-      const isIdle = look.ok && !(await this.sweepIfDue(queue, look.reply, remains[i], report));
+      const isIdle = look.ok && !(await this.sweepIfDue(opened, { look: look.reply, tookMs }, remains[i], report));
       rounds.note(queue, !isIdle);
       if (!isIdle) {
         notIdle.add(queue);
@@ -176,29 +198,41 @@ export class Sweeper implements BackgroundRole {
     }
     const idle = queues.filter(({ queue }) => !notIdle.has(queue));
     await this.noteIdle(server, idle, looks);
+    if (restMs !== undefined && notIdle.size === 0) {
+      rounds.wasIdle(askedAtMs, restMs);
+    } else {
+      rounds.hadWork();
+    }
   }
 
-  /** Returns true also after an error, because a server that cannot keep the right still needs maintenance. */
-  private async hasRight(store: QueueStore, server: string, queues: readonly OpenQueue[]): Promise<boolean> {
+  /** Has the right also after an error, because a server that cannot keep the right still needs maintenance. */
+  private async askRight(
+    store: QueueStore,
+    server: string,
+    queues: readonly OpenQueue[],
+    restMs: number,
+  ): Promise<HeldRight> {
     this.right ??= new MaintenanceRight(store, this.intervalMs, (each) => void this.runRound(each));
     const step = `right ${server}`;
     try {
-      const hasRight = await this.right.holds(server, queues);
+      const held = await this.right.holds(server, queues, restMs);
       this.faults.succeeded(step);
-      return hasRight;
+      return held;
     } catch (error) {
       this.faults.failed(step, 'Could not ask which process maintains the queues, so this one does too', error);
-      return true;
+      return { hasRight: true };
     }
   }
 
   private async sweepIfDue(
-    queue: JobQueue,
-    look: Look,
+    { queue, calls }: OpenQueue,
+    { look, tookMs }: { look: Look; tookMs: number },
     remains: Settled<Look> | undefined,
     report: SweepReport,
   ): Promise<boolean> {
-    const watched = this.due.noteLook(queue, look, this.sweep.gapMs(queue));
+    const isLate = tookMs > Math.max(LATE_MS, heartbeatIntervalMs(queue.options));
+    const connection = queue.store.connectionOf(calls);
+    const watched = this.due.noteLook(queue, look, { gapMs: this.sweep.gapMs(queue), connection, isLate });
     const isDue = this.due.isDue(queue, look, remains?.ok ? remains.reply : undefined);
     if (this.stopped || !(isDue || this.foreignClients.areAtWork(queue))) {
       return false;

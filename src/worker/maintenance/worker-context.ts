@@ -10,6 +10,8 @@ export interface WorkerContext {
   readonly runners: readonly QueueRunner[];
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
+  /** The name of the app; '' for none. */
+  readonly app: string;
   /** The version of the app; '' for none. */
   readonly version: string;
   /** The slots of all queues together; undefined without a limit. */

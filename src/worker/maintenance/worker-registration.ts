@@ -8,7 +8,6 @@ import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { WorkerContext } from './worker-context.js';
-import { keptIn } from '../../queue/runtime/kept.js';
 
 const INTERVAL_MS = 10_000;
 /** The age of an announcement, in ms, at which it is renewed. It lasts for 30 s. */
@@ -30,8 +29,10 @@ const MOST_STUCK = 20;
 export class WorkerRegistration implements BackgroundRole {
   private timer: Timer | undefined;
   private ended = false;
-  /** The announcements in flight. */
-  private readonly inFlight = new Map<QueueRunner, Promise<Error | undefined>>();
+  /** The last announcement of each queue, until it and the description after it have ended. */
+  private readonly sending = new Map<QueueRunner, Promise<Error | undefined>>();
+  /** The queues that are announced until Redis has it. */
+  private readonly repeated = new Set<QueueRunner>();
   private withdrawing: Promise<void> | undefined;
   private readonly startedAtMs: number;
   private readonly faults: FaultLog;
@@ -80,18 +81,23 @@ export class WorkerRegistration implements BackgroundRole {
 
   /** Announces a queue whose limits Redis does not know. Its next claim waits for that. */
   open(runner: QueueRunner): void {
-    if (!runner.outlook.isAnnounced) {
-      return; // it is being announced
+    const { announcement } = runner.outlook;
+    announcement.note('lost');
+    if (this.repeated.has(runner)) {
+      return;
     }
-    runner.awaitAnnouncement();
-    void this.worker.repeats
-      .run(announcing(runner.name), async () => {
+    this.repeated.add(runner);
+    const untilKnown = async () => {
+      while (!announcement.allowsClaims) {
         const error = await this.announce(runner);
         if (error) throw error;
-      })
-      .catch((error: Error) =>
-        this.worker.logger.error(`${announcing(runner.name)} failed; trying again later: ${error.message}`),
-      );
+      }
+      this.repeated.delete(runner); // in the step that saw it, so that no loss comes in between
+    };
+    void this.worker.repeats.run(announcing(runner.name), untilKnown).catch((error: Error) => {
+      this.repeated.delete(runner);
+      this.worker.logger.error(`${announcing(runner.name)} failed; trying again later: ${error.message}`);
+    });
   }
 
   /**
@@ -99,9 +105,16 @@ export class WorkerRegistration implements BackgroundRole {
    * waited for it is then claimed from.
    */
   async runOnce(): Promise<void> {
-    const due = this.worker.runners.filter((runner) => this.isOlder(this.announcedAtMs.get(runner), RENEWED_MS));
+    const due = this.worker.runners.filter(
+      (runner) => this.isOlder(this.announcedAtMs.get(runner), RENEWED_MS) || this.isLeft(runner),
+    );
     const known = await this.renew(due);
     await Promise.all(due.map((runner, i) => (known[i] ? this.redescribe(runner) : this.announceAgain(runner))));
+  }
+
+  /** Returns whether a queue is not claimed from, and nobody announces it, after an error that does not pass. */
+  private isLeft(runner: QueueRunner): boolean {
+    return !runner.outlook.announcement.allowsClaims && !this.repeated.has(runner);
   }
 
   /** Returns for each queue whether it has the announcement of this worker. */
@@ -117,7 +130,8 @@ export class WorkerRegistration implements BackgroundRole {
       if (runner === fleet?.keeper) {
         fleet.noteWorkers(outcome.ok ? (outcome.reply.workers ?? []) : outcome.error);
       }
-      const isKnown = outcome.ok && outcome.reply.isKnown && runner.outlook.isAnnounced && !this.ended;
+      const isKnown =
+        outcome.ok && outcome.reply.isKnown && runner.outlook.announcement.allowsClaims && !this.ended;
       if (isKnown) {
         this.noteAnnounced(runner, now, checks);
         this.faults.succeeded(announcing(runner.name));
@@ -168,7 +182,7 @@ export class WorkerRegistration implements BackgroundRole {
   }
 
   private async takeAllBack(): Promise<void> {
-    await Promise.all(this.inFlight.values());
+    await Promise.all(this.sending.values());
     await Promise.all([...this.prepared].map((runner) => this.takeBack(runner)));
   }
 
@@ -183,12 +197,23 @@ export class WorkerRegistration implements BackgroundRole {
     }
   }
 
-  /** Announces one queue. While a call is in flight, waits for that call. Returns its error. */
+  /** Announces one queue, and describes this worker to it. While a call is in flight, waits for that one. Returns its error. */
   private announce(runner: QueueRunner): Promise<Error | undefined> {
-    return keptIn(this.inFlight, runner, () => this.send(runner).finally(() => this.inFlight.delete(runner)));
+    const before = this.sending.get(runner);
+    if (before && runner.outlook.announcement.isInFlight) {
+      return before;
+    }
+    const sent = this.send(runner).finally(() => {
+      if (this.sending.get(runner) === sent) this.sending.delete(runner);
+    });
+    this.sending.set(runner, sent);
+    return sent;
   }
 
   private async send(runner: QueueRunner): Promise<Error | undefined> {
+    const { announcement } = runner.outlook;
+    const allowedClaims = announcement.allowsClaims;
+    announcement.note('send');
     try {
       if (!this.prepared.has(runner)) {
         await this.worker.store.prepare(runner.calls);
@@ -199,14 +224,23 @@ export class WorkerRegistration implements BackgroundRole {
         limitOf(INTERVAL_MS),
       );
     } catch (error) {
+      const isRefused = error instanceof QueueLayoutError;
+      announcement.note(isRefused ? 'refused' : 'failed');
+      if (isRefused) {
+        runner.queue.refuse();
+        this.worker.repeats.lost(announcing(runner.name), error);
+      }
       return error as Error;
     }
+    announcement.note('stored');
     this.worker.repeats.succeeded(announcing(runner.name));
     if (this.announcedAtMs.has(runner)) {
       registerAgain(runner.queue); // Redis has lost the announcement, and so maybe the register
     }
     this.noteAnnounced(runner, this.worker.store.clock.monotonic(), true);
-    runner.announced();
+    if (announcement.allowsClaims && !allowedClaims) {
+      runner.announced();
+    }
     this.described.delete(runner); // the server may have lost it too
     await this.redescribe(runner);
     return undefined;
@@ -235,11 +269,12 @@ export class WorkerRegistration implements BackgroundRole {
   }
 
   private detailsOf(runner: QueueRunner): WorkerDetails {
-    const { version, concurrency, fleet } = this.worker;
+    const { app, version, concurrency, fleet } = this.worker;
     const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
     return {
       host: hostname(),
       pid: process.pid,
+      ...(app !== '' && { app }),
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),

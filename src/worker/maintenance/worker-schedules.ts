@@ -11,7 +11,7 @@ import type { DeclaredSchedule } from '../handlers/worker-queue.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';
 import type { BulkHandler } from '../handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';
-import { ScheduleTicker, type LooksInTurn } from './schedule-ticker.js';
+import { ScheduleTicker, type TickingWorker } from './schedule-ticker.js';
 
 /** A queue of a worker, as far as it recurs. */
 interface RecurringQueue {
@@ -28,12 +28,7 @@ export class WorkerSchedules implements BackgroundRole {
   private readonly checks: Promise<unknown>[] = [];
 
   /** @throws InvalidOptionError, InvalidPayloadError */
-  constructor(
-    worker: string,
-    queues: readonly RecurringQueue[],
-    logger: JobQueueLogger,
-    turns?: () => LooksInTurn | undefined,
-  ) {
+  constructor(worker: string, queues: readonly RecurringQueue[], logger: JobQueueLogger, ticking?: TickingWorker) {
     const declared = queues.map((each) => ({
       queue: each.queue,
       schedules: Object.entries(each.schedules ?? {}).map(([id, schedule]) => this.declared(each, id, schedule)),
@@ -46,7 +41,7 @@ export class WorkerSchedules implements BackgroundRole {
     this.ticker = new ScheduleTicker(
       queues.map(({ queue }) => queue),
       logger,
-      turns,
+      ticking,
     );
   }
 
@@ -65,6 +60,11 @@ export class WorkerSchedules implements BackgroundRole {
   async runOnce(): Promise<void> {
     await this.declarer.runOnce();
     await this.ticker.runOnce();
+  }
+
+  /** Looks for schedules of a queue again, because a wake came. */
+  lookAgain(queue: JobQueue, foundJobs: boolean): void {
+    this.ticker.lookAgain(queue, foundJobs);
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,8 @@
+import { hidesContent, sealUncaught, type Sealed } from '../../queue/codec/sealed.js';
+import { nameOfCode } from '../../queue/errors/describe-error.js';
+import { show } from '../../queue/errors/show.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
 import { oneLine } from '../../queue/errors/one-line.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -9,9 +13,6 @@ import type { Job } from '../handlers/job.js';
 /** The most running jobs that a line names. */
 const MOST_JOBS = 10;
 
-/** The most characters of an error that the crash of a job quotes. */
-const LONGEST_QUOTE = 500;
-
 /** A runner of a worker, as far as its end concerns its jobs. */
 interface Running {
   readonly name: string;
@@ -21,12 +22,49 @@ interface Running {
   readonly attempts: Iterable<{ readonly job: Job; readonly claim: ClaimRef; readonly isCalled: boolean }>;
 }
 
-type Report = (error: unknown, origin: string) => void;
+/** The watch of one worker of this process. */
+interface Watch {
+  runners(): readonly Running[];
+  report(origin: string, told: Told): void;
+}
 
-/** The reports of the workers of this process. They share one listener of the process. */
-const reports = new Set<Report>();
+/** The words on an error. Any job of the process may have left it behind, so a queue that hides content decides for all. */
+interface Told {
+  /** The words for the log. */
+  readonly inLog: string;
+  /** The words for the jobs in Redis. */
+  readonly inJobs: Sealed;
+}
 
-const onUncaught: Report = (error, origin) => reports.forEach((report) => report(error, origin));
+/** The watches of the workers of this process. They share one listener of the process. */
+const watches = new Set<Watch>();
+
+function onUncaught(error: unknown, origin: string): void {
+  const told = wordsOn(error);
+  watches.forEach((watch) => watch.report(origin, told));
+}
+
+/**
+ * Returns the words on an error of this process. They have no message where a queue redacts or encrypts, since nobody knows
+ * whose payload it quotes.
+ */
+function wordsOn(error: unknown): Told {
+  const stored = serializeError(error);
+  const queues = [...watches].flatMap((watch) => watch.runners().map(({ queue }) => queue));
+  const hiding = queues.find(({ options }) => hidesContent(options));
+  return {
+    inLog: hiding ? withoutMessage(stored, hiding) : `${stored.name}: ${stored.message}`,
+    inJobs: sealUncaught(
+      queues.map(({ options }) => options),
+      stored,
+    ),
+  };
+}
+
+function withoutMessage({ name }: StoredError, { name: queue, options }: JobQueue): string {
+  const why = options.redact === undefined ? 'encrypts' : 'redacts';
+  return `${nameOfCode(name)}. Its message is not shown, because the queue ${show(queue)} ${why}`;
+}
 
 /**
  * Logs each uncaught error of the process with the jobs that run in it, and notes it in these jobs. Node calls it before
@@ -40,49 +78,44 @@ export function watchDeath(
   logger: JobQueueLogger,
   releaseIsolated: () => void,
 ): () => void {
-  const report: Report = (error, origin) => {
+  const report: Watch['report'] = (origin, { inLog, inJobs }) => {
     releaseIsolated();
     for (const runner of runners()) {
-      noteDeath(runner, error);
+      noteDeath(runner, inJobs);
       sendReleases(runner);
     }
     const jobs = runners().flatMap(({ name, attempts }) =>
       [...attempts].filter(({ isCalled }) => isCalled).map(({ job }) => `${job.id} (${job.name} of "${name}")`),
     );
     if (jobs.length > 0) {
-      const { name, message } = serializeError(error);
       const more = jobs.length > MOST_JOBS ? ` and ${jobs.length - MOST_JOBS} more` : '';
       logger.error(
         oneLine(
-          `Uncaught error in this process (${origin}): ${name}: ${message}. If the process ends, its running jobs get a ` +
+          `Uncaught error in this process (${origin}): ${inLog}. If the process ends, its running jobs get a ` +
             `crash: ${jobs.slice(0, MOST_JOBS).join(', ')}${more}. A job that has ended may have left the error behind.`,
           4_000,
         ),
       );
     }
   };
-  if (reports.size === 0) {
+  if (watches.size === 0) {
     process.on('uncaughtExceptionMonitor', onUncaught);
   }
-  reports.add(report);
+  const watch: Watch = { runners, report };
+  watches.add(watch);
   return () => {
-    reports.delete(report);
-    if (reports.size === 0) {
+    watches.delete(watch);
+    if (watches.size === 0) {
       process.off('uncaughtExceptionMonitor', onUncaught);
     }
   };
 }
 
-/**
- * Sends the error to Redis without waiting for the reply: the kernel delivers the call even if the process dies. A queue
- * that redacts stores only the error's name, because the message may quote a payload.
- */
-function noteDeath({ queue, calls, attempts }: Running, error: unknown): void {
+/** Sends words to Redis without waiting for the reply. The kernel delivers the call even if the process dies. */
+function noteDeath({ queue, calls, attempts }: Running, words: Sealed): void {
   const claims = [...attempts].filter(({ isCalled }) => isCalled).map(({ claim }) => claim);
   if (claims.length > 0) {
-    const { name, message } = serializeError(error);
-    const quote = queue.options.redact === undefined ? `${name}: ${message}` : name;
-    void queue.store.exec(calls.noteDeath(claims, oneLine(quote, LONGEST_QUOTE))).catch(() => undefined); // it is in the log
+    void queue.store.exec(calls.noteDeath(claims, words)).catch(() => undefined); // it is in the log
   }
 }
 

@@ -1,7 +1,8 @@
 import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import { describeStored, errorKey } from '../../queue/errors/describe-error.js';
+import { describeStored } from '../../queue/errors/describe-error.js';
+import { kindText } from '../../queue/errors/error-kind.js';
 import { counted } from '../../queue/errors/one-line.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
@@ -136,7 +137,7 @@ export class FailureLog {
     const of = `"${name}" in queue "${queue}"`;
     this.burst.add({
       level,
-      kind: JSON.stringify([what, queue, name, error.name, errorKey(error.message)]),
+      kind: JSON.stringify([what, queue, name, kindText(error)]),
       plural: `${what} of ${of}`,
       jobId: id,
       message: `Job ${startOf(id, LONGEST_ID)} ("${name}" in queue "${queue}") ${how}`,

@@ -2,8 +2,9 @@ import type { ClaimReply } from '../../queue/store/store-calls.js';
 
 /** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {
+  /** Whether Redis has the announcement of this queue. Nothing is claimed without. */
+  readonly announcement = new Announcement();
   private expectsJobs = true;
-  private announced = true;
   private limited = false;
   private dueInMs: number | undefined;
   /** True if jobs wait for a slot of the queue or of their group. */
@@ -12,26 +13,35 @@ export class ClaimOutlook {
   private freedSlots = false;
   /** True if a wake came since the last claim was sent. */
   private woken = false;
+  /** True if the claim in flight was sent for a wake. */
+  private followsWake = false;
   private repliesSoFar = 0;
   private unheard = false;
+  private foreign = false;
   private replied: (() => void) | undefined;
 
-  /** @param expected called when a claim may find something again */
-  constructor(private readonly expected: () => void) {}
+  /**
+   * @param expected called when a claim may find something again
+   * @param afterWake called after the claim that follows a wake, with whether it found a job
+   */
+  constructor(
+    private readonly expected: () => void,
+    private readonly afterWake: (foundJobs: boolean) => void = () => undefined,
+  ) {}
 
   /** True if a claim may find something: true until a claim returned too few jobs. */
   get mayHaveJobs(): boolean {
     return this.expectsJobs;
   }
 
-  /** False while the store does not have the announcement of this queue. Then nothing is claimed. */
-  get isAnnounced(): boolean {
-    return this.announced;
-  }
-
   /** True if the last claim met limits. Then no job is claimed ahead. */
   get isLimited(): boolean {
     return this.limited;
+  }
+
+  /** True if jobs wait for a slot of the queue or of their group. The next claim cannot find one. */
+  get awaitsSlot(): boolean {
+    return this.awaitsSlots && !this.expectsJobs;
   }
 
   /** ms until the next scheduled job is due, or a limit lets the next one start. */
@@ -54,10 +64,20 @@ export class ClaimOutlook {
     return this.unheard;
   }
 
+  /** True once a claim brought a job of a producer of the Redis pattern, which sets no marker. */
+  get meetsForeign(): boolean {
+    return this.foreign;
+  }
+
   /** Records a wake. A claim in flight may have missed its job, because the wake travels over another connection. */
   wake(): void {
     this.woken = true;
     this.expectJobs();
+  }
+
+  /** Records that a marker ended the wait before the claims in flight. */
+  wakesClaims(): void {
+    this.followsWake = true;
   }
 
   /** Records that jobs may have come since the last claim. */
@@ -66,14 +86,10 @@ export class ClaimOutlook {
     this.expected();
   }
 
-  /** Records whether the store has the announcement of this queue. */
-  setAnnounced(announced: boolean): void {
-    this.announced = announced;
-  }
-
   /** Records that a claim is sent, which finds all jobs, and all slots that were freed, before it. */
   claims(): void {
     this.freedSlots = false;
+    this.followsWake = this.woken;
     this.woken = false;
   }
 
@@ -84,6 +100,7 @@ export class ClaimOutlook {
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
     this.repliesSoFar++;
+    this.foreign ||= reply.isForeign === true;
     if (found < asked && !reply.isFull) {
       this.unheard = reply.isUnheard === true;
     }
@@ -91,6 +108,10 @@ export class ClaimOutlook {
     if (this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
       this.expectJobs();
     }
+    if (this.followsWake) {
+      this.afterWake(found > 0);
+    }
+    this.followsWake = false;
     this.replied?.();
   }
 
@@ -107,5 +128,58 @@ export class ClaimOutlook {
         this.expectJobs();
       }
     }
+  }
+}
+
+/**
+ * What a worker knows of the announcement of a queue in Redis.
+ *
+ * - `known`: Redis has it. `renewing`: it is sent again meanwhile.
+ * - `missing`: Redis does not have it. `sent`: it is being sent.
+ * - `outdated`: it is being sent, and a claim found Redis without it meanwhile. The call may have arrived before Redis lost
+ *   it, so another one follows.
+ *
+ * Claims are sent in the first two states only.
+ */
+type AnnouncementState = keyof typeof TRANSITIONS;
+
+/**
+ * `lost`: a claim found Redis without it. `send`: a call goes out. `stored`, `failed`: that call ended well or badly. `refused`: Redis
+ * has a layout of the keys that this version cannot use.
+ */
+export type AnnouncementEvent = 'lost' | 'send' | 'stored' | 'failed' | 'refused';
+
+/** The next state by state and event. One call is in flight at a time. */
+const TRANSITIONS = {
+  known: { lost: 'missing', send: 'renewing' },
+  renewing: { lost: 'outdated', stored: 'known', failed: 'known', refused: 'missing' },
+  missing: { lost: 'missing', send: 'sent' },
+  sent: { lost: 'outdated', stored: 'known', failed: 'missing', refused: 'missing' },
+  outdated: { lost: 'outdated', stored: 'missing', failed: 'missing', refused: 'missing' },
+} as const;
+
+/** The announcement of one queue. */
+export class Announcement {
+  private now: AnnouncementState = 'known';
+
+  get state(): AnnouncementState {
+    return this.now;
+  }
+
+  get isInFlight(): boolean {
+    return !('send' in TRANSITIONS[this.now]);
+  }
+
+  get allowsClaims(): boolean {
+    return this.now === 'known' || this.now === 'renewing';
+  }
+
+  /** Goes to the next state. @throws Error for an event that cannot come in this state */
+  note(event: AnnouncementEvent): void {
+    const next = (TRANSITIONS[this.now] as Partial<Record<AnnouncementEvent, AnnouncementState>>)[event];
+    if (next === undefined) {
+      throw new Error(`An announcement that is ${this.now} cannot be ${event}`);
+    }
+    this.now = next;
   }
 }

@@ -9,6 +9,10 @@ export interface SharedTurns {
   readonly limit: PrefetchLimit;
   /** True if a slot is free that no claim in flight has reserved. */
   readonly hasSlot: boolean;
+  /** True if another call of a bulk handler may begin. */
+  readonly hasSlotForCall: boolean;
+  /** True if the jobs here use all slots, or wait for them. */
+  readonly isFull: boolean;
   /** Returns whether the next free slot is for a job that waits in this runner. */
   isNext(runner: object): boolean;
   /** Begins the waiting jobs of the runner that is next. */
@@ -26,6 +30,8 @@ export interface QueueRunnerHost<Runner = unknown> {
   readonly shared?: SharedTurns | undefined;
   /** Called when a claim of the runner may find something. */
   expectsJobs(runner: Runner): void;
+  /** Called after the claim that follows a wake. The wake may be of a schedule that another process made. */
+  afterWake(runner: Runner, foundJobs: boolean): void;
   /** Called when there is something to send or to fetch. */
   changed(): void;
   /** Absent without a listener, so that no event is created. */

@@ -1,31 +1,32 @@
-import type { Clock } from '../../queue/runtime/clock.js';
-import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { type ClaimedJob, readyAtMsOf } from '../../queue/model/job.js';
+import { deliverEnds, maintainBatches } from '../../queue/operate/maintain-batches.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import { LAST_BUCKET, bucketOf } from '../../queue/runtime/histogram.js';
 import type { ClaimReply, StoreCalls } from '../../queue/store/store-calls.js';
 import { handledAs } from '../../queue/validation/names.js';
-import { Attempt } from '../attempt/attempt.js';
-import type { AttemptOwner } from '../attempt/attempt-owner.js';
 import { AttemptList } from '../attempt/attempt-list.js';
-import { BeginTurn } from './begin-turn.js';
-import { BatchReporter } from './batch-reporter.js';
-import { ClaimOutlook } from './claim-outlook.js';
-import { ClaimLedger, type ClaimInFlight } from './claim-ledger.js';
-import { Prefetcher, type PrefetchOwner } from './prefetcher.js';
-import { handlerLimits, withRetries, type HandlerLimits } from '../handlers/handler.js';
+import type { AttemptOwner } from '../attempt/attempt-owner.js';
+import { Attempt } from '../attempt/attempt.js';
+import { Outages } from '../attempt/outages.js';
+import { QueueReporter } from '../attempt/queue-reporter.js';
+import { reportLost, reportStuck } from '../attempt/report-trouble.js';
+import { SettlementBuffer } from '../attempt/settlement-buffer.js';
+import { type AttemptStarter, mayBeLost, startAttempts } from '../attempt/start-attempt.js';
+import { ShutdownError } from '../attempt/worker-errors.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
 import { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
-import { DurationCounts } from './duration-counts.js';
+import { type HandlerLimits, handlerLimits, withRetries } from '../handlers/handler.js';
+import { DrainedWatch } from '../reports/drained-watch.js';
+import { BeginTurn } from './begin-turn.js';
+import { type ClaimInFlight, ClaimLedger } from './claim-ledger.js';
+import { ClaimOutlook } from './claim-outlook.js';
 import { NameFilter } from './name-filter.js';
-import { QueueReporter } from '../attempt/queue-reporter.js';
+import { type PrefetchOwner, Prefetcher } from './prefetcher.js';
 import type { QueueRunnerHost } from './queue-runner-host.js';
 import { RunnerSlots } from './runner-slots.js';
-import { newRunnerState, type RunnerOptions, type RunnerState } from './runner-state.js';
-import { SettlementBuffer } from '../attempt/settlement-buffer.js';
-import { mayBeLost, startAttempts, type AttemptStarter } from '../attempt/start-attempt.js';
-import { DrainedWatch } from '../reports/drained-watch.js';
-import { reportLost, reportStuck } from '../attempt/report-trouble.js';
-import { ShutdownError } from '../attempt/worker-errors.js';
+import { type RunnerOptions, type RunnerState, newRunnerState } from './runner-state.js';
 
 /** The time without claim or wait, in ms, after which a runner gets a turn although all slots are used. */
 const LONGEST_UNPOLLED_MS = 1_000;
@@ -43,7 +44,10 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   readonly attempts = new AttemptList<Attempt>();
   /** The claims in flight. */
   readonly claims: ClaimLedger;
-  readonly outlook = new ClaimOutlook(() => this.host.expectsJobs(this));
+  readonly outlook = new ClaimOutlook(
+    () => this.host.expectsJobs(this),
+    (foundJobs) => this.host.afterWake(this, foundJobs),
+  );
   /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
   readonly prefetcher: Prefetcher;
   /** The number of jobs that the runner may claim and start. */
@@ -52,6 +56,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   readonly settlements = new SettlementBuffer(this);
   /** The wait and run times of jobs, for the history; undefined if none is kept. */
   readonly durations: DurationCounts | undefined;
+  readonly outages: Outages;
   /** Writes progress, logs and checkpoints of running handlers. */
   readonly reports: QueueReporter;
   /** The calls of bulk handlers; undefined if there are none. */
@@ -78,7 +83,8 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.capacity = new RunnerSlots(this, concurrency);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
     this.prefetcher = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this);
-    this.reports = new QueueReporter(queue, calls, (job) =>
+    this.outages = new Outages(queue.name, this.clock, host.warn);
+    this.reports = new QueueReporter(queue, calls, this.outages, (job) =>
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
     );
     this.limits = handlerLimits(handlers, queue.options);
@@ -120,7 +126,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     if (!this.outlook.mayHaveJobs && pauseMs !== undefined) {
       this.rest(pauseMs);
     }
-    reply.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
+    reply.refused.forEach((refused) => this.settlements.refuse(refused));
     this.claimedAt = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, this.claimedAt - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
@@ -148,17 +154,10 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     }
   }
 
-  /** Claims nothing until the store has the announcement of this queue. */
-  awaitAnnouncement(): void {
-    this.outlook.setAnnounced(false);
-  }
-
+  /** Claims again, because Redis has the announcement of this queue. */
   announced(): void {
-    if (!this.outlook.isAnnounced) {
-      this.outlook.setAnnounced(true);
-      this.outlook.expectJobs();
-      this.host.changed();
-    }
+    this.outlook.expectJobs();
+    this.host.changed();
   }
 
   /** Sets the concurrency. Jobs beyond a lower one continue. */
@@ -297,4 +296,73 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
 
   readonly reportLost = (attempt: Attempt): void => reportLost(this, attempt);
   readonly reportStuck = (attempt: Attempt): void => reportStuck(this, attempt);
+}
+
+/** The time ends of jobs are gathered before one call handles them, in ms. */
+const GATHER_MS = 20;
+
+/**
+ * Handles ends of batch members soon after they occur here. Delivers them to batches in other queues, and cancels the
+ * other members of a stopped batch. If it fails, the maintenance of the queue does it and logs the error.
+ */
+class BatchReporter {
+  private timer: Timer | undefined;
+  private stopsSome = false;
+
+  constructor(private readonly queue: JobQueue) {}
+
+  /** Called when a member may have put an end or a follow-up into the outbox, or stops its batch. */
+  notify(stopsBatch = false): void {
+    this.stopsSome ||= stopsBatch;
+    if (this.timer) {
+      return;
+    }
+    const { clock } = this.queue.store;
+    this.timer = clock.setTimeout(() => {
+      this.timer = undefined;
+      const follow = this.stopsSome ? maintainBatches : deliverEnds;
+      this.stopsSome = false;
+      void follow(this.queue).catch(() => undefined);
+    }, GATHER_MS);
+    this.timer.unref();
+  }
+}
+
+/**
+ * Counts in buckets how long the jobs of a queue waited and ran in this process. The history takes the counts. Each job
+ * passes here, so a count is a number in an array.
+ */
+class DurationCounts {
+  private readonly waits = new Uint32Array(LAST_BUCKET + 1);
+  private readonly runs = new Uint32Array(LAST_BUCKET + 1);
+  private isEmpty = true;
+
+  /** Adds an attempt whose handler has ended. The wait is that of a job's first attempt, from when it could be claimed. */
+  add({ claim, startedAtMs }: Pick<Attempt, 'claim' | 'startedAtMs'>, nowMs: number): void {
+    if (startedAtMs === undefined) {
+      return; // its handler was never called
+    }
+    this.isEmpty = false;
+    this.runs[bucketOf(nowMs - startedAtMs)]!++;
+    const readyAtMs = readyAtMsOf(claim);
+    if (claim.attempt === 1 && readyAtMs > 0) {
+      this.waits[bucketOf(claim.claimedAtMs - readyAtMs)]!++;
+    }
+  }
+
+  /** Returns the counts since the last call, as pairs of field and count; empty if there are none. */
+  take(): (string | number)[] {
+    if (this.isEmpty) {
+      return []; // of thousands of idle queues, reading all buckets would cost most of all
+    }
+    this.isEmpty = true;
+    return [...taken('r', this.runs), ...taken('w', this.waits)];
+  }
+}
+
+/** Returns the counts of one kind, and sets them to zero. */
+function taken(kind: 'w' | 'r', counts: Uint32Array): (string | number)[] {
+  const pairs = [...counts].flatMap((count, bucket) => (count > 0 ? [`${kind}${bucket}`, count] : []));
+  counts.fill(0);
+  return pairs;
 }

@@ -11,7 +11,7 @@ const MAX_UNSETTLED_ROUNDS = 2;
 interface SlotOwner {
   readonly state: Readonly<RunnerState>;
   /** A queue is not claimed from before the store has the announcement. One whose last claim met limits prefetches nothing. */
-  readonly outlook: Pick<ClaimOutlook, 'isAnnounced' | 'isLimited'>;
+  readonly outlook: Pick<ClaimOutlook, 'announcement' | 'isLimited' | 'awaitsSlot'>;
   /** Claimed jobs that have not ended. */
   readonly attempts: { readonly size: number };
   readonly claims: { readonly slots: number; readonly atOnce: number };
@@ -92,7 +92,14 @@ export class RunnerSlots {
 
   /** The slots that its claimed jobs use, or wait for. */
   get claimed(): number {
-    return this.perSlot > 1 ? this.used : this.owner.attempts.size;
+    const { bulk, state, prefetcher, attempts } = this.owner;
+    return bulk ? bulk.used(state.running, prefetcher.count) : attempts.size;
+  }
+
+  /** The slots of jobs, or calls, that have begun. */
+  get begun(): number {
+    const { bulk, state } = this.owner;
+    return bulk?.calls(state.running) ?? state.running;
   }
 
   /** The slots that nobody else may use: those of running jobs, and of jobs in flight that start at once. */
@@ -103,19 +110,28 @@ export class RunnerSlots {
 
   /** Returns whether its own concurrency lets another job, or another call, begin. */
   get hasOwnSlot(): boolean {
-    const { state, bulk } = this.owner;
-    return !state.isClosed && (bulk?.calls(state.running) ?? state.running) < this.concurrency;
+    return !this.owner.state.isClosed && this.begun < this.concurrency;
   }
 
-  /** Returns whether another job, or another call, may begin. A bulk handler has taken the slots of its calls. */
+  /** Returns whether another job, or another call, may begin. */
   get hasSlot(): boolean {
     const { bulk, host } = this.owner;
-    return this.hasOwnSlot && (bulk !== undefined || (host.shared?.hasSlot ?? true));
+    const isShared = bulk ? host.shared?.hasSlotForCall : host.shared?.hasSlot;
+    return this.hasOwnSlot && (isShared ?? true);
   }
 
   /** Returns whether a waiting job may begin: a slot is free, and it is the turn of this queue. */
   get hasTurn(): boolean {
     return this.hasSlot && (this.owner.host.shared?.isNext(this.owner) ?? true);
+  }
+
+  /**
+   * Returns whether nothing is claimed before jobs end here. The waiting jobs of bulk handlers need more calls than may begin. Or
+   * the slots of the process are used, or those of the whole queue.
+   */
+  get claimsNoMore(): boolean {
+    const { bulk, state, host, outlook } = this.owner;
+    return (bulk?.isSpokenFor(state.running) ?? false) || host.shared?.isFull === true || outlook.awaitsSlot;
   }
 
   /** Returns whether claims in flight ask for more than there is room for. */
@@ -133,7 +149,11 @@ export class RunnerSlots {
     const { settlements, state, outlook } = this.owner;
     const isBehind = settlements.unsettled > MAX_UNSETTLED_ROUNDS * room * this.perSlot;
     const isHeld =
-      state.isClosed || state.isResting || !outlook.isAnnounced || settlements.blocksClaims || isBehind;
+      state.isClosed ||
+      state.isResting ||
+      !outlook.announcement.allowsClaims ||
+      settlements.blocksClaims ||
+      isBehind;
     return isHeld ? 0 : Math.max(0, this.roomOf(room));
   }
 

@@ -1,5 +1,6 @@
 // What the main thread does for a handler in a thread, by its messages.
 import { JobDefinition } from '../../queue/enqueue/define-job.js';
+import { stateErrorIn } from '../../queue/errors/redis-errors.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { CHECKED } from '../../queue/validation/standard-schema.js';
 import type { Job } from '../handlers/job.js';
@@ -42,11 +43,20 @@ export async function answerOf(job: Job, question: Question): Promise<unknown> {
   }
 }
 
-/** Returns an error as data: its name, its message, and what it has besides, such as its code. */
+/**
+ * Returns an error as data: its name, its message, and what it has besides, such as its code. Of causes it has only the
+ * refusal by the state of Redis, which decides about the job.
+ */
 export function errorData(error: Error): object {
   const { name, message } = error;
   const fields = Object.entries(error).filter(([, value]) => isData(value));
-  return { ...Object.fromEntries(fields.map(([key, value]) => [key, portable(value)])), name, message };
+  const cause = stateErrorIn(error.cause);
+  return {
+    ...Object.fromEntries(fields.map(([key, value]) => [key, portable(value)])),
+    name,
+    message,
+    ...(cause && { cause: { name: cause.name, message: cause.message } }),
+  };
 }
 
 /** Returns the name, or a definition whose payloads the thread has checked. */

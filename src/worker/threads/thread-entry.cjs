@@ -161,8 +161,8 @@ async function load(file) {
   return found;
 }
 
-function named({ message, ...fields }) {
-  return Object.assign(new Error(message), fields);
+function named({ message, cause, ...fields }) {
+  return Object.assign(new Error(message), fields, cause && { cause: named(cause) });
 }
 
 /**
@@ -196,9 +196,12 @@ function plain(thrown, depth = 0) {
 /** The errors that decide about the job. */
 const DECISIVE = new Set(['NonRetryableError', 'RetryLaterError', 'RateLimitedError']);
 
+/** The errors that keep their name on the way to the thread, because the thread has no class of them. */
+const NAMED = new Set(['RetryLaterError', 'RateLimitedError', 'RedisStateError', 'RedisOutOfMemoryError']);
+
 /** Returns by name which error that decides about the job it is, because a thread has its own classes. */
 function kindOf(error) {
-  if (error.name === 'RetryLaterError' || error.name === 'RateLimitedError') return error.name;
+  if (NAMED.has(error.name)) return error.name;
   for (let each = error; each; each = Object.getPrototypeOf(each)) {
     const name = each.constructor?.name;
     if (DECISIVE.has(name)) return name;

@@ -5,6 +5,7 @@ import {
   InvalidPayloadError,
   NonRetryableError,
   RateLimitedError,
+  RedisStateError,
   RetryLaterError,
 } from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
@@ -202,6 +203,9 @@ function ofItsKind({ message, kind, delayMs, retryAfterMs }: PlainError): Error 
       return delayMs === undefined ? new Error(message) : new RetryLaterError(delayMs, message);
     case 'RateLimitedError':
       return retryAfterMs === undefined ? new Error(message) : new RateLimitedError({ retryAfterMs }, message);
+    case 'RedisStateError':
+    case 'RedisOutOfMemoryError':
+      return new RedisStateError(message);
     case 'NonRetryableError':
       return new NonRetryableError(message);
     default:

@@ -40,7 +40,12 @@ export interface SentMember {
 }
 
 /** Hides all values in errors of a thread, because it does not have the function that says which ones. */
-const HIDING: Hiding = { mark: '(hidden by redact)', visible: () => undefined, texts: () => (text) => text };
+const HIDING: Hiding = {
+  mark: '(hidden by redact)',
+  visible: () => undefined,
+  look: () => ({ keys: [], isWhole: false }),
+  texts: () => (text) => text,
+};
 
 /**
  * Checks a new member of a batch in the thread that adds it. The schema of a definition checks its payload here, because
@@ -121,7 +126,7 @@ export function portable(value: unknown, copies = new Map<object, unknown>()): u
   }
   const { toJSON } = value as { toJSON?: unknown };
   const source: unknown = typeof toJSON === 'function' ? toJSON.call(value, '') : value;
-  if (typeof source !== 'object' || source === null || !(Array.isArray(source) || isPlain(source))) {
+  if (typeof source !== 'object' || source === null || !(Array.isArray(source) || isPlainObject(source))) {
     return source;
   }
   const copy = (Array.isArray(source) ? [] : Object.create(null)) as Record<string, unknown>;
@@ -132,7 +137,7 @@ export function portable(value: unknown, copies = new Map<object, unknown>()): u
   return copy;
 }
 
-function isPlain(value: object): boolean {
+function isPlainObject(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -2,7 +2,10 @@
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
-import { PHONE } from '../../support/browser/axe.js';
+import { DEFAULT_CONNECTION, partToken } from '#nest/connection/connection-tokens.js';
+import type { QueueRegistry } from '#nest/connection/queue-registry.js';
+import type { OutboxRecord, OutboxSigns } from '#queue/store/verbs/outbox-writer.js';
+import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
 import { pictureOf } from '../../support/browser/pictures.js';
@@ -11,9 +14,34 @@ import { patiently } from '../../support/faults/wait.js';
 const LONG = 'billing.invoices/monthly-statement:eu-west_1';
 let world: DashboardWorld;
 let page: ControlPage;
+const outboxActs: string[] = [];
+const outboxRow = { queue: 'email', name: 'email', ageMs: 180_000, attempts: 3, isFailed: false };
+const outboxRows: OutboxRecord[] = [
+  { ...outboxRow, seq: '41', id: 'b3c1a0de-0f3c-4b1e-9c55-8f2c61f0a001', attempts: 20, lastError: 'options.options.delayMs: expected a whole number from 0, found "soon"', isFailed: true }, // prettier-ignore
+  {
+    ...outboxRow,
+    seq: '57',
+    id: 'b3c1a0de-0f3c-4b1e-9c55-8f2c61f0a002',
+    lastError: 'payload: expected JSON, found "{{"',
+  },
+  { ...outboxRow, seq: '58', id: 'order-4871', attempts: 0, lastError: undefined },
+];
+let outbox: OutboxSigns = { waiting: 0, setAside: 0, failed: 0, oldestAgeMs: 0 };
 
 beforeAll(async () => {
-  world = await startWorld({ queues: ['email', 'archive', LONG] });
+  world = await startWorld({ queues: ['email', 'archive', LONG] }, 'express', {}, (app) => {
+    const registry = app.get<QueueRegistry>(partToken('queues', DEFAULT_CONNECTION), { strict: false });
+    registry.outbox = {
+      store: async () => undefined,
+      markDone: async () => true,
+      signs: async () => outbox,
+      rows: {
+        list: async () => outboxRows,
+        retry: async (_queue, seqs) => (outboxActs.push(...seqs), seqs.length),
+        discard: async () => 0,
+      },
+    };
+  });
   await world.fill();
   await world.jobs.enqueueMany(LONG, [{ payload: 1 }, { payload: 2 }]);
   const redis = new Redis(world.redis.url);
@@ -53,6 +81,24 @@ it('a queue that the app does not know is listed apart, and opens', async () => 
   await says(page, '.job', 'This app does not know the queue, so it only shows it.');
 });
 
+it('the outbox is a row of the table, which says what to do where its rows wait', async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(`${world.url}#/`);
+  await says(page, 'tr.outbox', 'flows: 0 rows');
+  await pictureOf(page, 'outbox-well');
+  outbox = { ...outbox, waiting: 1_204, oldestAgeMs: 180_000 };
+  await says(page, 'tr.outbox', /Outbox.*waits: 1,204 rows, the oldest for 3 min: no relay moves them/s);
+  await says(page, 'tr.outbox', 'Look at its rows');
+  await pictureOf(page, 'outbox-waits');
+  await page.locator('tr.outbox').getByRole('link', { name: 'Look at its rows' }).click();
+  await says(page, 'table', /41.*email.*failed.*20.*expected a whole number/s);
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'outbox-rows');
+  await page.getByRole('button', { name: 'Send 2 rows again' }).click();
+  await says(page, '.toasts', '2 rows will be sent again.');
+  expect(outboxActs).toEqual(['41', '57']);
+});
+
 it.each([1440, 1024, 901, 900, 768, 390])(
   'shows dead letters and failures without sideways scroll at %i px',
   async (width) => {
@@ -71,6 +117,16 @@ it.each([1440, 1024, 901, 900, 768, 390])(
       .locator('tbody tr[data-queue]')
       .evaluateAll((all) => [...new Set(all.map((row) => Math.round(row.getBoundingClientRect().height)))]);
     if (width > 900) expect(heights.length).toBe(1);
+    if (width >= 1024) {
+      const cut = await page
+        .locator('.row-verdict')
+        .evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
+      expect(cut).toBe(0);
+      await page.evaluate('document.body.style.paddingBottom = "2000px"; scrollTo(0, 400)');
+      const head = await page.locator('.queues thead th').first().boundingBox();
+      expect(Math.round(head!.y)).toBe(0);
+      await page.evaluate('document.body.style.paddingBottom = ""; scrollTo(0, 0)');
+    }
     if ([1440, 390].includes(width)) await pictureOf(page, `overview-many-${width}`);
     await page.setViewportSize(PHONE);
   },

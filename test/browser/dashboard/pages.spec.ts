@@ -128,7 +128,25 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.verdict-line', 'the provider is down');
     await says(page, '.verdict-line', 'It resumes by itself at');
     await page.getByRole('button', { name: 'Resume the queue' }).click();
+    await says(page, 'dialog', /Paused .*: “the provider is down”\. No job waits\./);
+    expect(await page.locator('dialog input').count()).toBe(0);
+    await page.locator('dialog').getByRole('button', { name: 'Resume', exact: true }).click();
     await says(page, '.toast', 'thumbnail hands out jobs again.');
+  });
+
+  it('a resume says how many jobs start, and can start a few first', async () => {
+    await world.jobs.pause('email', { by: 'ada', reason: 'wrong template in the order mails' });
+    await open('/queue/email');
+    await page.getByRole('button', { name: 'Resume the queue' }).click();
+    await says(page, 'dialog', /Paused by ada .*: “wrong template in the order mails”\. 120 jobs will start\./);
+    await page.getByLabel('Start only 10 jobs').check();
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('resume');
+    await page.getByRole('button', { name: 'Start 10 jobs' }).click();
+    await says(page, '.toast', 'email starts 10 jobs.');
+    const email = world.jobs.queue('email');
+    expect((await email.limits.get()).source).not.toBe('none');
+    await email.limits.clear();
   });
 
   it('a running job is live', async () => {

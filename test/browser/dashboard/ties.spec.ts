@@ -36,13 +36,13 @@ it('a queue links its batches, and a batch its jobs and follow-up', async () => 
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'batches');
   await page.locator('.batches a', { hasText: 'next-book' }).click();
-  await says(page, 'h1', 'Batch of 5 jobs');
+  await says(page, 'h1', '5 jobs');
   await says(page, '.part', 'waits for the batch');
   expect(await page.locator('.member-id').count()).toBe(5);
   await page.locator('.member-id').first().click();
   await says(page, '.ties', 'In the batch');
   await page.locator('.ties a', { hasText: 'next-book' }).click();
-  await says(page, 'h1', 'Batch of 5 jobs');
+  await says(page, 'h1', '5 jobs');
 });
 
 it('a batch that ended says how, and leads to its follow-up, which leads back', async () => {
@@ -55,7 +55,7 @@ it('a batch that ended says how, and leads to its follow-up, which leads back', 
   await page.locator('.part .job-row a.row-link', { hasText: 'bind' }).click();
   await says(page, '.ties', 'Follows the batch');
   await page.locator('.ties a', { hasText: 'printed-book' }).click();
-  await says(page, 'h1', 'Batch of 5 jobs');
+  await says(page, 'h1', '5 jobs');
   await page.locator('.member', { hasText: 'failed' }).locator('a').click();
   await says(page, '.stack .cause', 'The disk is full');
   await says(page, '.stack .cause .cause', 'ENOSPC: no space left on device');

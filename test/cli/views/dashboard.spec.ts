@@ -43,7 +43,9 @@ describe('dashboard', () => {
     expect([readOnly, url.hostname, url.pathname]).toEqual([true, '127.0.0.1', '/queues']);
     const token = { authorization: `Bearer ${url.searchParams.get('token')!}` };
     const api = `${url.origin}/queues/api`;
-    expect((await fetch(`${url.origin}/queues`)).status).toBe(403);
+    const refused = await fetch(`${url.origin}/queues`);
+    expect([refused.status, refused.headers.get('x-powered-by')]).toEqual([403, null]);
+    expect(refused.headers.get('cache-control')).toBe('no-store');
     const jobs = await fetch(`${api}/jobs?queue=${queue.name}&state=pending&offset=0&limit=10`, { headers: token });
     expect(await jobs.text()).toContain(queue.name);
     const pause = await fetch(`${api}/queue/act`, {
@@ -132,6 +134,18 @@ describe('dashboard', () => {
       expect.stringContaining(`address already in use 127.0.0.1:${port}`),
     ]);
     other.close();
+  });
+
+  it('ends before it listens if the token of the environment is unsuitable, and does not quote it', async () => {
+    process.env['JOB_QUEUE_LINK_TOKEN'] = 'hunter2';
+    try {
+      const { code, stdout, stderr } = await cli(['dashboard', '--port', '0']);
+      expect([code, stdout]).toEqual([EXIT.usage, '']);
+      expect(stderr).toContain('JOB_QUEUE_LINK_TOKEN: expected at least 20 random characters');
+      expect(stderr).not.toContain('hunter2');
+    } finally {
+      delete process.env['JOB_QUEUE_LINK_TOKEN'];
+    }
   });
 
   it('refuses a port that no machine has', async () => {

@@ -1,5 +1,6 @@
 // One queue that cannot be read: its row says why, and the others are shown.
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { LAYOUT } from '#queue/scripts/layout.js';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -27,7 +28,7 @@ describe.each([[['stats']], [['top', '--count', '1']], [['health']]])('%j', (arg
     const { code, stdout, stderr } = await cli(args, env);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^● +email/m);
-    expect(stdout).toContain('▲ newer  unreadable: its keys have layout 9, and this version knows up to 1');
+    expect(stdout).toContain(`▲ newer  unreadable: its keys have layout 9, and this version knows up to ${LAYOUT}`);
     expect(stdout).toContain('    next:  upgrade nest-job-queue here');
     expect(stdout).toMatch(/▲ broken {2}unreadable: The key queue:broken:pending has the wrong type/);
     expect(code).toBe(args[0] === 'health' ? EXIT.warning : EXIT.ok);

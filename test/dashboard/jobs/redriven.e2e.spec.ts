@@ -1,5 +1,6 @@
 // A dead letter that was redriven as a new job says so. Only those who may see the new job learn its name.
 import { expect, it } from '@jest/globals';
+import type { LogView } from '#dashboard/views/log-view.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
 
@@ -31,6 +32,10 @@ it.each([
   for (const { status, body } of replies) {
     expect([status, body]).toEqual([409, { error: expect.objectContaining({ message: said }) }]);
   }
+  const { entries } = (await app.get<LogView>(`/api/log?queue=${name}&via=app`)).body;
+  expect(entries).toMatchObject([
+    { action: 'redrive-as-new', subject: 'job dead', other: isHidden ? null : { kind: 'job', id } },
+  ]);
 });
 
 it('a job that is no dead letter any more is left alone as before', async () => {

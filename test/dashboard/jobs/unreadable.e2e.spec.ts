@@ -1,5 +1,6 @@
 // A queue that cannot be read: its row says why, and the pages of all queues show the others.
 import { expect, it } from '@jest/globals';
+import { LAYOUT } from '#queue/scripts/layout.js';
 import type { QueueView } from '#dashboard/views/views.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
@@ -36,7 +37,7 @@ it('has a row with a verdict and no figures in the overview', async () => {
         name: names.newer,
         verdict: {
           severity: 'warning',
-          sentence: `\`${names.newer}\` is unreadable: its keys have layout 9, and this version knows up to 1.`,
+          sentence: `\`${names.newer}\` is unreadable: its keys have layout 9, and this version knows up to ${LAYOUT}.`,
           remedy: 'Upgrade nest-job-queue here.',
         },
       },

@@ -2,12 +2,24 @@
 import { expect, it } from '@jest/globals';
 import { SentStates } from '#dashboard/live/sent-states.js';
 import type { StreamEvent } from '#dashboard/views/stream-views.js';
-import type { OverviewView } from '#dashboard/views/views.js';
+import type { OverviewView, QueueView } from '#dashboard/views/views.js';
+
+const QUIET: OverviewView = {
+  at: 0,
+  server: null,
+  outbox: null,
+  sentence: { severity: 'ok', sentence: 'All is well.' },
+  queues: [],
+  unreadable: [],
+  workers: [],
+  ended: [],
+  runs: [],
+};
 
 /** Makes a reading with one queue. */
 function reading(at: number, pending: number): StreamEvent & { overview: OverviewView } {
-  const queues = [{ name: 'mail', depths: { pending }, spark: [1, 2] }];
-  return { overview: { at, queues, workers: [] } as unknown as OverviewView, away: null };
+  const queue = { name: 'mail', depths: { pending }, spark: [1, 2] } as QueueView;
+  return { overview: { ...QUIET, at, queues: [queue] }, away: null };
 }
 
 const AWAY = { overview: null, away: { since: 1, message: 'Redis does not answer.', isSlow: false } } as const;

@@ -27,7 +27,7 @@ async function twoPrograms(dashboard: DashboardOptions = {}) {
 it('lists a queue that only another program uses, apart and with its verdict', async () => {
   const { app, other } = await twoPrograms();
   const job = await other.enqueue({ to: 'ada@example.com' });
-  const queues = async () => ((await app.get('/api/overview')).body as unknown as Shown).overview.queues;
+  const queues = async () => (await app.get<Shown>('/api/overview')).body.overview.queues;
   await eventually(async () => (await queues()).length === 2);
   const shown = await queues();
   expect(shown.find(({ name }) => name === 'email')).not.toHaveProperty('isOther');
@@ -105,7 +105,8 @@ it('names a queue that gives no reply beside the jobs, schedules, actions and ru
   await app.queue('email').schedules.upsert('daily', { everyMs: 86_400_000 });
   await app.queue('email').pause();
   jest.spyOn(registry.reference('emial'), 'calls').mockRejectedValue(new Error('no reply'));
-  const unreadable = [{ name: 'emial', isOther: true, verdict: { sentence: '`emial` is unreadable: no reply.' } }];
+  const sentence = '`emial` is unreadable: No answer came. The log of the app says more.';
+  const unreadable = [{ name: 'emial', isOther: true, verdict: { sentence } }];
   const find = await app.get(`/api/find?id=${job.id}`);
   expect(find).toMatchObject({ status: 200, body: { jobs: [{ id: job.id }], unreadable } });
   const schedules = await app.get('/api/schedules');
@@ -147,7 +148,7 @@ it('lists the others where the register has a bad name, and one queue cannot be 
     const [, ...found] = await look(...about);
     return [{ ok: false, error: new Error('this part is dead') }, ...found];
   });
-  const { overview } = (await app.get('/api/overview')).body as unknown as Shown;
+  const { overview } = (await app.get<Shown>('/api/overview')).body;
   expect(overview.queues.filter(({ isOther }) => isOther)).toHaveLength(1);
 });
 
@@ -232,9 +233,7 @@ it.each([
     await connect().hset(`${prefix}:emial:sweep`, 'content', JSON.stringify({ redact: ['token'] }));
   }
   const shown = async () =>
-    ((await app.get('/api/overview')).body as unknown as Shown).overview.queues.find(
-      ({ name }) => name === 'emial',
-    );
+    (await app.get<Shown>('/api/overview')).body.overview.queues.find(({ name }) => name === 'emial');
   await eventually(async () => (await shown()) !== undefined);
   const { workers, isHidden: found } = (await shown())!;
   expect([workers, found]).toEqual([0, isHidden]);

@@ -63,11 +63,10 @@ describe('beside the queues', () => {
     ['no relay', { waiting: 1, oldestAgeMs: 61_000 }],
     ['failed rows', { failed: 1 }],
     ['refused rows', { setAside: 1, waiting: 1, oldestAgeMs: 61_000 }],
-  ])('an outbox with %s has a command', (_case, signs) => {
-    expect(commandOf(worseFact(null, outboxVerdictOf({ ...QUIET, ...signs })))).toEqual({
-      at: 'command',
-      command: 'npx nest-job-queue outbox list',
-    });
+  ])('an outbox with %s leads to its rows, and names no command', (_case, signs) => {
+    const { remedyAt, remedy } = overallVerdict(worseFact(null, outboxVerdictOf({ ...QUIET, ...signs })), []);
+    expect(remedyAt).toEqual({ at: 'outbox' });
+    expect(remedy).not.toContain('npx');
   });
 
   it.each<[string, Error, string]>([

@@ -1,8 +1,9 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
-import { overallVerdict, worseFact, worstQueueFirst } from '#dashboard/live/verdict-view.js';
+import { outboxView, overallVerdict, worseFact } from '#dashboard/live/verdict-view.js';
 import type { QueueView } from '#dashboard/views/views.js';
 import type { VerdictView } from '#dashboard/views/verdict-views.js';
+import { worstFirst } from '#inspect/verdict.js';
 import type { Severity } from '#inspect/queue-signs.js';
 
 const queue = (severity: VerdictView['severity']) =>
@@ -15,7 +16,8 @@ const row = (name: string, severity: Severity, pending = 0, oldestPendingAgeMs =
     verdict: { severity, sentence: `${name} speaks.` },
     depths: { pending },
     oldestPendingAgeMs,
-  }) as QueueView;
+    harm: pending,
+  }) as unknown as QueueView & { harm: number };
 const pair = (pending: number) => [row('b', 'critical', pending, 60_000), row('a', 'critical', 1_000, 60_000)];
 
 describe('the sentence on Redis and all queues', () => {
@@ -49,6 +51,26 @@ describe('the sentence on Redis and all queues', () => {
     expect(worseFact(null, { severity: 'ok', summary: 'the outbox flows' })).toBeNull();
   });
 
+  it('counts the queues that need a look beside what it speaks of', () => {
+    const outbox = { severity: 'critical' as const, summary: 'the outbox waits: 2 rows' };
+    const all = [queue('warning'), queue('critical'), queue('notice'), queue('ok')];
+    expect(overallVerdict(worseFact(null, outbox), all)).toMatchObject({
+      sentence: 'The outbox waits: 2 rows.',
+      more: 2,
+    });
+    expect(overallVerdict(server('critical'), [queue('ok')])).not.toHaveProperty('more');
+  });
+
+  it('has the outbox as a row', () => {
+    const outbox = { severity: 'warning' as const, summary: 'the outbox waits: 2 rows', cause: 'Redis is away' };
+    expect(outboxView({ ...outbox, next: 'remove the cause; committed rows stay until then' })).toEqual({
+      severity: 'warning',
+      sentence: 'The outbox waits: 2 rows: Redis is away.',
+      remedy: expect.stringMatching(/^Remove the cause/),
+      remedyAt: { at: 'outbox' },
+    });
+  });
+
   it('is that of the queues where nothing is known of Redis', () => {
     expect(overallVerdict(null, [queue('warning')]).sentence).toBe('`email` speaks.');
   });
@@ -65,7 +87,7 @@ describe('queues', () => {
   ];
 
   it('come worst first, and then where more jobs wait for longer', () => {
-    const sorted = rows.toSorted(worstQueueFirst);
+    const sorted = rows.toSorted(worstFirst);
     expect(sorted.map(({ name }) => name)).toEqual(['many', 'few', 'warned', 'noted', 'aged', 'calm']);
     expect(overallVerdict(null, sorted)).toMatchObject({ sentence: 'many speaks.', more: 2 });
   });
@@ -74,7 +96,7 @@ describe('queues', () => {
     for (const pending of [900, 1_000, 1_100]) {
       expect(
         pair(pending)
-          .toSorted(worstQueueFirst)
+          .toSorted(worstFirst)
           .map(({ name }) => name),
       ).toEqual(['a', 'b']);
     }

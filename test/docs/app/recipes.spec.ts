@@ -5,8 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import type { INestApplication, Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplication } from '@nestjs/common';
 import { createClient, type Client } from '@libsql/client';
 import { Redis } from 'ioredis';
 import { JobQueueService, type JobHandle } from 'nest-job-queue';
@@ -14,7 +13,8 @@ import { outboxSql } from 'nest-job-queue/outbox';
 import { lastValueFrom, toArray, type Observable } from 'rxjs';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { closeFirst, startOwnRedis } from '../../support/redis/own-redis.js';
-import { exampleOf, loadExample } from '../example.js';
+import { exampleOf } from '../example.js';
+import { startRecipe, type Recipe } from './recipe-app.js';
 
 const LIMIT = { timeoutMs: 20_000 };
 const folder = mkdtempSync(join(tmpdir(), 'recipes-'));
@@ -35,15 +35,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-type Recipe = Record<string, Type> & { AppModule: Type };
-
 /** Starts the app of a page, and returns its exports and the service of its jobs. */
 async function start<Exports = Recipe>(page: string): Promise<Exports & { jobs: JobQueueService; url: string }> {
-  const recipe = await loadExample<Recipe>(`recipes/${page}.md`, 'recipe');
-  app = await NestFactory.create(recipe.AppModule, { rawBody: true, logger: false });
-  await app.listen(0, '127.0.0.1');
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  return { ...recipe, jobs: app.get(JobQueueService), url: `http://127.0.0.1:${port}` } as never;
+  const { exports, jobs, url, ...started } = await startRecipe<Exports>(page);
+  app = started.app;
+  return { ...exports, jobs, url };
 }
 
 it('has at most sixty lines of code on a page', () => {
@@ -206,7 +202,7 @@ it('latest-state: runs one sync at a time, and the last text arrives', async () 
   await documents.save('a', '1');
   await reached.promise;
   const next: JobHandle = await documents.save('a', '2');
-  expect((await documents.save('a', '3')).outcome).toBe('replaced');
+  expect((await documents.save('a', '3')).outcome).toBe('kept');
   await (await documents.save('b', 'other')).result(LIMIT);
   expect(put).toHaveBeenCalledTimes(2);
   goesOn.open();

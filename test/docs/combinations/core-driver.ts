@@ -9,6 +9,7 @@ import { BULK, Play, type PlayedVerb } from './play.js';
 import { definitionOf, rowIn, TIME_RUNS_OUT, WORKER_PAUSED, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server } from './server.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'claimAgain' | 'running' | 'shutDown'>;
 
@@ -70,7 +71,7 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
       expect(await queue.fail(job, new Error('no'), { final })).toBe(final ? 'failed' : 'retry');
     },
     checkpoint: async (value) => {
-      expect(await queue.exec((calls) => calls.checkpoint(job, String(value)))).toBe(true);
+      expect(await queue.exec((calls) => calls.checkpoint(job, sealed(String(value))))).toBe(true);
     },
     complete: async () => {
       expect(await queue.complete(job, 1)).toBe(true);

@@ -207,6 +207,7 @@ it('names every option of a batch and of a follow-up', () => {
     finally: true,
     failFast: true,
     resultTtlMs: true,
+    recordTtlMs: true,
     queue: true,
   };
   const follow: Record<keyof FollowUp, true> = Object.fromEntries(

@@ -8,6 +8,7 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 import { rowsOf } from '../table.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const DAY = 86_400_000;
 const error = new Error('no');
@@ -78,13 +79,16 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await foreign.addMany('guest', [{ payload: 1 }, { payload: 2 }], { queue });
   const guest = (await queue.claimMany(10)).find(({ name }) => name === 'guest')!;
   await state.run(scripts.complete([{ ...guest, result: '1' }])); // and dies before it reports that to the other queue
+  await queue.enqueue(1, { id: 'read' });
+  await queue.enqueue(1, { id: 'reader', after: ['read'], delayMs: DAY });
+  await queue.complete((await queue.claim())!);
   await queue.pause();
   await queue.enqueue(1, { priority: 1 });
   await redis.zadd(keys.waiters, await state.now(), 'w1'); // as on a Cluster
   await redis.pexpire(keys.waiters, 300_000);
   await state.run(scripts.alerts.takeTurn('teller', 60_000));
   await state.run(scripts.sweep.hold('queues', 'process', 10_000, { intervalMs: 5_000, most: 10 }));
-  const job = { id: 'of-a-sender', name: 'email', payload: '1' };
+  const job = { id: 'of-a-sender', name: 'email', payload: sealed('1') };
   await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
 }
 

@@ -31,7 +31,7 @@ it('each call of the service in the docs is one that it has', async () => {
   const chains = ['README.md', ...pages.map((page) => `docs/${page}`)].flatMap((file) =>
     chainsOf(textOf(file)).map((chain) => ({ file, chain })),
   );
-  const others = new Set(['md', 'map', 'example', 'check']); // a page, an array, an address and an indicator
+  const others = new Set(['md', 'spec', 'map', 'example', 'check']); // a page, a test, an array, an address and an indicator
   const missing = chains.flatMap(({ file, chain }) => {
     const name = missingIn(jobs, chain);
     return name === undefined || others.has(name) ? [] : [`${file}: jobs.${chain}`];
@@ -53,6 +53,7 @@ const WORDS = [
   'step',
   'tracing',
   'maxStalledCount',
+  'removeOnComplete',
 ];
 
 it('each name beside that of BullMQ or Bull is one of the API', () => {

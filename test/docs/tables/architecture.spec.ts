@@ -6,6 +6,7 @@ import { LAYERS, OTHERS } from '../../../scripts/check/check-imports.mjs';
 import { BATCH_PARTS } from '#queue/model/batch.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { KEYS } from '#queue/validation/key-table.js';
+import { GROUP_KEYS } from '#queue/validation/key-types.js';
 
 const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const text = read('docs/internals/architecture.md');
@@ -66,6 +67,24 @@ it('every key of a queue', () => {
     .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))
     .map((key: string) => key.slice('queue:jobs:'.length));
   expect(firstColumn('The keys').toSorted()).toEqual([...new Set(made)].toSorted());
+});
+
+/** Returns the ends of the keys in a table: the part before an id, and the word of its row. */
+function endsIn(page: string): Record<string, string> {
+  const rows = page.split('| key | type | ends | content |')[1]!.split('\n\n')[0]!.split('\n').slice(2);
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const [, keys, , ends] = row.split('|');
+      return marked(keys!).map((key) => [key.replace(/\{.*$/, ''), ends!.trim()]);
+    }),
+  );
+}
+
+it('the end of every key', () => {
+  const parts = Object.values(KEYS).filter(([part]) => part !== 'groups:');
+  expect(endsIn(text)).toEqual(Object.fromEntries(parts.map(([part, , end]) => [part, end])));
+  const ofGroups = Object.entries(GROUP_KEYS).map(([part, [, end]]) => [part, end]);
+  expect(endsIn(read('docs/internals/groups.md'))).toEqual(Object.fromEntries(ofGroups));
 });
 
 it('every script', () => {

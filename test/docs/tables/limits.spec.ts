@@ -1,9 +1,10 @@
 // The table of sizes and limits in docs/options.md. Each stated number is accepted; the next one is refused with a
 // typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
+import type { z } from 'zod';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { resolveQueueOptions } from '#queue/model/queue-options.js';
+import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
@@ -72,6 +73,25 @@ async function boundedOption(option: string, least: number, most: number) {
   }
   expect(await state.total('enqueued')).toBe(2);
 }
+
+/** Expects that a queue takes a number from the least to the most. */
+function boundedOfQueue(option: string, least: number, most: number) {
+  for (const good of [least, most]) {
+    expect(resolveQueueOptions('a', { [option]: good })).toMatchObject({ [option]: good });
+  }
+  for (const bad of [least - 1, most + 1]) {
+    expect(() => resolveQueueOptions('a', { [option]: bad })).toThrow(InvalidOptionError);
+  }
+}
+
+const entriesOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'ä']));
+const refusedBackoff = (backoff: object) =>
+  expect(() => resolveQueueOptions('a', { backoff: { type: 'fixed', delayMs: 9, ...backoff } as never })).toThrow(
+    InvalidOptionError,
+  );
+const isNumber = (schema: z.ZodType) => [1_000, 100_000].some((number) => schema.safeParse(number).success);
+const isDuration = (schema: z.ZodType) =>
+  schema.safeParse(365 * DAY).success && !schema.safeParse(365 * DAY + 1).success;
 
 const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'payload, result, progress': async (bytes, depth) => {
@@ -168,8 +188,87 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       expect(() => resolveQueueOptions('a', { maxSnoozes: n })).toThrow(InvalidOptionError);
     }
   },
-  durations: async (days) => {
+  '`cost`, `weight` of a group': async (least, most, mostWeight) => {
+    await boundedOption('cost', least, most);
+    for (const [weight, isGood] of [
+      [mostWeight, true],
+      [mostWeight + 1, false],
+    ] as const) {
+      const resolve = () => resolveQueueOptions('a', { groups: { weight } });
+      expect(isGood ? resolve().groups : resolve).toEqual(isGood ? { weight } : expect.any(Function));
+      if (!isGood) expect(resolve).toThrow(InvalidOptionError);
+    }
+  },
+  '`metadata`': async (entries, least, longest, ...rest) => {
+    const { queue, state } = coreQueue();
+    const total = rest.at(-1)!;
+    const add = (metadata: Record<string, string>) => queue.enqueue(1, { metadata });
+    await bounded(
+      state,
+      () => add(entriesOf(entries)),
+      () => add(entriesOf(entries + 1)),
+    );
+    await boundedText(state, least, longest, (key) => add({ [key]: '' }));
+    await bounded(
+      state,
+      () => add({ 'aZ09_.:/@-': '日本' }),
+      () => add({ ä: 'x' }),
+    );
+    await bounded(
+      state,
+      () => add({ k: text(total - 1) }),
+      () => add({ k: text(total) }),
+    );
+  },
+  '`rateLimit`': async (least, most, longest) => {
+    const rate = { limit: 1, periodMs: 1, burst: 1 };
+    for (const [field, end] of [
+      ['limit', most],
+      ['burst', most],
+      ['periodMs', longest],
+    ] as const) {
+      for (const value of [least, end]) {
+        resolveQueueOptions('a', { rateLimit: { ...rate, [field]: value } });
+      }
+      for (const value of [least - 1, end + 1]) {
+        expect(() => resolveQueueOptions('a', { rateLimit: { ...rate, [field]: value } })).toThrow(
+          InvalidOptionError,
+        );
+      }
+    }
+  },
+  '`maxRunning`': async (least, most) => boundedOfQueue('maxRunning', least, most),
+  '`maxPending`, `maxPendingBytes`': async (least, most, mostBytes) => {
+    boundedOfQueue('maxPending', least, most);
+    boundedOfQueue('maxPendingBytes', least, mostBytes);
+  },
+  '`completedHistory`, `failedHistory`, `cancelledHistory`': async (least, most) => {
+    for (const option of ['completedHistory', 'failedHistory', 'cancelledHistory']) {
+      boundedOfQueue(option, least, most);
+    }
+  },
+  '`rememberedIds`': async (least, most) => boundedOfQueue('rememberedIds', least, most),
+  '`deadLetterCap`': async (least, most) => boundedOfQueue('deadLetterCap', least, most),
+  '`replicas`': async (least, most) => boundedOfQueue('replicas', least, most),
+  '`maxPayloadBytes`': async (least, most) => boundedOfQueue('maxPayloadBytes', least, most),
+  '`backoff`': async (none, all) => {
+    resolveQueueOptions('a', { backoff: { type: 'fixed', delayMs: 9, maxDelayMs: 9, jitter: none } });
+    resolveQueueOptions('a', { backoff: { type: 'fixed', delayMs: 9, jitter: all } });
+    refusedBackoff({ maxDelayMs: 8 });
+    refusedBackoff({ jitter: none - 0.1 });
+    refusedBackoff({ jitter: all + 0.1 });
+  },
+  durations: async (days, least) => {
     const year = 365 * DAY;
+    expect(resolveQueueOptions('a', { enqueueTimeoutMs: days * DAY })).toMatchObject({
+      enqueueTimeoutMs: days * DAY,
+    });
+    expect(() => resolveQueueOptions('a', { enqueueTimeoutMs: (days + 1) * DAY })).toThrow(InvalidOptionError);
+    boundedOfQueue('durabilityTimeoutMs', 1, DAY / 24);
+    boundedOfQueue('unhandledAgeMs', 0, DAY);
+    for (const option of ['visibilityMs', 'foreignVisibilityMs']) {
+      boundedOfQueue(option, least, year);
+    }
     for (const option of ['delayMs', 'expiresInMs', 'resultTtlMs']) {
       await boundedOption(option, option === 'delayMs' ? 0 : 1, year);
     }
@@ -306,6 +405,14 @@ describe('docs/options.md states the limit of', () => {
   });
 
   it('nothing else', () => {
-    expect([...limits.keys()]).toEqual(Object.keys(CASES));
+    expect([...limits.keys()].toSorted()).toEqual(Object.keys(CASES).toSorted());
+  });
+
+  it('each number that a queue takes', () => {
+    const rows = [...limits].flat().join(' ');
+    const numbers = Object.entries<z.ZodType>(queueOptionFields).filter(
+      ([, each]) => isNumber(each) && !isDuration(each),
+    );
+    expect(numbers.map(([name]) => name).filter((name) => !rows.includes(`\`${name}\``))).toEqual([]);
   });
 });

@@ -26,6 +26,7 @@ const VALUES: Record<string, unknown> = {
   timeoutGraceMs: 1_000,
   keepResult: true,
   completedHistory: 5,
+  rememberedIds: 5,
   cancelledHistory: 5,
   deadLetterCap: 5,
   deadLetterAgeMs: 1_000,

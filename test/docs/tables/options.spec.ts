@@ -53,11 +53,12 @@ it('the module options have a row each, with the default', () => {
     audit: true,
     onTrip: true,
     onVerdict: true,
+    app: true,
     version: true,
   };
   const { queueDefaults, ...resolved } = resolveModuleOptions({});
-  // It only allows a value of `redis`.
-  const defaults = { ...resolved, memoryInProduction: false };
+  // memoryInProduction only allows a value of `redis`, and `app` depends on the working directory.
+  const defaults = { ...resolved, memoryInProduction: false, app: undefined };
   expect(queueDefaults).toEqual({});
   expectTold('module options', 'docs/options.md', Object.keys(options), defaults);
 });

@@ -56,6 +56,17 @@ describe('alertsOf', () => {
     ]); // prettier-ignore
   });
 
+  it('tells a flood of new kinds once', () => {
+    const joined = kind('~flood');
+    expect(
+      play(
+        [0, 'ok', [joined, kind('1')]],
+        [1, 'ok', [joined, kind('1'), kind('2')]],
+        [11, 'ok', [joined, kind('2'), kind('3')]],
+      ),
+    ).toEqual([[expect.stringContaining('new-error')], [], [expect.stringContaining('no user 3')]]);
+  });
+
   it('stays quiet while a queue flaps, and reports the next incident again', () => {
     const looks = play(
       [0, 'critical'],

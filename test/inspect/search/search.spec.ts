@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { InvalidOptionError, type JobRecord } from 'nest-job-queue/core';
 import { compileSearch } from '#inspect/search/compile-search.js';
+import { ShownContent } from '#queue/store/shown-content.js';
 import { inQuotes } from '#inspect/search/in-quotes.js';
 import { parseSearch } from '#inspect/search/parse-search.js';
 
@@ -75,9 +76,12 @@ const JOB = {
   },
   lastError: 'No account',
   attemptLog: [{ outcome: 'error', error: ERROR }],
+  log: [],
 } as unknown as JobRecord;
 
-const looked = (search: string, changes: object = {}) => compileSearch(search).look({ ...JOB, ...changes });
+const content = new ShownContent([]);
+const looked = (search: string, changes: object = {}) =>
+  compileSearch(search).look(content.record({ ...JOB, ...changes }));
 
 it.each([
   '',

@@ -21,7 +21,7 @@ it('serves over stdio, and ends with its client', async () => {
   await client.connect(transport);
   const { content } = await client.callTool({ name: 'job', arguments: { queue: queue.name, id: 'job-1' } });
   const [{ text }] = content as [{ text: string }];
-  expect(JSON.parse(text)).toMatchObject({ payload: { to: 'ada' }, status: 'pending' });
+  expect(JSON.parse(text)).toMatchObject({ data: { payload: { to: 'ada' }, status: 'pending' } });
   const { pid } = transport;
   await client.close();
   expect(() => process.kill(pid!, 0)).toThrow('ESRCH');

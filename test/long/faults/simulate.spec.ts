@@ -1,5 +1,8 @@
-// A thousand simulated fleets, each by its own seed: long ones, and short ones with different starts.
+// A thousand simulated fleets, each by its own seed: long ones, and short ones with different starts. Long fleets find what
+// short ones do not.
 import { describe, expect, it } from '@jest/globals';
+import { plant } from '../../../tools/simulate/plants/plant.js';
+import { find, LONGEST_DRAW_MS, plantsOf } from '../../../tools/simulate/plants/soonest.js';
 import { Simulation } from '../../../tools/simulate/simulation.js';
 
 const SEEDS = 1_000;
@@ -19,4 +22,18 @@ describe.each([50, 300])('fleets of %d steps', (steps) => {
     },
     240_000,
   );
+});
+
+it.each(plantsOf('long'))(
+  'a long fleet finds a planted fault: %s',
+  async (name, planted) => {
+    expect((await find(name, planted)).seed).toBeGreaterThan(0);
+  },
+  LONGEST_DRAW_MS,
+);
+
+it.each([4, 8])('a fleet finds each job in turn, whichever workers die, seed %d', async (seed) => {
+  const { violations, kills, freezes } = await new Simulation(seed, 5_000, plant('nothing', 'turns')).run();
+  expect(violations).toEqual([]);
+  expect(kills + freezes).toBeGreaterThan(2);
 });

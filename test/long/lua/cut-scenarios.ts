@@ -303,6 +303,17 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
+    name: 'maintain-batches, the waiting members of a stopped batch',
+    seed: async ({ queue, state }) => {
+      const batch = queue.batch({ id: 'batch', finally: { name: queue.name } });
+      await batch.addMany(queue.name, [{ payload: 1, id: 'a' }, { payload: 2 }, { payload: 3 }]);
+      await queue.enqueue(4);
+      await batch.seal();
+      await state.run(state.scripts.batches.stop('batch'));
+      return state.scripts.sweep.maintainBatches(10, false);
+    },
+  },
+  {
     name: 'cancel, a job that waits',
     seed: async (world) => {
       await rich(world);
@@ -441,6 +452,32 @@ export const SCENARIOS: Scenario[] = [
       return state.scripts.batches.deliver('other', [
         { queue: state.name, batch: 'batch', id: 'a', number: '5', state: 'completed', detail: '1' },
       ]);
+    },
+  },
+  {
+    name: 'hold a result',
+    seed: async ({ queue, state }) => {
+      await queue.enqueue(1, { id: 'a' });
+      return state.scripts.holdResult('a', 60_000);
+    },
+  },
+  {
+    name: 'complete a job with an id of its own, and one that others wait for',
+    seed: async ({ queue, state }) => {
+      await queue.enqueue(1, { id: 'a' });
+      await queue.enqueue(2, { id: 'b', after: ['a'] });
+      const [a] = await queue.claimMany(1);
+      return state.scripts.complete([{ ...a!, plain: false, result: '1' }]);
+    },
+  },
+  {
+    name: 'look at kept records',
+    seed: async ({ queue, state }) => {
+      await queue.enqueue(1, { id: 'a' });
+      await queue.enqueue(2, { id: 'b', after: ['a'] });
+      for (const _ of ['a', 'b']) await queue.complete((await queue.claim())!, 1);
+      await state.redis.zadd(state.keys.keptResults, 'XX', 1, 'a');
+      return state.scripts.sweep.lookAtKept(10);
     },
   },
   {

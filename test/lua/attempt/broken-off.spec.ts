@@ -50,7 +50,8 @@ describe('a complete that breaks off at a key of another type', () => {
     expect((await q.redis.lrange(q.keys.completed, '0', '-1')).toSorted()).toEqual(['bad', 'good']);
     expect(await q.total('completed')).toBe(2);
     expect(await q.redis.hlen(q.keys.unique)).toBe(0);
-    expect(await q.redis.pttl(q.keys.job('bad'))).toBeGreaterThan(0);
+    expect(await q.ranked(q.keys.keptResults)).toEqual(['bad']); // for the job after it
+    expect(await q.redis.pttl(q.keys.job('good'))).toBeGreaterThan(0);
     expect(await q.claim(2)).toMatchObject([{ id: 'after' }]);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { Failure } from '#queue/store/store-calls.js';
+import type { UnsealedFailure } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'TypeError', message: 'no address' };
 
-function failure(job: ClaimedJob, rest: Partial<Failure> = {}): Failure {
+function failure(job: ClaimedJob, rest: Partial<UnsealedFailure> = {}): UnsealedFailure {
   return { ...job, error, final: false, backoffMs: 0, ...rest };
 }
 

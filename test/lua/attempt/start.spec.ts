@@ -350,12 +350,14 @@ describe('an isolated job', () => {
     ]);
   });
 
-  it('has all its chances again after a redrive', async () => {
+  it('runs alone after a redrive, which gives it one chance more', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 3);
     expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
-    expect((await claimAlone(q)).isolated).toBe(false);
+    const claimed = await claimAlone(q);
+    expect(claimed.isolated).toBe(true);
+    await q.run(q.scripts.start([claimed]));
     await die(q, 'a');
-    expect((await claimAlone(q)).isolated).toBe(false);
+    expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '4' });
   });
 });

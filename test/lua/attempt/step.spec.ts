@@ -27,6 +27,18 @@ describe('attempt/step.lua', () => {
     ]);
   });
 
+  it('takes a name that another one begins with, ends with or matches for a step of its own', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const names = ['email', 'mail', 'e', 'em', 'email-2', 'il', 'e.ail', '%w+', 'l 1', '1'];
+    for (const name of names) {
+      expect(await q.run(q.scripts.step(job, { name, result: JSON.stringify(name) }))).toBe('recorded');
+    }
+    expect(await q.run(q.scripts.step(job))).toMatchObject(
+      names.map((name) => ({ name, result: JSON.stringify(name) })),
+    );
+  });
+
   it('is refused to a claim that is lost, also to read', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

@@ -109,7 +109,7 @@ describe('outcomes', () => {
     await q.redis.zadd(q.keys.dead, 1, 'a');
     await withOutcomes(q, {
       ...q.scripts.sweep.tidy(9),
-      args: ['9', '1000', '1', '1', '9', '9', '9', '9', '9', '0'],
+      args: ['9', '1000', '1', '1', '9', '9', '9', '9', '9', '0', '9'],
     });
     expect(await q.status('a')).toBeNull();
     expect((await lines(q))[0]).toEqual({ a: expect.stringMatching(/^failed \d{13} 1 /) });

@@ -21,17 +21,23 @@ it('notes who waits for a job, which is plain no more, and changes nothing the s
   expect(await q.redis.hget(q.keys.job('x'), 'dependents')).toBe(`${refTo('home', 'w')}\n${refTo('home', 'v')}`);
 });
 
-it('notes nothing of a job that has ended or is not known', async () => {
-  const q = await seeded('done', 'gone', 'bad');
-  const [done] = await q.claim(1);
-  await q.complete(done!);
+it('keeps the record of a completed job for the one that comes after it', async () => {
+  const q = await seeded('done');
+  await q.complete((await q.claim(1))[0]!);
+  expect(await q.run(q.scripts.batches.depend('home', depend('done')))).toEqual(['completed']);
+  expect(await q.redis.pttl(q.keys.job('done'))).toBe(-1);
+  expect(await q.ranked(q.keys.keptResults)).toEqual(['done']);
+});
+
+it('notes nothing of a job that ended badly or is not known', async () => {
+  const q = await seeded('gone', 'bad');
   await q.run(q.scripts.cancel('gone'));
   await q.redis.hset(q.keys.job('bad'), 'status', 'failed');
   q.broken = true;
   await expectUnchanged(q, async () => {
-    const pairs = ['done', 'gone', 'bad', 'nobody'].map((id) => ({ id, waiting: 'w' }));
+    const pairs = ['gone', 'bad', 'nobody'].map((id) => ({ id, waiting: 'w' }));
     const outcomes = await q.run(q.scripts.batches.depend('home', pairs));
-    expect(outcomes).toEqual(['completed', 'cancelled', 'failed', 'unknown']);
+    expect(outcomes).toEqual(['cancelled', 'failed', 'unknown']);
   });
 });
 

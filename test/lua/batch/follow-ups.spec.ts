@@ -15,7 +15,16 @@ async function fired(options: object = {}) {
     elsewhere: elsewhere(kind),
   }));
   const { batches } = q.scripts;
-  await q.run(batches.create({ id: 'b', failFast: false, resultTtlMs: 60_000, followUps }));
+  await q.run(
+    batches.create({
+      id: 'b',
+      hasOwnId: true,
+      failFast: false,
+      resultTtlMs: 60_000,
+      recordTtlMs: 604_800_000,
+      followUps,
+    }),
+  );
   expect(await q.run(batches.seal('b'))).toBe('posted');
   const entries = await q.run(batches.outbox(10));
   return { q, batches, entries: entries.toSorted((a, b) => a.state.localeCompare(b.state)) };
@@ -84,7 +93,16 @@ it('is named by the delivery that fires its batch, also by a repeated one, and b
   const followUps = [
     { kind: 'finally', name: 'f', payload: '1', options: {}, elsewhere: elsewhere('other') },
   ] as const;
-  await q.run(batches.create({ id: 'c', failFast: false, resultTtlMs: 60_000, followUps: [...followUps] }));
+  await q.run(
+    batches.create({
+      id: 'c',
+      hasOwnId: true,
+      failFast: false,
+      resultTtlMs: 60_000,
+      recordTtlMs: 604_800_000,
+      followUps: [...followUps],
+    }),
+  );
   await q.run(batches.join('c', [refTo('page', '1'), refTo('page', '2')]));
   await q.run(batches.seal('c'));
   const end = (id: string) =>

@@ -26,3 +26,16 @@ it('refuses new members of a sealed and of an unknown batch', async () => {
     expect(await q.run(q.scripts.batches.join('none', [refTo('other', '1')]))).toBe('no-batch');
   });
 });
+
+it('knows a member by its job, once the ended batch has forgotten its members', async () => {
+  const q = await seededBatch('x');
+  const { batches, keys, enqueue } = q.scripts;
+  const member = (id: string) => enqueue([{ id, name: q.name, payload: '{}', options: { batch: 'b' } }]);
+  await q.run(batches.seal('b'));
+  await q.redis.hset(keys.batchRecord('b'), 'fired_at_ms', '1');
+  await q.redis.unlink(keys.batchRecord('b', 'open'), keys.batchRecord('b', 'outcomes'));
+  await expectUnchanged(q, async () => {
+    expect(await q.run(member('x'))).toEqual([{ id: 'x', outcome: 'new' }]);
+    await expect(q.run(member('y'))).rejects.toThrow('sealed');
+  });
+});

@@ -3,7 +3,7 @@ import { refTo } from '#queue/store/job-ref.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { seededBatch } from '../../support/queue/seeded-batch.js';
 
-it('knows open members and ended ones, and changes nothing', async () => {
+it('knows open members and ended ones, says who may join, and changes nothing', async () => {
   const q = await seededBatch();
   const { batches } = q.scripts;
   const [open, ended, stranger] = ['x', 'y', 'z'].map((id) => refTo('other', id)) as [string, string, string];
@@ -13,6 +13,14 @@ it('knows open members and ended ones, and changes nothing', async () => {
   );
   await expectUnchanged(q, async () => {
     expect(await q.run(batches.known('b', [open, stranger, ended]))).toEqual(['known', 'new', 'known']);
-    expect(await q.run(batches.known('none', [open]))).toEqual(['new']);
+    expect(await q.run(batches.known('none', [open]))).toEqual(['no-batch']);
+    const lost = { member: 'm', token: 't' };
+    expect(await q.run(batches.known('b', [open, stranger], lost))).toEqual(['known', 'lost']);
+  });
+  await q.run(batches.seal('b'));
+  await expectUnchanged(q, async () => {
+    expect(await q.run(batches.known('b', [open, stranger, ended]))).toEqual(['known', 'sealed', 'known']);
+    const adder = { member: open, token: '' };
+    expect(await q.run(batches.known('b', [stranger], adder))).toEqual(['new']);
   });
 });

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted } from '#queue/codec/encrypted.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { eventually } from '../../support/faults/wait.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue } from '../../support/worker/workers.js';
 
@@ -41,6 +43,39 @@ describe('dead-letter/redrive-as-new.lua', () => {
     expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
   });
 
+  it.each(['Redis', 'memory'])('is refused for good once the new job has completed, on %s', async (place) => {
+    const options = { maxAttempts: 1, resultTtlMs: 1 };
+    const queue = place === 'Redis' ? newQueue(options) : new JobQueue(new ScriptStore(), 'jobs', options);
+    const { id } = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, new Error('no'));
+    const second = await queue.deadLetters.redriveAsNew(id);
+    await queue.fail((await queue.claim())!, new Error('no'));
+    const third = await queue.deadLetters.redriveAsNew(second.id);
+    await queue.complete((await queue.claim())!, 'done');
+    await eventually(async () => (await queue.get(third.id)) === null, { what: 'no record of the new job' });
+    expect(await queue.deadLetters.redriveAsNew(second.id)).toEqual({ outcome: 'known', id: third.id });
+    await queue.deadLetters.discard(second.id);
+    expect(await queue.deadLetters.redriveAsNew(id)).toEqual({ outcome: 'known', id: second.id });
+    expect(await queue.deadLetters.redrive(id)).toBe(false);
+    expect(await queue.deadLetters.redriveAll()).toBe(0);
+  });
+
+  it.each(['fails', 'is cancelled', 'is removed'])('is possible again where the new job %s', async (how) => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await redrive(q, 'a', 'b');
+    if (how === 'fails') {
+      await q.fail((await q.claim(1))[0]!, { final: true });
+      await q.run(q.scripts.remove('b'));
+    } else if (how === 'is cancelled') {
+      await q.run(q.scripts.cancel('b'));
+      await q.run(q.scripts.remove('b'));
+    } else {
+      await q.run(q.scripts.remove('b'));
+    }
+    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+  });
+
   it('leaves other jobs alone, and lets the group of the dead letter go on', async () => {
     const q = testQueue();
     await q.addAll('pending');
@@ -54,8 +89,8 @@ describe('dead-letter/redrive-as-new.lua', () => {
   });
 
   it.each(['Redis', 'memory'])('gives the new job a payload that its worker can decrypt, on %s', async (place) => {
-    const options = { codec: encrypted([{ id: '1', key: Buffer.alloc(32) }]), maxAttempts: 1 };
-    const queue = place === 'Redis' ? newQueue(options) : new JobQueue(new MemoryStore(), 'jobs', options);
+    const options = { codec: encrypted([{ id: '1', key: randomBytes(32) }]), maxAttempts: 1 };
+    const queue = place === 'Redis' ? newQueue(options) : new JobQueue(new ScriptStore(), 'jobs', options);
     const { id } = await queue.enqueue({ iban: 'DE1' });
     for (let last = id, i = 0; i < 2; i++) {
       await queue.fail((await queue.claim())!, new Error('no'));
@@ -67,7 +102,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
   });
 
   it.each(['Redis', 'memory'])('keeps a payload that only looks like the one of a codec, on %s', async (place) => {
-    const queue = place === 'Redis' ? newQueue() : new JobQueue(new MemoryStore(), 'jobs');
+    const queue = place === 'Redis' ? newQueue() : new JobQueue(new ScriptStore(), 'jobs');
     const lookAlikes = [
       { $codec: 'x', of: 'a', b: 'c', value: 1 },
       { $codec: 'x', of: '@s', value: { of: 1 } },

@@ -43,6 +43,22 @@ describe('dead-letter/redrive.lua', () => {
     ]);
   });
 
+  it('runs a job alone that killed its workers, or that is asked for', async () => {
+    const q = testQueue();
+    await bury(q, 'asked');
+    await bury(q, 'crashed');
+    await bury(q, 'other');
+    await q.redis.hset(q.keys.job('crashed'), { crashes: 3, error_kind: '@crash' });
+    await q.run(q.scripts.deadLetters.redrive(['crashed', 'other']));
+    await q.run(q.scripts.deadLetters.redrive(['asked'], undefined, true));
+    const alone = async (id: string) => (await q.field(id, 'next_crash_is_last')) === '1';
+    expect([await alone('asked'), await alone('crashed'), await alone('other')]).toEqual([true, true, false]);
+    await q.run(q.claimCall(3));
+    await q.expireClaims('crashed');
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    expect(reclaimed).toMatchObject([{ id: 'crashed', status: 'failed' }]);
+  });
+
   it('leaves no error in a job that then completes', async () => {
     const q = testQueue();
     await bury(q, 'a');

@@ -35,3 +35,14 @@ it('puts a job of a group that is also in pending back into its group alone', as
   expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['a']);
   expect(await q.claim(2)).toMatchObject([{ id: 'a' }]);
 });
+
+it('refuses a settle by the claim that a job had before its repair', async () => {
+  const { q, doctor } = examined();
+  const claimed = await q.addAndClaim('a');
+  const error = { name: 'Error', message: 'no' };
+  await q.run(q.scripts.fail([{ ...claimed, error, final: false, backoffMs: 90_000 }]));
+  await q.redis.zrem(q.keys.scheduled, 'a');
+  await q.run(doctor.inspect(['a'], true));
+  expect(await q.field('a', 'claim_token')).toBe('');
+  expect(Number(await q.field('a', 'fence'))).toBeGreaterThan(claimed.fence);
+});

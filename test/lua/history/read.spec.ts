@@ -9,6 +9,7 @@ it('reads nothing of a queue that no process maintained', async () => {
     closedAtMs: undefined,
     entries: [],
     marks: [],
+    closedTotals: { enqueued: 0, completed: 0, failed: 0, cancelled: 0 },
   });
 });
 

@@ -112,11 +112,6 @@ describe('limits/set.lua', () => {
     expect(await q.pending()).toEqual(['b', 'c']);
   });
 
-  it('keeps the fraction of its interval', async () => {
-    const q = await limited({ rateLimit: { limit: 7, periodMs: 1_000 } });
-    expect(Number(await q.redis.hget(q.keys.settings, 'rate_interval_us'))).toBeCloseTo(1e6 / 7, 6);
-  });
-
   it('keeps the time for one claimer only, and hands it over when that one is full', async () => {
     const q = await limited(hourly(60, 1), 'a', 'b', 'c');
     await q.redis.del(q.keys.wake);

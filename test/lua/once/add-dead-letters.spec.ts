@@ -3,6 +3,7 @@ import type { AskedOptions } from '#queue/store/asked-options.js';
 import type { DeadEntry } from '#queue/store/verbs/once-verbs.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
+import { sealed, sealedError } from '../../support/queue/unsealed.js';
 
 const SENDER = { source: 'old', fence: 1 };
 const STACK = 'TypeError: no file 7\n    at work (work.js:1:2)';
@@ -10,10 +11,10 @@ const STACK = 'TypeError: no file 7\n    at work (work.js:1:2)';
 function entry(key: string, id = `job-${key}`, options?: AskedOptions): DeadEntry {
   return {
     key,
-    job: { id, name: 'encode', payload: '{"n":1}', ...(options && { options }) },
+    job: { id, name: 'encode', payload: sealed('{"n":1}'), ...(options && { options }) },
     ran: { attempts: 3, errors: 2, crashes: 1 },
     failure: {
-      error: { name: 'TypeError', message: 'no file 7', stack: STACK },
+      error: sealedError({ name: 'TypeError', message: 'no file 7', stack: STACK }),
       startedAt: 1_700_000_000_000,
       endedAt: 1_700_000_000_500,
     },
@@ -44,7 +45,7 @@ onEachStore('a dead letter that a sender adds', () => {
           attempt: 3,
           outcome: 'error',
           endedAt: new Date(1_700_000_000_500),
-          error: { name: 'TypeError', message: 'no file 7', stack: STACK },
+          error: sealedError({ name: 'TypeError', message: 'no file 7', stack: STACK }),
         },
       ],
     });

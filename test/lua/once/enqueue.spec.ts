@@ -2,11 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import type { AskedOptions } from '#queue/store/asked-options.js';
 import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const SENDER = { source: 'orders', fence: 1 };
 
 function entry(q: TestQueue, key: string, options: AskedOptions = {}, id = `job-${key}`): OnceEntry {
-  return { key, job: { id, name: q.name, payload: '{}', ...(Object.keys(options).length > 0 && { options }) } };
+  return {
+    key,
+    job: { id, name: q.name, payload: sealed('{}'), ...(Object.keys(options).length > 0 && { options }) },
+  };
 }
 
 const send = (q: TestQueue, keys: string[], sender = SENDER) =>
@@ -62,6 +66,26 @@ describe('once/enqueue.lua', () => {
     expect(await send(q, ['b'], { ...SENDER, fence: 2 ** 53 - 2 })).toEqual({ newerFence: 2 ** 53 - 1 });
   });
 
+  it('leaves nothing of an entry at whose content it fails, and adds the others', async () => {
+    const q = testQueue();
+    const broken = entry(q, 'b', { groupLimits: { maxRunning: 1 } }); // no enqueue gives limits without a group
+    const entries = [entry(q, 'a'), broken, entry(q, 'c', { group: 'g' }), entry(q, 'd')];
+    const reply = await q.run(q.scripts.once.enqueue(SENDER, entries));
+    expect(reply).toMatchObject({
+      replies: [
+        { outcome: 'new' },
+        { outcome: 'broken', message: expect.stringContaining('nil') },
+        { outcome: 'new' },
+        { outcome: 'new' },
+      ],
+    });
+    expect(await q.pending()).toEqual(['job-a', 'job-d']);
+    expect(await q.total('enqueued')).toBe(3);
+    expect(await q.redis.exists(q.keys.job('job-b'))).toBe(0);
+    const again = entry(q, 'b', { group: 'h' });
+    expect(await q.run(q.scripts.once.enqueue(SENDER, [again]))).toMatchObject({ replies: [{ outcome: 'new' }] });
+  });
+
   it('does not mark an entry that meets a bound or is refused, and adds the others', async () => {
     const q = testQueue({ maxPending: 1 });
     const now = await q.now();
@@ -78,6 +102,14 @@ describe('once/enqueue.lua', () => {
     expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['a']);
     await endAll(q);
     expect(await send(q, ['b'])).toMatchObject({ replies: [{ outcome: 'new' }] });
+  });
+
+  it('obeys the bound of each group in the code of the sender', async () => {
+    const q = testQueue({ groups: { maxPending: 1 } });
+    const entries = ['a', 'b'].map((id) => entry(q, id, { group: 'g' }));
+    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+      replies: [{ outcome: 'new' }, { full: { limit: 1, unit: 'jobs', group: 'g' } }],
+    });
   });
 
   it('holds later entries of a group behind one that was not added', async () => {

@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { encrypted } from '#queue/codec/encrypted.js';
 import { expectUnchanged, TestQueue, testQueue } from '../../support/queue/queue-state.js';
 
 it('content.lua: returns the content rules of the latest worker, and none of an idle queue', async () => {
-  const q = testQueue({ codec: encrypted([{ id: 'a', key: Buffer.alloc(32) }]), redact: ['iban'] });
+  const q = testQueue({ codec: encrypted([{ id: 'a', key: randomBytes(32) }]), redact: ['iban'] });
   const plain = new TestQueue(q.redis, { redact: () => 'nothing' }, q.name);
   expect(await q.run(q.scripts.content())).toBeUndefined();
   await q.run(q.scripts.workers.register('w1', true));

@@ -60,6 +60,7 @@ describe('queue/list.lua', () => {
     await q.add('later', { delay_ms: 90_000 });
     await q.add('sooner', { delay_ms: 60_000 });
     expect(await ids(q, 'scheduled')).toEqual(['sooner', 'later']);
+    expect(await ids(q, 'scheduled', 1, 1)).toEqual(['later']);
   });
 
   it('shows ended jobs newest first', async () => {
@@ -72,6 +73,7 @@ describe('queue/list.lua', () => {
     await q.redis.zadd(q.keys.dead, 1, 'f1');
     for (const id of ['x1', 'x2']) await q.run(q.scripts.cancel(id));
     expect(await ids(q, 'completed')).toEqual(['c2', 'c1']);
+    expect(await ids(q, 'completed', 1, 1)).toEqual(['c1']);
     expect(await ids(q, 'failed')).toEqual(['f2', 'f1']);
     expect(await ids(q, 'cancelled')).toEqual(['x2', 'x1']);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#queue/redis-store.js';
-import type { Place } from '#queue/store/verbs/queues-verbs.js';
+import type { Place } from '#queue/validation/key-table.js';
 import { queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';

@@ -4,6 +4,14 @@ import { testQueue } from '../../support/queue/queue-state.js';
 
 const LIMIT = { timeoutMs: 5_000 };
 
+it('adds several names in one call', async () => {
+  const [a, b] = [testQueue(), testQueue()];
+  const { queues } = RedisStore.of(a.redis);
+  await queues.register([a.scripts, b.scripts], LIMIT);
+  const names = await queues.registered(a.scripts, 10_000, LIMIT);
+  expect(names).toEqual(expect.arrayContaining([a.scripts.keys.queue, b.scripts.keys.queue]));
+});
+
 it('adds names with the time of the server, and the last added are read first', async () => {
   const [a, b] = [testQueue(), testQueue()];
   const { queues } = RedisStore.of(a.redis);

@@ -52,6 +52,28 @@ describe('schedule/declare.lua', () => {
     expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }), 'w2')).toBe('changed');
   });
 
+  it('rests the schedules of the last worker at once, and no others', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    const stop = (worker: string) =>
+      q.run(schedules.scripts.declare(worker, false, [schedule, schedules.define('call')]));
+    for (const worker of ['w1', 'w2']) await q.run(q.scripts.workers.register(worker, true));
+    await schedules.put(schedule, 'w1');
+    await schedules.put(schedules.define('call'));
+    const due = await schedules.dueAt('s');
+    await stop('w1');
+    expect(await schedules.dueAt('s')).toBe(due); // w2 may declare it too
+    await q.run(q.scripts.workers.register('w1', false));
+    await stop('w2');
+    expect(await schedules.dueAt('s')).toBe(Infinity);
+    expect(await schedules.dueAt('call')).toBeLessThan(Infinity);
+    await expectUnchanged(q, () => stop('w2'));
+    await q.run(schedules.scripts.declare('w3', true, [schedule]));
+    expect(await schedules.dueAt('s')).toBe(due);
+    await stop('w2'); // late, after w3 has declared it
+    expect(await schedules.dueAt('s')).toBe(due);
+  });
+
   it('does not end a pause', async () => {
     const { q, schedules } = setUp();
     const schedule = schedules.define('s');

@@ -69,12 +69,31 @@ describe('schedule/due.lua', () => {
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
   });
 
+  it.each<[string, (world: ReturnType<typeof setUp>) => Promise<unknown>]>([
+    ['paused', ({ q, schedules }) => q.run(schedules.scripts.pause('s'))],
+    ['ended', ({ q, schedules }) => q.redis.zadd(schedules.q.keys.scheduleDue, '+inf', 's').then(() => q)],
+  ])('notes the end of the last run of a schedule that is %s since', async (_, rests) => {
+    const world = setUp();
+    const { q, schedules } = world;
+    await schedules.put(schedules.define('s'));
+    const due = await schedules.makeDue('s');
+    await schedules.tick();
+    await rests(world);
+    const [job] = await q.claim(1);
+    await q.complete(job!);
+    await q.run(schedules.scripts.due(0, 0));
+    await q.run(q.scripts.remove(job!.id));
+    await q.run(schedules.scripts.due(0, 0));
+    expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
+  });
+
   it('I7: forgets a schedule whose hash is gone', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'), 'w1');
     await schedules.makeDue('s');
     await q.redis.del(q.keys.schedule('s'));
     expect((await schedules.due()).due).toEqual([]);
+    await q.redis.del(q.keys.wake);
     expect(await q.snapshot()).toEqual({});
   });
 });

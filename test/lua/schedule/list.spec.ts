@@ -33,6 +33,28 @@ describe('schedule/list.lua', () => {
     expect(await q.run(schedules.scripts.get('none'))).toEqual([]);
   });
 
+  it('says since when a run is overdue: of one that nobody ticks, and of one whose code runs nowhere', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('call'));
+    await schedules.put(schedules.define('code'), 'w1');
+    const facts = async () => {
+      const page = await q.run(schedules.scripts.list(0, 10));
+      const { schedules: count, schedulesOverdueSince } = await q.run(q.scripts.stats());
+      const since = Object.fromEntries(page.map((each) => [each.id, each.overdueSince?.getTime() ?? null]));
+      return { count, since, overdue: schedulesOverdueSince?.getTime() };
+    };
+    expect(await facts()).toEqual({ count: 2, since: { call: null, code: null }, overdue: undefined });
+    const call = await schedules.makeDue('call', 5_000);
+    expect(await facts()).toEqual({ count: 2, since: { call, code: null }, overdue: call });
+    const code = await schedules.makeDue('code', 60_000);
+    await schedules.silence('code', 31_000);
+    await schedules.tick();
+    expect(await facts()).toEqual({ count: 2, since: { call: null, code }, overdue: code });
+    await q.run(schedules.scripts.pause('code'));
+    expect(await facts()).toEqual({ count: 2, since: { call: null, code: null }, overdue: undefined });
+  });
+
   it('has the last runs, the newest first, with the states of their jobs as of now', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);

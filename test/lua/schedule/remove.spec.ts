@@ -22,6 +22,7 @@ describe('schedule/remove.lua', () => {
     expect(await expectUnchanged(q, () => q.run(schedules.scripts.remove('s')))).toBe('declared');
     await schedules.silence('s', 31_000);
     expect(await q.run(schedules.scripts.remove('s'))).toBe('removed');
+    await q.redis.del(q.keys.wake);
     expect(await q.snapshot()).toEqual({});
   });
 });

@@ -18,6 +18,7 @@ describe('schedule/resume.lua', () => {
     expect(await q.run(call)).toEqual({ outcome: 'resumed' });
     expect(await schedules.dueAt('s')).toBe(dueMs);
     expect(await expectUnchanged(q, () => q.run(call))).toEqual({ outcome: 'resumed' });
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.resume('s')))).toEqual({ outcome: 'resumed' });
     expect(await q.run(schedules.scripts.resume('t'))).toEqual({ outcome: 'missing' });
   });
 });

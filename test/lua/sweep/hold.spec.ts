@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Place } from '#queue/validation/key-table.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 const TURNS = { intervalMs: 5_000, most: 4 };
@@ -134,5 +135,28 @@ describe('sweep/hold.lua', () => {
     await refused(q);
     await hold(q, 'p1', 0);
     expect(await q.redis.exists(q.keys.maintainers)).toBe(0);
+  });
+});
+
+const ask = async (q: TestQueue, process = 'p1', places: Place[] = ['pending', 'claims']) =>
+  q.run(q.scripts.sweep.hold('set', process, 10_000, TURNS, { queues: [q.scripts], places }));
+
+describe('sweep/hold.lua of a holder that looks for work', () => {
+  it('says when none of the places has anything', async () => {
+    const q = testQueue();
+    const now = await q.now();
+    expect((await ask(q)).idleAtMs).toBeGreaterThanOrEqual(now);
+    await q.addAll('a');
+    expect((await ask(q)).idleAtMs).toBeUndefined();
+    expect((await ask(q, 'p1', ['claims'])).idleAtMs).toBeDefined();
+  });
+
+  it('is alone until another process waits for its turn', async () => {
+    const q = testQueue();
+    expect(await ask(q)).toMatchObject({ hasRight: true, isAlone: true });
+    expect(await ask(q, 'p2')).toEqual({ hasRight: false, turnInMs: expect.any(Number), isAlone: false });
+    expect(await ask(q)).toMatchObject({ hasRight: true, isAlone: false });
+    await q.redis.hset(q.keys.maintainers, 'set:turns', '17x1'); // that turn is over
+    expect(await ask(q)).toMatchObject({ hasRight: true, isAlone: true });
   });
 });

@@ -34,11 +34,18 @@ describe('sweep/note-idle.lua', () => {
     expect(maintainedAt!.getTime()).toBeGreaterThan(longAgo);
   });
 
-  it('leaves no key of an unused queue but the begin of its history', async () => {
+  it('leaves no key of a queue that nobody uses, and begins the history of one with a worker or counters', async () => {
     const q = testQueue();
     await noteIdle(q);
-    expect(await q.redis.exists(q.keys.sweep)).toBe(0);
+    await q.run(q.scripts.history.reportVersion('1.0', false));
+    expect(await q.snapshot()).toEqual({});
+    await q.run(q.scripts.workers.register('w1', true));
+    await noteIdle(q);
     expect(await q.redis.pttl(q.keys.historyOpen)).toBeGreaterThan(0);
+    const counted = testQueue();
+    await counted.addAll('a');
+    await noteIdle(counted);
+    expect(await counted.redis.exists(counted.keys.historyOpen)).toBe(1);
   });
 
   it('asks for a minute with counts, each by itself, and counts from its first note on', async () => {

@@ -31,6 +31,28 @@ describe('sweep/reclaim-worker.lua', () => {
     });
   });
 
+  it('notes the dead worker as a mark of the history, with the jobs that it ran', async () => {
+    const q = testQueue();
+    await q.addAndClaim('a');
+    await claimBy(q, 'worker-2', 'b');
+    await q.run(q.scripts.noteDeath([{ id: 'a', token: (await q.job('a')).claim_token! }], 'Error: boom'));
+    await reclaimWorker(q, 'worker-1');
+    await reclaimWorker(q, 'worker-1');
+    const { marks } = await q.run(q.scripts.history.read(60_000, undefined, 10));
+    expect(marks).toMatchObject([
+      {
+        kind: 'death',
+        death: {
+          worker: 'worker-1',
+          how: 'worker process ended; uncaught error in its process: Error: boom',
+          jobs: 1,
+          ran: [{ id: 'a' }],
+        },
+      },
+    ]);
+    expect(await q.redis.pttl(q.keys.historyMarks)).toBeGreaterThan(0);
+  });
+
   it('leaves the claims of every other worker alone, whatever its id begins with', async () => {
     const q = testQueue();
     await claimBy(q, 'host:1:abc', 'a');

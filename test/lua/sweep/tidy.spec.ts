@@ -22,7 +22,11 @@ const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
 describe('sweep/tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toEqual({ more: false, dropped: 0 });
+    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toEqual({
+      more: false,
+      dropped: 0,
+      looksAtKept: false,
+    });
   });
 
   it.each([
@@ -272,6 +276,20 @@ describe('sweep/tidy.lua', () => {
     await q.redis.zadd(q.keys.workers, (await q.now()) - 301_000, 'silent', (await q.now()) - 200_000, 'quiet');
     await q.run(q.scripts.sweep.tidy(100));
     expect(await q.ranked(q.keys.workers)).toEqual(['quiet']);
+  });
+
+  it('forgets a name that no worker announced for two days, with the limits of its handler', async () => {
+    const q = testQueue();
+    const handlers = Array.from({ length: 5 }, (_, i) => ({ name: `n${i}`, maxAttempts: 1, maxCrashes: 1 }));
+    await q.run(q.scripts.workers.register('w1', true, handlers));
+    await q.addAll('a'); // else the queue is forgotten
+    const old = (await q.now()) - 2 * 86_400_000 - 1;
+    await q.redis.zadd(q.keys.names, old, 'n0', old, 'n1', old, 'n2');
+    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
+    expect(await q.redis.hlen(q.keys.handlerLimits)).toBe(3);
+    await q.run(q.scripts.sweep.tidy(2));
+    expect((await q.redis.hkeys(q.keys.handlerLimits)).toSorted()).toEqual(['n3', 'n4']);
+    expect(await q.ranked(q.keys.names)).toEqual(['n3', 'n4']);
   });
 
   it('removes a schedule that no code has declared for a day', async () => {

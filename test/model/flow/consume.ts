@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, step, type Side } from './side.js';
+import { sealed, sealedError } from '../../support/queue/unsealed.js';
 
 const WORKERS = ['ada', 'bob'];
 const LIMITS = [
@@ -35,7 +36,11 @@ async function take(side: Side, request: ClaimRequest) {
   const answer = await ask(side, (calls) => calls.claim(request));
   const known = new Set(side.claims.map(({ token, id }) => `${token} ${id}`));
   side.claims.push(...answer.jobs.filter(({ token, id }) => !known.has(`${token} ${id}`)));
-  await ask(side, (calls) => calls.fail(answer.refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
+  await ask(side, (calls) =>
+    calls.fail(
+      answer.refused.map((each) => ({ ...each, error: sealedError(each.error), final: true, backoffMs: 0 })),
+    ),
+  );
   return told(answer);
 }
 
@@ -104,7 +109,9 @@ const settles: [string, OnClaim][] = [
   [
     'fail, begun',
     (side, job) =>
-      ask(side, (calls) => calls.fail([{ ...job, error: stored, final: false, backoffMs: 0, begun: true }])),
+      ask(side, (calls) =>
+        calls.fail([{ ...job, error: sealedError(stored), final: false, backoffMs: 0, begun: true }]),
+      ),
   ],
   ['release', ({ queue }, job) => queue.release(job)],
   ['release, snoozed', ({ queue }, job) => queue.release(job, { delayMs: HOUR })],
@@ -125,18 +132,18 @@ export const settle = fc
   );
 
 const reports: [string, OnClaim][] = [
-  ['step', (side, job) => ask(side, (calls) => calls.step(job, { name: `of ${job.id}`, result: '1' }))],
+  ['step', (side, job) => ask(side, (calls) => calls.step(job, { name: `of ${job.id}`, result: sealed('1') }))],
   ['steps', (side, job) => ask(side, (calls) => calls.step(job))],
-  ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, `{"of":"${job.id}"}`))],
-  ['progress', (side, job) => ask(side, (calls) => calls.progress(job, '50'))],
+  ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, sealed(`{"of":"${job.id}"}`)))],
+  ['progress', (side, job) => ask(side, (calls) => calls.progress(job, sealed('50')))],
   ['start', (side, job) => ask(side, (calls) => calls.start([job]))],
   ['start uncharged', (side, job) => ask(side, (calls) => calls.start([{ ...job, uncharged: true }]))],
   ['start all', (side) => ask(side, (calls) => calls.start(side.claims))],
   ['setName', (side, job) => ask(side, (calls) => calls.setName({ ...job, name: 'renamed' }))],
-  ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"']))],
+  ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"'].map(sealed)))],
   ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],
   ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
-  ['noteDeath', (side, job) => ask(side, (calls) => calls.noteDeath([job], 'Error: left behind'))],
+  ['noteDeath', (side, job) => ask(side, (calls) => calls.noteDeath([job], sealed('Error: left behind')))],
   ['publish', (side, job) => ask(side, (calls) => calls.publish(job, 'stuck'))],
 ];
 export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[name, does], number]) =>

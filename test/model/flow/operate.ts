@@ -4,11 +4,14 @@ import fc from 'fast-check';
 import { JOB_STATUSES } from '#queue/model/job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 /** Redrives with an id that both sides have, instead of a random one. */
 async function redriveAsNew(side: Side, id: string, payload?: string) {
   const newId = `${id}+`;
-  const reply = await ask(side, (calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
+  const reply = await ask(side, (calls) =>
+    calls.deadLetters.redriveAsNew(id, newId, payload === undefined ? undefined : sealed(payload)),
+  );
   if (reply.outcome === 'redriven' && !side.ids.includes(newId)) {
     side.ids.push(newId);
   }
@@ -30,7 +33,7 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['promote', ({ queue }, id) => queue.promote(id)],
   ['promote', ({ queue }, id) => queue.promote(id)],
   ['update', ({ queue }, id) => queue.update(id, 'newer')],
-  ['update, if a mail', (side, id) => ask(side, (calls) => calls.update(id, '"mail"', 'mail'))],
+  ['update, if a mail', (side, id) => ask(side, (calls) => calls.update(id, sealed('"mail"'), 'mail'))],
   ['setPriority', ({ queue }, id) => queue.setPriority(id, 5)],
   ['setPriority to none', ({ queue }, id) => queue.setPriority(id, 0)],
   ['reschedule', ({ queue }, id) => queue.reschedule(id, { delayMs: HOUR })],

@@ -6,6 +6,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
 import type { DeadEntry, OnceEntry } from '#queue/store/verbs/once-verbs.js';
 import { ask, drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
+import { sealedError } from '../../support/queue/unsealed.js';
 
 const optionsIn = (group: string | undefined) =>
   fc
@@ -219,7 +220,7 @@ async function addDeadLetter(side: Side, fence: number, key: string, isKnown: bo
     key,
     job: encodeJob(queue, ids.length, { id, maxAttempts: 2 }),
     ran: { attempts: 2, errors: 2, crashes: 0 },
-    failure: { error: { name: 'Error', message: 'no' }, startedAt: 1, endedAt: 2 },
+    failure: { error: sealedError({ name: 'Error', message: 'no' }), startedAt: 1, endedAt: 2 },
   };
   return ask(side, ({ once }) => once.addDeadLetters({ source: 'model', fence }, [entry]));
 }

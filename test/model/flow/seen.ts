@@ -52,7 +52,13 @@ function batchesOf({ batches }: Side) {
 
 /** Returns the figures that do not depend on which jobs a store looks at for the oldest. */
 function figures(stats: QueueStats) {
-  const { maintainedAt: _at, maintenanceOverdue: _overdue, unserved: _unserved, ...all } = stats;
+  const {
+    maintainedAt: _at,
+    maintenanceOverdue: _overdue,
+    unserved: _unserved,
+    rememberedIds: _ids,
+    ...all
+  } = stats;
   const { oldestPendingAgeMs: _oldest, oldestUnheldAgeMs: _unheld, ...rest } = all;
   return rest;
 }

@@ -7,9 +7,9 @@ import { recurIn } from './recur.js';
 import type { FlowStep } from './side.js';
 
 /**
- * Returns the steps of a queue whose jobs are all of one group, or of none. The order of several groups is not compared,
- * because the memory store takes turns without virtual time. Rates and after are not combined. On Redis, a job whose
- * after went wrong waits for the rate before its refusal.
+ * Returns the steps of a queue whose jobs are all of one group, or of none. The order of several groups has specs of its
+ * own, test/lua/group/turns. Rates and after are not combined, because a job whose after went wrong waits for the rate
+ * before its refusal.
  */
 export function flowSteps(group: string | undefined, rates: boolean): fc.Arbitrary<FlowStep> {
   return fc.oneof(

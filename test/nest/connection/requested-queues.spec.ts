@@ -4,10 +4,9 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { RedisStore } from '#queue/redis-store.js';
-import { QueueRegistry } from '#nest/connection/queue-registry.js';
-import { LOOK_MS, UNUSED_MS } from '#nest/connection/requested-queues.js';
+import { LOOK_MS, QueueRegistry, UNUSED_MS } from '#nest/connection/queue-registry.js';
 import type { ServerConnection } from '#nest/connection/server-connection.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -19,7 +18,7 @@ let registry: QueueRegistry;
 
 beforeEach(() => {
   clock = new VirtualClock();
-  const redis = { store: new MemoryStore(clock) } as Partial<ServerConnection> as ServerConnection;
+  const redis = { store: new ScriptStore(clock) } as Partial<ServerConnection> as ServerConnection;
   registry = new QueueRegistry({ queueDefaults: {}, queues: { configured: {} } }, redis);
   registry.queue('served');
 });

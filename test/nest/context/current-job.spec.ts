@@ -37,7 +37,7 @@ describe('the boot', () => {
         providers: [handlerOf(name), Handlers],
       }),
     ).toEqual([
-      `log Redis: ${address}`,
+      `log Redis: ${address}, keys begin with "queue:"`,
       expect.stringMatching(
         new RegExp(
           `^log Worker \\S+ serves ${name} ×10, ${shared} ×20 \\(invoice, thumbnail\\); 30 at once in this process$`,

@@ -156,6 +156,16 @@ describe('the app does not boot with', () => {
       { backoff: { type: 'exponential', delay: 5 } },
       '.backoff.delay: expected a known option, found "delay". Did you mean delayMs?',
     ],
+    [
+      'the option of another library for attempts',
+      { retry: 5 },
+      '.retry: expected a known option, found "retry". Did you mean maxAttempts?',
+    ],
+    [
+      'an option of jobs',
+      { priority: 5 },
+      '.priority: expected a known option, found "priority". A job has its priority from the enqueue, or from the defaults of defineJob.',
+    ],
     ['options that are no object', 5, ': expected an object of handler options, found 5.'],
   ])('%s', async (_, options, message) => {
     const error = await bootError([handler('email', options)]);

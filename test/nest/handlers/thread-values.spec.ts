@@ -1,4 +1,5 @@
 // A handler's results and reports are stored alike in a thread and in the process, or refused alike.
+import { randomBytes } from 'node:crypto';
 import { types } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
@@ -48,7 +49,7 @@ async function startBoth(codec?: JobCodec) {
 
 describe.each([
   ['without a codec', undefined],
-  ['with a codec of JSON', encrypted([{ id: 'k', key: Buffer.alloc(32) }])],
+  ['with a codec of JSON', encrypted([{ id: 'k', key: randomBytes(32) }])],
 ])('a value from a thread, %s,', (_, codec) => {
   it.each(WAYS)('is the same %s as in the process, or refused with the same path', async (way) => {
     const both = await startBoth(codec);

@@ -13,7 +13,8 @@ import {
   type JobHandlerOptions,
 } from 'nest-job-queue';
 import { jobTracing } from 'nest-job-queue/tracing';
-import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, within } from '../../support/faults/wait.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
 import { inside } from '../../support/queue/inside.js';
@@ -69,6 +70,25 @@ describe('a handler in threads', () => {
     const sum = (await service.queue(name).result('@batch:sum:then', SOON)) as object;
     expect(sum).toMatchObject({ id: 'sum', queue: name, sum: 3, next: 1, refused: 'InvalidOptionError' });
     expect(sum).toMatchObject({ state: 'fired', completed: 2, first: { id: first!.id, status: 'completed' } });
+  });
+
+  it('goes on in a full Redis, and uses no attempt where it cannot', async () => {
+    const server = await startOwnRedis();
+    const boss = connect({}, server.url);
+    const { enqueue, queue, service, name } = await startThreads({ maxAttempts: 1 }, { redis: server.url });
+    await queue.pause();
+    const reports = await enqueue({ do: 'report all' });
+    const adds = await service
+      .batch({ finally: { name, payload: { do: 'return', n: 1 } } })
+      .add(name, { do: 'add' });
+    await boss.config('SET', 'maxmemory', '1');
+    await queue.resume();
+    await reports.result(SOON);
+    const outage = expect.objectContaining({ outcome: 'outage' });
+    await eventually(async () => (await adds.get())!.attemptLog.length > 0);
+    expect(await adds.get()).toMatchObject({ attempts: 0, attemptLog: expect.arrayContaining([outage]) });
+    await boss.config('SET', 'maxmemory', '0');
+    await adds.result(SOON);
   });
 
   it('adds members to its sealed batch as a handler in the process does, with the same errors', async () => {

@@ -131,7 +131,13 @@ describe('the audit at boot', () => {
       };
       const names = app.get(UnusedNames, { strict: false });
       await new BootAudit(
-        { options: { audit: 'error', maintenance: false }, queues, logger, names },
+        {
+          options: { app: 'own', audit: 'error', maintenance: false, worker: false },
+          queues,
+          logger,
+          names,
+          handlers: { queueNames: [] },
+        },
         fleetBootMs,
       ).run();
       if (fleetBootMs !== undefined) {
@@ -168,9 +174,36 @@ describe('the audit at boot', () => {
     };
     const queues = app.get(QueueRegistry, { strict: false });
     const names = app.get(UnusedNames, { strict: false });
-    await new BootAudit({ options: { audit: 'error', maintenance: false }, queues, logger, names }, 200).run();
+    await new BootAudit(
+      {
+        options: { app: 'own', audit: 'error', maintenance: false, worker: false },
+        queues,
+        logger,
+        names,
+        handlers: { queueNames: [] },
+      },
+      200,
+    ).run();
     await eventually(() => Promise.resolve(lines.length > 0));
     expect(lines).toEqual([expect.stringContaining('No process has maintained queue "mail" since ')]);
+  });
+
+  it('tells once of another app whose workers serve the same queue, and of no worker of the same app', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const [shared, own] = ['email', 'of-one-app'];
+    const linesOf = async (app: string, prefix = 'queue', names = [shared]) => {
+      const log = new KeptLog();
+      await startApp({ log, jobs: { redis: url, app, prefix }, providers: names.map((name) => handlerOf(name)) });
+      return log.lines.filter((line) => line.includes('another app'));
+    };
+    expect(await linesOf('shop', 'queue', [shared, own])).toEqual([]);
+    expect(await linesOf('shop', 'queue', [shared, own])).toEqual([]);
+    expect(await linesOf('crm', 'crm')).toEqual([]);
+    expect(await linesOf('crm')).toEqual([
+      'warn Workers of another app, "shop", serve queue "email" too, on this Redis with the prefix "queue". Each takes jobs of the ' +
+        'other. Give one of them a `prefix` of its own in forRoot. If both are to serve them, give both the same `app`; ' +
+        'this one is "crm".',
+    ]);
   });
 
   it("audit: 'off' looks for nothing", async () => {
@@ -220,7 +253,8 @@ describe('the audit at boot', () => {
       const server = await startOwnRedis({ port, args: UNSOUND });
       const warnings = () => log.lines.filter((line) => line.includes('expected noeviction, found allkeys-lru'));
       await eventually(() => Promise.resolve(warnings().length > 0));
-      await app.get(WorkerLifecycle).whenRunning();
+      const lifecycle = app.get(WorkerLifecycle);
+      if (lifecycle.canServe) await lifecycle.startWorkers();
       await server.restart();
       await app.get(JobQueueService).enqueue('any', null);
       await app.get(JobQueueService).queue('any').stats();
@@ -293,9 +327,13 @@ describe('options of ioredis', () => {
       },
       '.redis.sentinels[1].port: expected a number from 1 to 65535, found NaN.',
     ],
+    ['redis://cache:6379/pass', 'found "redis://cache:6379/…"'],
+    ['redis://cache:6379/0#pass', 'found "redis://cache:6379/…"'],
+    ['//cache:6379/pass', 'found "//cache:6379/…"'],
+    [{ host: 'cache/pass' }, 'found "cache/…"'],
     ['redis://cache:undefined', 'After the host comes the number of a port'],
     ['redis://:pass@cache:NaN/0', 'After the host comes the number of a port'],
-    ['redis://cache:6379/jobs', 'found "redis://cache:6379/jobs". After the host comes the number of a database'],
+    ['redis://cache:6379/jobs', 'found "redis://cache:6379/…". After the host comes the number of a database'],
   ])('%j is refused, and does not connect to localhost', async (redis, text) => {
     const app = compileApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } });
     await expect(app).rejects.toThrow(text);

@@ -1,12 +1,13 @@
 // An app of an older version does not boot on queues that a newer version has.
 import { describe, expect, it } from '@jest/globals';
+import { LAYOUT } from '#queue/scripts/layout.js';
 import { QueueLayoutError } from 'nest-job-queue';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, handlerOf } from '../app.js';
 
 async function upgraded(): Promise<string> {
   const name = uniqueQueueName();
-  await connect().hset(`queue:${name}:sweep`, 'layout', 2);
+  await connect().hset(`queue:${name}:sweep`, 'layout', LAYOUT + 1);
   return name;
 }
 

@@ -1,5 +1,5 @@
 import { it } from '@jest/globals';
-import { MaintenanceJob } from '#nest/lifecycle/maintenance-job.js';
+import { MaintenanceJob } from '#nest/lifecycle/maintenance.scheduler.js';
 import { gate } from '../../support/faults/wait.js';
 
 it('begins a turn also while an earlier one waits for a server without a reply', async () => {

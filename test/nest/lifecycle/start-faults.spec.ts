@@ -20,6 +20,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { leaveBroken, newQueue, TestWorker } from '../../support/worker/workers.js';
+import { LAYOUT } from '#queue/scripts/layout.js';
 import { compileApp, handlerOf, KeptLog, startApp } from '../app.js';
 
 const LOOK_MS = 2_000;
@@ -188,6 +189,7 @@ const outdate = (client: Redis) => {
   // ioredis itself asks with a callback whether the server is ready.
   client.info = async (...args: unknown[]) =>
     typeof args.at(-1) === 'function' ? info(...args) : 'redis_version:6.2.14';
+  client.eval = () => Promise.reject(new Error('ERR unknown command'));
 };
 
 const sweepOf = (queue: string) => `queue:${queue}:sweep`;
@@ -205,7 +207,7 @@ const STAYING: [string, Staying][] = [
     {
       error: QueueLayoutError,
       begin: async (queues) => {
-        await Promise.all(queues.map((queue) => boss.hset(sweepOf(queue), 'layout', 2)));
+        await Promise.all(queues.map((queue) => boss.hset(sweepOf(queue), 'layout', LAYOUT + 1)));
         return clientOf();
       },
       repair: (queues) => Promise.all(queues.map((queue) => boss.del(sweepOf(queue)))),
@@ -218,7 +220,10 @@ const TOO_OLD: [string, Staying] = [
   {
     error: RedisUnsuitableError,
     begin: async () => clientOf(),
-    repair: async () => outdated.splice(0).forEach((client) => Reflect.deleteProperty(client, 'info')),
+    repair: async () =>
+      outdated
+        .splice(0)
+        .forEach((client) => ['info', 'eval'].forEach((each) => Reflect.deleteProperty(client, each))),
   },
 ];
 

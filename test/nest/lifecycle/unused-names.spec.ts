@@ -2,6 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, type Provider } from '@nestjs/common';
 import {
   InjectQueue,
+  JobHandler,
   JobQueueService,
   OnJobFailed,
   type JobQueue,
@@ -11,6 +12,8 @@ import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { HandlerRegistry } from '#nest/handlers/handler-registry.js';
 import { QuietLogger } from '#nest/connection/quiet-logger.js';
 import { UnusedNames } from '#nest/lifecycle/unused-names.js';
+import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
+import { eventually } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { handlerOf, KeptLog, onEachStore, startApp } from '../app.js';
 
@@ -37,6 +40,41 @@ function names() {
   const email = `email${uniqueQueueName()}`;
   return { email, emial: email.replace('email', 'emial') };
 }
+
+/** Returns the warning of a job that nobody handles, in an app without workers. */
+async function told(provides: boolean): Promise<string> {
+  const [name, other] = [uniqueQueueName('mail'), uniqueQueueName('other')];
+  @JobHandler(name)
+  class MailHandler {
+    handle(): void {}
+  }
+  @JobHandler(other)
+  class OtherHandler {
+    handle(): void {}
+  }
+  const log = new KeptLog();
+  const providers = provides ? [MailHandler, OtherHandler] : [OtherHandler];
+  const app = await startApp({ providers, jobs: { worker: false }, log });
+  const queue = app.get(JobQueueService).queue(name);
+  const watch = new UnservedWatch(queue, 1);
+  watch.added(await queue.enqueue({}).then(({ id }) => id), name);
+  const line = () => log.lines.find((each) => each.includes('No live worker handles the name'));
+  await eventually(async () => line() !== undefined);
+  watch.close();
+  return line()!;
+}
+
+describe('a handler in no providers', () => {
+  it('is named by the warning of its waiting jobs', async () => {
+    expect(await told(false)).toMatch(
+      /deploy a handler for it\. MailHandler has @JobHandler for it, and is in no `providers` of this app: add it if the app runs these jobs\.$/,
+    );
+  });
+
+  it('is not named if an app without workers provides it', async () => {
+    expect(await told(true)).toMatch(/deploy a handler for it\.$/);
+  });
+});
 
 onEachStore('a misspelled name', () => {
   it.each([

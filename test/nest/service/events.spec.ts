@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, JobQueueService, type FleetJobEvent, type JobEventFilter } from 'nest-job-queue';
+import {
+  InvalidOptionError,
+  JobHandler,
+  JobQueueService,
+  type FleetJobEvent,
+  type Job,
+  type JobCodec,
+  type JobEventFilter,
+} from 'nest-job-queue';
 import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -81,6 +89,49 @@ describe('service.events', () => {
     await run(queue);
     await last;
     expect(seen.filter((id) => id !== 'last' && id !== 'x')).toEqual(ids);
+  });
+
+  it('decodes an event once for all who watch its job, and never for those who watch another', async () => {
+    const decoded: string[] = [];
+    const codec: JobCodec = {
+      name: 'counted',
+      encode: (content) => ({ content }),
+      decode: (stored, { field, id }) => {
+        decoded.push(`${field} of ${id}`);
+        return (stored as { content: unknown }).content;
+      },
+    };
+    const queue = uniqueQueueName();
+    @JobHandler(queue)
+    class Reporting {
+      handle = (job: Job) => job.progress({ half: true });
+    }
+    const app = await startApp({ jobs: { queues: { [queue]: { codec } } }, providers: [Reporting] });
+    const jobs = app.get(JobQueueService);
+    const seen: FleetJobEvent[] = [];
+    const watch = (which: JobEventFilter) => jobs.events.where(which).subscribe((event) => seen.push(event));
+    watch({ queue, id: 'watched' }).unsubscribe();
+    for (let i = 0; i < 50; i++) {
+      watch({ queue, id: ['watched', 'nobody'], status: 'progress' });
+      watch({ queue, id: `other-${i}` });
+      watch({ queue, status: 'failed' });
+    }
+    watch({ queue, id: 'last', status: 'completed' });
+    await eventually(async () => (await listeners(queue)) === 1);
+    await jobs.enqueue(queue, 1, { id: 'watched' });
+    await eventually(() => seen.length === 50);
+    await jobs.enqueue(queue, 1, { id: 'last' });
+    await eventually(() => seen.length === 51);
+    expect(seen[0]).toEqual({
+      queue,
+      name: queue,
+      id: 'watched',
+      status: 'progress',
+      attempt: 1,
+      progress: { half: true },
+    });
+    expect(new Set(seen).size).toBe(51); // each has an object of its own
+    expect(decoded.filter((each) => each.startsWith('progress'))).toEqual(['progress of watched']);
   });
 
   it('is filtered by all chained filters', async () => {

@@ -9,11 +9,21 @@ import {
   JobQueueService,
   QueueFullError,
   type Job,
+  type JobHandle,
+  type JobQueue,
+  type JobQueueMiddleware,
 } from 'nest-job-queue';
 import { z } from 'zod';
 import { failure } from '../../support/faults/failure.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startApp } from '../app.js';
+import { someOf } from '../../support/run/samples.js';
+
+async function cancelled(queue: JobQueue): Promise<JobHandle> {
+  const handle = await queue.enqueue(1);
+  await handle.cancel();
+  return handle;
+}
 
 describe('the option queue', () => {
   it('is taken by each verb, as by enqueue', async () => {
@@ -114,14 +124,75 @@ describe('enqueueMany over several names', () => {
     const mixed = await failure<EnqueueError>(() =>
       jobs.enqueueMany([
         { job: fuller, payload: 1 },
+        { job: free, payload: 2 },
         { job: full, payload: 1 },
-        { job: free, payload: 1, after: ['nobody'] },
       ]),
     );
-    expect(mixed).toBeInstanceOf(EnqueueError);
-    expect(mixed).toMatchObject({ outcome: 'not-sent' });
-    expect(mixed.items.map(({ outcome }) => outcome)).toEqual(['not-sent', 'not-sent', 'not-sent']);
-    expect(mixed.jobIds.every((id) => id.length > 0)).toBe(true);
+    expect(mixed).toBeInstanceOf(QueueFullError);
+    expect(mixed.items.map(({ outcome }) => outcome)).toEqual(['not-sent', 'new', 'not-sent']);
+    expect(mixed.items.every(({ id }) => id.length > 0)).toBe(true);
+  });
+
+  describe.each<[string, (other: JobQueue) => Promise<object>, string]>([
+    ['an unknown job', async () => ({ after: ['nobody'] }), 'after'],
+    ['a cancelled job of another queue', async (other) => ({ after: [await cancelled(other)] }), 'after'],
+    [
+      'an expiry before its start',
+      async () => ({ runAt: Date.now() + 3_600_000, expiresInMs: 60_000 }),
+      'expiresInMs',
+    ],
+  ])('refuses the whole call because of %s', (_, refuse, option) => {
+    it.each(someOf([0, 1, 2, 699, 700, 1_199], 3))(
+      'at place %i of two queues and more than a step',
+      async (place) => {
+        const [one, two] = [uniqueQueueName(), uniqueQueueName()];
+        const jobs = (await startApp({})).get(JobQueueService);
+        const bad = await refuse(jobs.queue(uniqueQueueName()));
+        const many = Array.from({ length: 1_200 }, (__, i) => ({
+          job: i % 2 === 0 ? one : two,
+          payload: i,
+          ...(i === place && bad),
+        }));
+        const error = await failure<InvalidOptionError>(() => jobs.enqueueMany(many));
+        expect(error).toBeInstanceOf(InvalidOptionError);
+        expect(error.subject).toBe(`enqueueMany[${place}].${option}`);
+        for (const name of [one, two]) {
+          expect((await jobs.queue(name).stats()).totals.enqueued ?? 0).toBe(0);
+        }
+      },
+    );
+  });
+
+  it('adds the jobs of all queues where jobs that may be refused are not', async () => {
+    const [one, two] = [uniqueQueueName(), uniqueQueueName()];
+    const jobs = (await startApp({})).get(JobQueueService);
+    const first = await jobs.enqueue(one, 1);
+    const handles = await jobs.enqueueMany([
+      { job: one, payload: 2, after: [first] },
+      { job: two, payload: 3, after: [first] },
+      { job: two, payload: 4 },
+    ]);
+    expect(handles.map(({ queue, outcome }) => [queue, outcome])).toEqual([
+      [one, 'new'],
+      [two, 'new'],
+      [two, 'new'],
+    ]);
+  });
+
+  it('waits for no queue whose middleware adds the jobs in another way', async () => {
+    const [one, two] = [uniqueQueueName(), uniqueQueueName()];
+    let added: JobHandle[] = [];
+    const own: JobQueueMiddleware = { enqueue: async ({ queue }, next) => (queue === one ? added : next()) };
+    const jobs = (await startApp({ jobs: { middleware: [own] } })).get(JobQueueService);
+    added = [await jobs.enqueue(uniqueQueueName(), 1)];
+    const both = (second: object) =>
+      jobs.enqueueMany([
+        { job: one, payload: 1 },
+        { job: two, payload: 2, ...second },
+      ]);
+    expect(await both({ after: added })).toMatchObject([{ id: added[0]!.id }, { queue: two }]);
+    const error = await failure<EnqueueError>(() => both({ after: ['nobody'] }));
+    expect(error.items.map(({ outcome }) => outcome)).toEqual(['new', 'not-sent']);
   });
 
   it('names the job that a queue refuses by its place in the call', async () => {

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import {
   defineHandler,
   defineJob,
+  type EnqueueOptions,
   Job,
   JobHandler,
   JobQueue,
@@ -107,6 +108,36 @@ export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
   const unknown: unknown = 1;
   await queue.enqueue(unknown);
   return [emailFits, sameFits, manyFits, namedFits, plainFits];
+}
+
+export async function starts(jobs: JobQueueService, queue: JobQueue, options: EnqueueOptions, isLate: boolean) {
+  const runAt = new Date();
+  await jobs.enqueue('email', {}, { delayMs: 5 });
+  await jobs.enqueue('email', {}, isLate ? { runAt } : { delayMs: 5 });
+  await queue.enqueue({}, { ...options, priority: 1 });
+  const built: EnqueueOptions = {};
+  if (isLate) built.runAt = runAt;
+  else built.delayMs = 5;
+  await queue.enqueue({}, built);
+
+  // @ts-expect-error both
+  await jobs.enqueue('email', {}, { delayMs: 5, runAt });
+  // @ts-expect-error both
+  await jobs.enqueue(SendEmail, { to: 'ada' }, { delayMs: 5, runAt });
+  // @ts-expect-error both
+  await jobs.enqueueMany('email', [{ payload: {}, delayMs: 5, runAt }]);
+  // @ts-expect-error both
+  await jobs.enqueueMany([{ job: 'email', payload: {}, delayMs: 5, runAt }]);
+  // @ts-expect-error both
+  await queue.enqueue({}, { delayMs: 5, runAt });
+  // @ts-expect-error both
+  await queue.enqueue(SendEmail, { to: 'ada' }, { delayMs: 5, runAt });
+  // @ts-expect-error both
+  await queue.enqueueMany([{ payload: {}, delayMs: 5, runAt }]);
+  // @ts-expect-error both
+  await jobs.batch({}).add('email', {}, { delayMs: 5, runAt });
+  // @ts-expect-error both
+  await queue.batch().addMany([{ payload: {}, delayMs: 5, runAt }]);
 }
 
 export async function reads(jobs: JobQueueService, queue: JobQueue) {

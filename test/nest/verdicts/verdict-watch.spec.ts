@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { JobQueueService, type VerdictNotice } from 'nest-job-queue';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
+import type { OutboxSigns } from '#queue/store/verbs/outbox-writer.js';
 import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
 import { show } from '#queue/errors/show.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -17,6 +18,7 @@ async function started(isWorker = false) {
   return {
     name,
     log,
+    app,
     queue: app.get(JobQueueService).queue(name),
     watch: (onVerdict: (notice: VerdictNotice) => unknown, fleetEveryMs = 0) => {
       const queues = app.get(QueueRegistry, { strict: false });
@@ -111,6 +113,32 @@ onEachStore('onVerdict', () => {
     await queue.pause();
     await watch((notice) => told.push(notice), 60_000).runOnce();
     expect(told).toEqual([]);
+  });
+
+  it('is called when the outbox waits, and when it is well again', async () => {
+    const { app, watch } = await started();
+    let signs: OutboxSigns | undefined = { waiting: 3, setAside: 0, failed: 0, oldestAgeMs: 20_000 };
+    const unused = { store: async () => undefined, markDone: async () => true };
+    app.get(QueueRegistry, { strict: false }).outbox = { ...unused, signs: async () => signs };
+    const told: VerdictNotice[] = [];
+    const fleet = [watch((notice) => told.push(notice)), watch((notice) => told.push(notice))];
+    const look = async () => {
+      for (const each of fleet) await each.runOnce();
+    };
+    await look();
+    signs = { ...signs, oldestAgeMs: 61_000 };
+    await look();
+    expect(told.map(({ event, queue, text }) => [event, queue, text])).toEqual([
+      [
+        'began',
+        undefined,
+        expect.stringMatching(/^The outbox waits: 3 rows, the oldest for 20 s\. Cause: no relay/),
+      ],
+      ['worse', undefined, expect.stringContaining('the oldest for 1 min')],
+    ]);
+    signs = undefined; // this process may not read it, so it says nothing
+    await look();
+    expect(told).toHaveLength(2);
   });
 
   it('must be a function', async () => {

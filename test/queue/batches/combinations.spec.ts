@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { rowsOf } from '../../docs/table.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
@@ -172,7 +172,7 @@ const rows: Record<string, () => Promise<void>> = {
     await worker.worker.stop();
   },
   'the store in memory': async () => {
-    const queue = new JobQueue(new MemoryStore(), 'jobs');
+    const queue = new JobQueue(new ScriptStore(), 'jobs');
     const batch = queue.batch(THEN);
     await batch.add('a', 1);
     await batch.seal();

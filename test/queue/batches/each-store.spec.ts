@@ -22,6 +22,7 @@ import {
   startWorker,
   untilAborted,
 } from '../../support/worker/workers.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
 const error = new Error('no ink');
@@ -488,7 +489,7 @@ onEachStore('the follow-ups of a batch for another queue', () => {
     await batch.add('page', 1);
     await home.exec((calls) => calls.batches.seal(batch.id));
     const job = (await home.claim())!;
-    await home.exec((calls) => calls.complete([{ ...job, result: '1' }]));
+    await home.exec((calls) => calls.complete([{ ...job, result: sealed('1') }]));
     const read = (limit: number) => home.exec((calls) => calls.batches.outbox(limit));
     expect([(await read(1)).length, (await read(10)).length]).toEqual([1, 2]);
     expect(await home.exec((calls) => calls.batches.outbox(10, [there.name]))).toEqual([]);

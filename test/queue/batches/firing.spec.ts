@@ -4,8 +4,9 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { MemoryServer } from '#memory/memory-server.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import { viewOf } from '../../support/memory/memory-view.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
@@ -57,12 +58,13 @@ describe('a batch that fires wakes a worker for its follow-ups', () => {
   });
 
   it('in memory', async () => {
-    const server = new MemoryServer(systemClock.now);
-    const queue = new JobQueue(new MemoryStore(systemClock, { server }), uniqueQueueName());
+    const server = new ScriptServer(systemClock.now);
+    const queue = new JobQueue(new ScriptStore(systemClock, { server }), uniqueQueueName());
     const member = await claimedMember(queue);
-    server.wait({ queues: [queue.name], end: () => undefined })(); // takes the marker of the enqueue
+    const { keys } = await viewOf(queue);
+    server.wait({ keys: [keys.wake], end: () => undefined })(); // takes the marker of the enqueue
     let isWoken = false;
-    server.wait({ queues: [queue.name], end: () => (isWoken = true) });
+    server.wait({ keys: [keys.wake], end: () => (isWoken = true) });
     expect(isWoken).toBe(false);
     await queue.complete(member);
     expect(isWoken).toBe(true);

@@ -11,6 +11,7 @@ import { eventually, gate } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';
 import { intercept, notedScripts, restore } from '../../support/faults/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const sentTwice = (run: () => Promise<unknown>) => run().then(run);
 const dead = () => Promise.reject(new Error('the process has died'));
@@ -189,7 +190,7 @@ onEachStore('a follow-up in another queue', () => {
     await batch.add(home.name, 1);
     await batch.seal();
     const claim = (await home.claim())!;
-    const complete = () => home.exec((calls) => calls.complete([{ ...claim, result: '"page"' }]));
+    const complete = () => home.exec((calls) => calls.complete([{ ...claim, result: sealed('"page"') }]));
     expect(await complete()).toMatchObject({ lost: [], hasEnds: true });
     expect(await complete()).toMatchObject({ lost: [], hasEnds: true });
     await maintainBatches(home);
@@ -237,7 +238,7 @@ onEachStore('a follow-up in another queue', () => {
     const { id } = await batch.add(member.name, 1, { queue: member });
     await batch.add(member.name, 2, { queue: member });
     await batch.seal();
-    const end = { queue: home.name, batch: batch.id, id, number: '0', state: 'completed', detail: '' };
+    const end = { queue: home.name, batch: batch.id, id, number: '0', state: 'completed', detail: sealed('') };
     const delivered = await home.exec((calls) => calls.batches.deliver(member.name, [end]));
     expect(delivered).toEqual({ changed: 1, hasEnds: false });
   });

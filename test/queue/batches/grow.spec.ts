@@ -14,7 +14,7 @@ const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
 
 /** Returns the batch as the handler of a claimed job sees it. */
 async function batchIn(queue: JobQueue, claim: ClaimedJob): Promise<Batch<JobQueue | string>> {
-  return new QueueReporter(queue, await queue.calls(), () => {}).batch(claim)!;
+  return new QueueReporter(queue, await queue.calls(), { drop() {} }, () => {}).batch(claim)!;
 }
 
 /** Makes a sealed batch of one member in this queue, and claims it. */

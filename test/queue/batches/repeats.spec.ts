@@ -7,7 +7,14 @@ import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../suppo
 import { followUpRef, refTo } from '#queue/store/job-ref.js';
 
 const THEN = { kind: 'then', name: 'then', payload: '1', options: { batch: followUpRef('b') } } as const;
-const definition = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
+const definition = {
+  id: 'b',
+  hasOwnId: true,
+  failFast: false,
+  resultTtlMs: 60_000,
+  recordTtlMs: 604_800_000,
+  followUps: [THEN],
+};
 
 /** Makes a batch of waiting members, enqueued by the script. */
 async function batchOf(q: TestQueue, ...ids: string[]) {

@@ -11,6 +11,7 @@ import {
   type JobCodec,
 } from 'nest-job-queue/core';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { KEY, refusal, WRONG_FOR_KEYS } from '../../support/queue/wrong-keys.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { eventually } from '../../support/faults/wait.js';
 
@@ -25,6 +26,19 @@ async function work(queue: JobQueue, handle: (job: Job) => unknown): Promise<() 
   const worker = new Worker([{ queue, handlers: { [queue.name]: handle } }], { logger, sweepIntervalMs: 0 });
   await worker.start();
   return () => worker.stop();
+}
+
+/** Returns the kinds of dead letters with these errors. */
+async function kindsOf(codec: JobCodec | undefined, ...messages: string[]): Promise<string[]> {
+  const queue = new JobQueue(connect(), uniqueQueueName('kinds'), codec && { codec });
+  const stop = await work(queue, ({ payload }) => {
+    throw new TypeError((payload as { text: string }).text);
+  });
+  await Promise.allSettled(
+    messages.map(async (message) => (await queue.enqueue({ text: message }, { maxAttempts: 1 })).result()),
+  );
+  await stop();
+  return (await queue.deadLetters.kinds()).map(({ kind }) => kind);
 }
 
 describe('a queue with encrypted()', () => {
@@ -72,6 +86,22 @@ describe('a queue with encrypted()', () => {
     expect(seen.some((line) => line.includes('readable-id') && line.includes('readable'))).toBe(true);
     expect(seen.filter((line) => /SECRET/i.test(line))).toEqual([]);
     monitor.disconnect();
+  });
+
+  it('keeps kinds of errors that confirm no guess of their text without the key', async () => {
+    const guesses = await kindsOf(undefined, 'no account of ada');
+    const kinds = await kindsOf(encrypted([june]), 'no account of ada', 'no account of ada', 'no account of bob');
+    expect(kinds).toHaveLength(2);
+    expect(kinds).not.toContain(guesses[0]);
+    expect(await kindsOf(encrypted([june, july]), 'no account of ada')).toEqual([kinds[0]]);
+    expect(await kindsOf(encrypted([july]), 'no account of ada')).not.toEqual([kinds[0]]);
+    const own: JobCodec = {
+      name: 'own',
+      secret: true,
+      encode: (value) => Buffer.from(JSON.stringify(value)).toString('hex'),
+      decode: (text) => JSON.parse(Buffer.from(String(text), 'hex').toString()) as unknown,
+    };
+    expect(await kindsOf(own, 'no account of ada', 'no account of bob')).toHaveLength(1);
   });
 
   it('reads jobs of an older key, and writes by the newest', async () => {
@@ -178,31 +208,82 @@ describe('a queue with encrypted()', () => {
   });
 });
 
+it('takes a random key whose last bytes are its first by chance', () => {
+  const key = Buffer.alloc(32, june.key.subarray(0, 30));
+  expect(encrypted([{ id: 'a', key }]).keyIds).toEqual(['a']);
+});
+
 describe('encrypted refuses', () => {
   it.each<[string, unknown, string]>([
-    ['no list', june, 'encrypted: expected a list of at least one { id, key }'],
-    ['no key', [], 'encrypted: expected a list of at least one { id, key }'],
+    ['no list', june, 'encrypted: expected a list of at least one { id, key }, found a value of the type object.'],
+    ['no key', [], 'encrypted: expected a list of at least one { id, key }, found an array of 0.'],
     [
       'a bad id',
       [{ id: 'a.b', key: june.key }],
-      'encrypted[0].id: expected 1 to 64 of A-Z a-z 0-9 _ -, each once, found "a.b".',
+      'encrypted[0].id: expected 1 to 64 of A-Z a-z 0-9 _ -, each once, found text of 3 characters.',
     ],
     ['an id twice', [june, june], 'encrypted[1].id: expected 1 to 64'],
     [
       'a short key',
-      [{ id: 'a', key: 'SECRET' }],
-      'encrypted[0].key: expected 32 bytes, or their base64, found 4 bytes.',
+      [{ id: 'a', key: 'AAAA' }],
+      'encrypted[0].key: expected 32 bytes, or their base64, found 3 bytes.',
     ],
-  ])('%s', (_, keys, message) => {
-    const error = (() => {
-      try {
-        return encrypted(keys as never);
-      } catch (thrown) {
-        return thrown as Error;
-      }
-    })();
+    ['no key in it', [{ id: 'a' }], 'encrypted[0].key: expected 32 bytes, or their base64, found none.'],
+    [
+      'zeros',
+      [{ id: 'a', key: Buffer.alloc(32) }],
+      'encrypted[0].key: expected 32 random bytes, found bytes that repeat.',
+    ],
+    ['a repeated word', [{ id: 'a', key: Buffer.from('changeit'.repeat(4)) }], 'found bytes that repeat.'],
+    [
+      'a repeated half',
+      [{ id: 'a', key: Buffer.concat([june.key.subarray(16), june.key.subarray(16)]) }],
+      'found bytes that repeat.',
+    ],
+    [
+      'a repeated pattern of 12 bytes',
+      [{ id: 'a', key: Buffer.alloc(32, june.key.subarray(0, 12)) }],
+      'found bytes that repeat.',
+    ],
+    [
+      'a repeated pattern of 15 bytes',
+      [{ id: 'a', key: Buffer.alloc(32, june.key.subarray(0, 15)) }],
+      'found bytes that repeat.',
+    ],
+    [
+      'a repeated pattern of 24 bytes',
+      [{ id: 'a', key: Buffer.alloc(32, june.key.subarray(0, 24)) }],
+      'found bytes that repeat.',
+    ],
+    [
+      'a key in base64 of zeros',
+      [{ id: 'a', key: Buffer.alloc(32).toString('base64') }],
+      'found bytes that repeat.',
+    ],
+    [
+      'id and key swapped',
+      [{ id: june.key.toString('base64url'), key: 'a' }],
+      "encrypted[0].id: expected the name of a key, found what may be the key itself. Are id and key in each other's place?",
+    ],
+  ])('%s', async (_, keys, message) => {
+    const { error } = await refusal(() => encrypted(keys as never));
     expect(error).toBeInstanceOf(InvalidOptionError);
     expect((error as Error).message).toContain(message);
-    expect((error as Error).message).not.toContain('SECRET');
+  });
+
+  it.each(Object.entries(WRONG_FOR_KEYS))('%s in each place, and never quotes a key', async (_, value) => {
+    const places: (() => unknown)[] = [
+      () => encrypted(value as never),
+      () => encrypted([value] as never),
+      () => encrypted([{ id: value, key: june.key }] as never),
+      () => encrypted([{ id: value, key: value }] as never),
+      () => encrypted([{ id: KEY, key: '2030-07' }]),
+      () => encrypted([june], value as never),
+      () => encrypted([june], { codec: value as never }),
+    ];
+    for (const place of places) {
+      const { said } = await refusal(place);
+      expect(said).not.toContain(KEY.slice(0, 20));
+    }
   });
 });

@@ -2,10 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
+import { InvalidOptionError, InvalidPayloadError, QueueClosedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
+import { eventually } from '../../support/faults/wait.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
+import { sealedError } from '../../support/queue/unsealed.js';
 
 /** Enqueues and fails one job for good. */
 async function bury(queue: JobQueue, id: string, message = 'no', name?: string): Promise<void> {
@@ -31,6 +33,15 @@ describe('dead letters', () => {
       'Error: first',
       'TypeError: second',
     ]);
+  });
+
+  it('are no longer redriven slowly once the queue is closed', async () => {
+    const { queue } = coreQueue();
+    for (const id of ['a', 'b', 'c']) await bury(queue, id);
+    const redriven = queue.deadLetters.redriveAll({}, { perSecond: 1 });
+    await eventually(async () => (await queue.stats()).pending === 1);
+    queue.close();
+    await expect(redriven).rejects.toThrow(QueueClosedError);
   });
 
   it('do not include live jobs', async () => {
@@ -184,7 +195,7 @@ onEachStore('a dead letter that was moved here from another library', () => {
       key: 'k',
       job: encodeJob(queue, 1, { id: 'a' }),
       ran: { attempts: 2, errors: 2, crashes: 0 },
-      failure: { error: { name: 'Error', message: 'no' }, startedAt: 1, endedAt: 2 },
+      failure: { error: sealedError({ name: 'Error', message: 'no' }), startedAt: 1, endedAt: 2 },
     };
     await queue.exec(({ once }) => once.addDeadLetters({ source: 'other', fence: 1 }, [moved]));
     expect(await queue.outcome('a')).toMatchObject({ status: 'failed', attempts: 2 });

@@ -41,6 +41,67 @@ describe('the doctor', () => {
     },
   );
 
+  it.each(['pending', 'processing', 'claims', 'prioritized', 'scheduled', 'dead', 'completed'] as const)(
+    'finds an id in %s that is longer than any, and moves it to the dead letters',
+    async (place) => {
+      const { queue, state } = coreQueue();
+      const long = 'i'.repeat(2_000);
+      const isList = ['pending', 'processing', 'completed'].includes(place);
+      await (isList ? state.redis.lpush(state.keys[place], long) : state.redis.zadd(state.keys[place], 4e12, long));
+      await state.redis.hset(state.keys.job(long), { name: 'a', payload: '{"kept":1}', status: 'pending' });
+      const finding = {
+        kind: 'oversized',
+        subject: 'i'.repeat(128),
+        found: 'an id of 2000 bytes',
+        expected: 'at most 1024',
+      };
+      const found = async (repair: boolean) =>
+        (await queue.doctor({ repair })).findings.filter(({ kind }) => kind === 'oversized');
+      expect(await found(false)).toEqual([{ ...finding, repaired: false }]);
+      expect(await found(true)).toEqual([{ ...finding, repaired: true }]);
+      expect(await found(false)).toEqual([]);
+      expect(await queue.list('failed')).toMatchObject([
+        { payload: { kept: 1 }, id: expect.stringMatching(/^@oversized:/) },
+      ]);
+    },
+  );
+
+  it.each<[string, Record<string, string>, string, number]>([
+    ['a name', { name: 'n'.repeat(2_000) }, 'name of 2000 bytes', 1_024],
+    ['a group', { group: 'g'.repeat(2_000) }, 'group of 2000 bytes', 1_024],
+    ['options', { options: `{"backoff":${'1'.repeat(300_000)}}` }, 'options of 300012 bytes', 262_144],
+    ['fields', Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, '1'])), '5003 fields', 4_096],
+  ])('finds %s beyond any, and makes the job a dead letter with its payload', async (_, fields, found, most) => {
+    const { queue, state } = coreQueue();
+    await queue.enqueue({ sound: true });
+    for (const [id, place] of [
+      ['in-line', 'pending'],
+      ['later', 'scheduled'],
+      ['urgent', 'prioritized'],
+      ['dead', 'dead'],
+    ] as const) {
+      const status = { pending: 'pending', scheduled: 'scheduled', prioritized: 'pending', dead: 'failed' }[place];
+      await state.redis.hset(state.keys.job(id), { name: 'a', payload: '{"kept":1}', status, ...fields });
+      await (place === 'pending'
+        ? state.redis.lpush(state.keys[place], id)
+        : state.redis.zadd(state.keys[place], 4e12, id));
+    }
+    const finding = { kind: 'oversized', found, expected: `at most ${most}` };
+    const tell = async (repair: boolean) =>
+      (await queue.doctor({ repair })).findings
+        .filter(({ kind }) => kind === 'oversized')
+        .toSorted((a, b) => (a.subject < b.subject ? -1 : 1));
+    const all = (repaired: boolean) =>
+      ['dead', 'in-line', 'later', 'urgent'].map((subject) => ({ ...finding, subject, repaired }));
+    expect(await tell(false)).toEqual(all(false));
+    expect(await tell(true)).toEqual(all(true));
+    expect(await tell(false)).toEqual([]);
+    expect((await queue.list('failed')).map(({ payload, lastError }) => [payload, lastError])).toEqual(
+      Array.from({ length: 4 }, () => [{ kept: 1 }, expect.stringContaining(`The job has ${found}`)]),
+    );
+    expect(await queue.stats()).toMatchObject({ pending: 1, failed: 4 });
+  });
+
   it('finds and repairs the memory of a claim that would stay forever', async () => {
     const { queue, state } = coreQueue();
     await claimed(state);

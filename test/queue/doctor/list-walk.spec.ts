@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ListWalk } from '#queue/doctor/list-walk.js';
+import { ListWalk } from '#queue/doctor/doctor.js';
 
 /** Returns the result of a walk over these slices, one after the other. */
 function walk(...slices: string[]): { fresh: string; again: string } {

@@ -1,11 +1,12 @@
 // A call with many jobs travels in several steps. Where some of them fail, the error has an answer for each job.
 import { describe, expect, it } from '@jest/globals';
-import { bulkReplies } from '#queue/enqueue/bulk-replies.js';
+import { bulkReplies } from '#queue/enqueue/producer.js';
 import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const failed = (outcome: 'not-sent' | 'unknown', id: string) => new EnqueueError(outcome, 'q', [id], 'no answer');
 
@@ -41,7 +42,7 @@ describe('enqueueMany that was written in part', () => {
   });
 
   it('distinguishes refused and unsent jobs from those that may be written', async () => {
-    const jobs = ['a', 'b', 'c', 'd', 'e'].map((id): EncodedJob => ({ id, name: 'q', payload: '1' }));
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((id): EncodedJob => ({ id, name: 'q', payload: sealed('1') }));
     const answers = [
       Promise.resolve({ id: 'other', outcome: 'replaced' } as const),
       Promise.reject(failed('unknown', 'b')),

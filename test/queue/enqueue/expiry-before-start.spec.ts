@@ -1,7 +1,6 @@
 // A job that would expire before it may start contradicts itself. The server says so, by its own clock, before it writes
 // anything of the step; see lua/lib/enqueue/add_with_options.lua.
 import { describe, expect, it, jest } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
@@ -9,7 +8,6 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
-import { inside } from '../../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 const realNow = Date.now.bind(Date);
@@ -125,24 +123,21 @@ describe('an enqueue that would expire before it may start', () => {
     });
   });
 
-  it('is asked for once in a call of several steps, which is written where all is well', async () => {
+  it('is asked for before the steps of a call of several, which is written where all is well', async () => {
     const { queue, state } = coreQueue({}, connect());
-    const client = inside(queue).connection.client as Redis;
-    const time = jest.spyOn(client, 'time');
+    const check = jest.spyOn(await queue.calls(), 'checkEnqueue');
     const runAt = (await state.now()) + HOUR;
     const handles = await queue.enqueueMany(many(1_200).map((job) => ({ ...job, runAt, expiresInMs: 2 * HOUR })));
     expect(handles.every(({ outcome }) => outcome === 'new')).toBe(true);
-    expect(time).toHaveBeenCalledTimes(1);
+    expect(check).toHaveBeenCalledTimes(3);
     await queue.enqueueMany([{ payload: 1, runAt, expiresInMs: 2 * HOUR }]);
-    expect(time).toHaveBeenCalledTimes(1);
+    expect(check).toHaveBeenCalledTimes(3);
   });
 
   it('that Redis refuses leaves the others alone, and its error has each outcome', async () => {
     const { queue, state } = coreQueue({}, connect());
-    const laterMs = (await state.now()) + 2 * HOUR; // as another master's clock might say
-    jest
-      .spyOn(inside(queue).connection.client as Redis, 'time')
-      .mockResolvedValue([Math.floor(laterMs / 1_000), 0]);
+    const calls = await queue.calls();
+    jest.spyOn(calls, 'checkEnqueue').mockReturnValue(calls.checkEnqueue([])); // as if it had begun to expire since
     const jobs = many(600);
     const bad = { ...jobs[550]!, ...(await contradiction(state)) };
     const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs.with(550, bad)));

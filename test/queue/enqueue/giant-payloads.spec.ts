@@ -1,7 +1,7 @@
 // A payload of more than 32 MiB, from a process that allows it, for a worker of the default limit.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const MIB = 1024 * 1024;
@@ -23,10 +23,10 @@ onEachStore('a giant payload', () => {
 });
 
 /** A store that counts the announcements of limits. */
-class CountingStore extends MemoryStore {
+class CountingStore extends ScriptStore {
   announced = 0;
 
-  override exec: MemoryStore['exec'] = (call, ...rest) => {
+  override exec: ScriptStore['exec'] = (call, ...rest) => {
     this.announced += (call as { script?: string }).script === 'queueNotePayload' ? 1 : 0;
     return super.exec(call, ...rest);
   };

@@ -7,6 +7,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 const metadata = {
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
@@ -19,7 +20,7 @@ const inAnHour = { key: 'k', for: { ms: 3_600_000 }, onConflict: 'replace' } as 
 async function checkpointAndRelease(queue: JobQueue): Promise<void> {
   const claimed = (await queue.claim())!;
   const calls = await inside(queue).scripts();
-  await inside(queue).run(calls.checkpoint(claimed, '1'));
+  await inside(queue).run(calls.checkpoint(claimed, sealed('1')));
   await queue.release(claimed);
 }
 

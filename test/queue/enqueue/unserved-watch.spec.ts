@@ -1,7 +1,7 @@
 // A name that no live worker handles is logged once, a while after its first enqueue.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { Worker } from '#worker/worker.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -12,7 +12,7 @@ const watches: UnservedWatch[] = [];
 
 afterEach(() => watches.splice(0).forEach((watch) => watch.close()));
 
-const stores = { 'on Redis': () => connect(), 'in memory': () => new MemoryStore() };
+const stores = { 'on Redis': () => connect(), 'in memory': () => new ScriptStore() };
 
 /** Makes a queue whose warnings are kept, and a watch with a short delay. */
 function watched(newStore: (typeof stores)[keyof typeof stores]) {

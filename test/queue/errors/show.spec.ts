@@ -63,3 +63,15 @@ it('reads a long text once', () => {
   const text = 'redis'.repeat(100_000);
   expect(withoutPasswords(text)).toBe(text);
 });
+
+it.each([
+  ['redis://cache:6379/hunter2', '"redis://cache:6379/…"'],
+  ['rediss://cache/hunter2', '"rediss://cache/…"'],
+  ['REDIS://cache#hunter2', '"REDIS://cache#…"'],
+  ['redis://cache:6379/0', '"redis://cache:6379/0"'],
+  ['redis://cache:6379/', '"redis://cache:6379/"'],
+])('shows the address %s with no text in place of a database', (address, shown) => {
+  expect(show(address)).toBe(shown);
+  const text = `no queue ${shown}, found redis://host:port/<number>, or redis://localhost:6379/0.`;
+  expect(withoutPasswords(text)).toBe(text);
+});

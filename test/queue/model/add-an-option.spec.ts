@@ -51,18 +51,20 @@ async function loadEdited() {
   }
   // One after another: the loader of Jest links no module twice at once.
   const core = await import(join(copy, 'src/core.ts'));
-  const memory = await import(join(copy, 'src/memory/memory-store.ts'));
+  const memory = await import(join(copy, 'src/memory/script-store.ts'));
+  const server = await import(join(copy, 'src/memory/server/observed-server.ts'));
   const log = await import(join(copy, 'src/testing/module/test-log.ts'));
   const matchers = await import(join(copy, 'src/testing/matchers/to-have-enqueued.ts'));
-  return { ...core, ...memory, ...log, ...matchers };
+  return { ...core, ...memory, ...server, ...log, ...matchers };
 }
 
 it('a new option touches four files of src, and works in all its places and in both stores', async () => {
   expect(Object.keys(EDITS)).toHaveLength(4);
-  const { JobQueue, Worker, defineJob, MemoryStore, TestLog, jobQueueMatchers } = await loadEdited();
+  const { JobQueue, Worker, defineJob, ScriptStore, ObservedServer, TestLog, jobQueueMatchers } =
+    await loadEdited();
   expect.extend(jobQueueMatchers);
-  const memory = new MemoryStore();
-  const log = (memory.server.observer = new TestLog());
+  const log = new TestLog();
+  const memory = new ScriptStore(undefined, { server: new ObservedServer(() => Date.now(), log) });
   const Paint = defineJob('paint', { payload: z.unknown(), colour: 'blue' });
   for (const store of [memory, connect()]) {
     const queue = new JobQueue(store, uniqueQueueName());

@@ -67,7 +67,7 @@ onEachStore('the action log', () => {
     await queue.clean('pending');
     expect(await logOf(queue)).toEqual([
       ['clean', 'pending jobs', 2],
-      ['discard', 'all dead letters: error no', 1],
+      ['discard', 'all dead letters with a text in their error', 1],
       ['discard', 'job c', 1],
       ['redrive', 'job b', 1],
       ['redrive', '2 chosen dead letters', 1],

@@ -1,4 +1,4 @@
-// A process without the option `outcomes` keeps those of a queue whose workers announce them.
+// A process without the option `outcomes` keeps the outcomes of a queue if its workers announce the option.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';

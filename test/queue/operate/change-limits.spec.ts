@@ -1,7 +1,8 @@
 // Limits that are changed one by one, so that operators do not undo each other.
 import { expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import { newQueue, onEachStore } from '../../support/worker/workers.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { newClockedQueue, newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const rateLimit = { limit: 10, periodMs: 1_000, burst: 2 };
 
@@ -59,5 +60,73 @@ onEachStore('limits.change', () => {
     const noRate = queue.limits.change({ rateLimit: 5 as never });
     await expect(noRate).rejects.toThrow('rateLimit: expected { limit?, periodMs?, burst? }, found 5');
     expect(await queue.limits.get()).toEqual({ source: 'set', maxRunning: 5 });
+  });
+});
+
+/** Returns how many jobs may start now. */
+const claimed = async (queue: JobQueue) => (await queue.claimMany(1_000)).length;
+
+/** Returns a paused queue with so many jobs. */
+async function paused(jobs: number) {
+  const { queue, clock } = newClockedQueue();
+  await queue.enqueueMany(Array.from({ length: jobs }, () => ({ payload: 1 })));
+  await queue.pause();
+  return { queue, clock };
+}
+
+onEachStore('resume({ first, perSecond })', () => {
+  it.each([3, 500])('starts %d jobs, and hardly more of them a day later', async (first) => {
+    const { queue, clock } = await paused(first + 10);
+    await queue.resume({ first });
+    expect(await claimed(queue)).toBe(first);
+    clock.nowMs += 20 * 3_600_000;
+    expect(await claimed(queue)).toBe(0);
+    clock.nowMs += 5 * 3_600_000;
+    expect(await claimed(queue)).toBe(1);
+  });
+
+  it('starts as many as its largest number', async () => {
+    const { queue } = await paused(0);
+    await queue.resume({ first: 1_000_000 });
+    expect(await queue.limits.get()).toMatchObject({ rateLimit: { limit: 25, burst: 1_000_000 } });
+  });
+
+  it('starts as many again after another pause', async () => {
+    const { queue } = await paused(20);
+    await queue.resume({ first: 5 });
+    expect(await claimed(queue)).toBe(5);
+    await queue.pause();
+    await queue.resume({ first: 5 });
+    expect(await claimed(queue)).toBe(5);
+  });
+
+  it('starts so many a second, and keeps the other limits', async () => {
+    const { queue, clock } = await paused(20);
+    await queue.limits.set({ maxRunning: 15, rateLimit: { limit: 2, periodMs: 60_000, burst: 9 } });
+    await queue.resume({ perSecond: 10 });
+    const rate = { limit: 10, periodMs: 1_000, burst: 1 };
+    expect(await queue.limits.get()).toEqual({ source: 'set', maxRunning: 15, rateLimit: rate });
+    expect(await claimed(queue)).toBe(1);
+    clock.nowMs += 101;
+    expect(await claimed(queue)).toBe(1);
+  });
+
+  it.each([{ first: 1 }, { perSecond: 1 }])('%j changes no limit of a queue that runs', async (how) => {
+    const { queue } = await paused(20);
+    await queue.resume();
+    await queue.limits.set({ maxRunning: 15 });
+    expect(await queue.resume(how)).toBe(false);
+    expect(await queue.limits.get()).toEqual({ source: 'set', maxRunning: 15 });
+    expect(await claimed(queue)).toBe(15);
+  });
+
+  it('is one line of the log, with its options', async () => {
+    const { queue } = await paused(0);
+    await queue.resume({ first: 3 });
+    const entries = await queue.actionLog.latest();
+    expect(entries.map(({ action, subject }) => `${action} ${subject}`)).toEqual([
+      'resume the queue: first 3',
+      'pause the queue',
+    ]);
   });
 });

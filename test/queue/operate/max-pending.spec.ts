@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
+import type { GroupsOptions } from '#queue/model/limits.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
@@ -81,6 +82,65 @@ onEachStore('a bound set at run time', () => {
       await expect(queue.enqueue(text(100))).rejects.toMatchObject({ limit: 2 * job });
     },
   );
+});
+
+/** Enqueues jobs of 10 bytes until one is refused. Returns how many were taken. */
+async function taken(queue: JobQueue, options = {}): Promise<number> {
+  for (let count = 0; count < 20; count++) {
+    const refused = await queue
+      .enqueue(text(10), { group: 'g', ...options })
+      .then(() => undefined)
+      .catch((error: unknown) => error);
+    if (refused) {
+      expect(refused).toMatchObject({ name: 'QueueFullError', group: 'g' });
+      return count;
+    }
+  }
+  return 20;
+}
+/** Announces a worker whose code has these limits. */
+const announce = (queue: JobQueue, groups: GroupsOptions) =>
+  newQueue({ groups }, queue.store, queue.name).exec((calls) => calls.workers.register('w', true, []));
+
+onEachStore('a bound of each group in the code of a producer', () => {
+  it.each<[string, GroupsOptions, (queue: JobQueue) => Promise<unknown>, taken: number]>([
+    ['holds before any worker has run', { maxPending: 5 }, () => Promise.resolve(), 5],
+    ['holds for bytes', { maxPendingBytes: 30 }, () => Promise.resolve(), 3],
+    [
+      'holds beside an override of another group',
+      { maxPending: 5, overrides: { h: { maxPending: 9 } } },
+      () => Promise.resolve(),
+      5,
+    ],
+    ['yields to an override', { maxPending: 5, overrides: { g: { maxPending: 7 } } }, () => Promise.resolve(), 7],
+    ['holds in place of that of a worker', { maxPending: 5 }, (queue) => announce(queue, { maxPending: 9 }), 5],
+    ['is that of a worker where it has none', {}, (queue) => announce(queue, { maxPending: 9 }), 9],
+    [
+      'yields to one of all groups set at run time',
+      { maxPending: 5 },
+      (queue) => queue.limits.set({ groups: { maxPending: 3 } }),
+      3,
+    ],
+    [
+      'holds where others are set at run time',
+      { maxPending: 5 },
+      (queue) => queue.limits.set({ maxRunning: 3 }),
+      5,
+    ],
+    ['yields to that of the group', { maxPending: 5 }, (queue) => queue.groups.set('g', { maxPending: 8 }), 8],
+  ])('%s', async (_, groups, prepare, count) => {
+    const queue = newQueue({ groups });
+    await prepare(queue);
+    expect(await taken(queue)).toBe(count);
+  });
+
+  it('counts delayed jobs, and those that take the place of another', async () => {
+    const queue = newQueue({ groups: { maxPending: 3 } });
+    expect(await taken(queue, { delayMs: HOUR })).toBe(3);
+    const unique = { key: 'k', for: 'pending', onConflict: 'replace' } as const;
+    await queue.enqueue(1, { group: 'h', unique });
+    await expect(queue.enqueue(2, { group: 'g', unique })).rejects.toMatchObject({ group: 'g', limit: 3 });
+  });
 });
 
 onEachStore('maxPending of a group', () => {

@@ -13,6 +13,7 @@ import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redi
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 import { inside } from '../../support/queue/inside.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 describe('the client that is handed in', () => {
   it('with a keyPrefix is refused, and the error names the remedy', () => {
@@ -213,9 +214,9 @@ describe('the spelling of the keys', () => {
   });
 
   it('takes a prefix, and braces for a Cluster', async () => {
-    const { queue, state } = coreQueue({ prefix: 'app:q', hashTag: true });
+    const { queue, state } = coreQueue({ prefix: 'app.q', hashTag: true });
     await queue.enqueue(1, { id: 'a' });
-    expect(await state.redis.exists(`app:q:{${queue.name}}:job:a`)).toBe(1);
+    expect(await state.redis.exists(`app.q:{${queue.name}}:job:a`)).toBe(1);
     expect((await queue.claim())!.id).toBe('a');
   });
 
@@ -245,7 +246,7 @@ describe('the server', () => {
     await redis.script('FLUSH');
     const scripts = await inside(queue).scripts();
     const [done, claimed] = await inside(queue).runner.runTogether([
-      scripts.complete([{ ...jobs[1]!, result: '1' }]),
+      scripts.complete([{ ...jobs[1]!, result: sealed('1') }]),
       scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0' }),
     ]);
     expect(done).toEqual({ ok: true, reply: { lost: [], followed: [] } });

@@ -1,7 +1,7 @@
 // The register names the queues of a Redis. So operators find queues of other apps.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
@@ -30,7 +30,7 @@ onEachStore('the register has a queue', () => {
 });
 
 it('says once that Redis refuses to register a queue', async () => {
-  const store = new MemoryStore();
+  const store = new ScriptStore();
   const warnings: string[] = [];
   store.logger = { log: () => undefined, error: () => undefined, warn: (message) => void warnings.push(message) };
   let refused = 0;

@@ -10,18 +10,19 @@ import {
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
 import { connect } from '../../support/redis/redis.js';
+import { sealed, sealedError } from '../../support/queue/unsealed.js';
 
 const claim = { id: 'a', token: 't', fence: 1 } as ClaimedJob;
-const failure = { ...claim, error: { name: 'Error', message: 'no' }, final: true, backoffMs: 0 };
+const failure = { ...claim, error: sealedError({ name: 'Error', message: 'no' }), final: true, backoffMs: 0 };
 const release = { ...claim, reason: 'interruption' as const, delayMs: 0 };
 
-const BATCH = { id: 'b', failFast: false, resultTtlMs: 1, followUps: [] };
+const BATCH = { id: 'b', hasOwnId: true, failFast: false, resultTtlMs: 1, recordTtlMs: 1, followUps: [] };
 const SCHEDULE = {
   id: 's',
   version: '1',
   recurrence: { everyMs: 1 },
   name: 'n',
-  payload: '1',
+  payload: sealed('1'),
   options: {},
   onMissed: 'skip' as const,
   missedAfterMs: 1,
@@ -94,9 +95,9 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['doctor: counters', scripts.doctor.counters(false, false), [null, 1, ['a']]],
   ['history', scripts.history.read(1, undefined, 1), [null, 1, [], [1, 2, 3, 'a', 'b'], [1, '', '', [['a']], []]]],
   ['doctor: histories', scripts.doctor.histories('completed', ['a'], false), [null, [], ['a'], [1, 'a']]],
-  ['step', scripts.step(claim, { name: 's', result: '1' }), [null, 1, 'lines', ['recorded']]],
+  ['step', scripts.step(claim, { name: 's', result: sealed('1') }), [null, 1, 'lines', ['recorded']]],
   ['steps', scripts.step(claim), [null, 1, 'retry', 's\tnow\t1\t\n', ['lost']]],
-  ['progress', scripts.progress(claim, '1'), [null, 'retry', [1]]],
+  ['progress', scripts.progress(claim, sealed('1')), [null, 'retry', [1]]],
 ];
 
 const reader = { group: 'g', consumer: 'c' };

@@ -9,8 +9,6 @@ const ROOT = 'src';
 const NO_ROLES: Record<string, string> = {
   StuckWatch: 'a timer of one attempt',
   BurstLog: 'a timer of one burst of log lines',
-  Hub: 'the connections of one client: they last as long as it has listeners',
-  HubConnection: 'one connection, with pings of its own',
   SharedIntervals: 'the timers of roles, each until its last task leaves',
   Session: 'a connection of the command line',
   Progress: 'the progress of one command',
@@ -24,14 +22,17 @@ const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter(
   (file) => /(?<!generated)\.ts$/.test(file) && !/^(testing|dashboard[/\\]ui)[/\\]/.test(file),
 );
 const classes = files
-  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  // A file may have several classes, each from its line to the next one's.
+  .flatMap((file) => readFileSync(join(ROOT, file), 'utf8').split(/^(?=(?:export )?(?:abstract )?class )/m))
   .filter(
     (source) =>
       /\bsetInterval\(|while \(!this\.stopped\)/.test(source) ||
       (/^  (async )?start\(\)/m.test(source) && /^  (async )?stop\(.*\{$/m.test(source)),
   )
   .flatMap((source) => {
-    const found = /^export class (\w+)(?:<.*>)?(?: extends \w+)?(?: implements (.+))? \{$/m.exec(source);
+    const found = /^(?:export )?(?:abstract )?class (\w+)(?:<.*>)?(?: extends \w+)?(?: implements (.+))? \{$/m.exec(
+      source,
+    );
     return found ? [[found[1]!, found[2]] as const] : []; // a function with a timer that ends with its call
   });
 

@@ -14,6 +14,7 @@ import {
 } from '../../support/queue/cron-oracle.js';
 import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
 import { type Recurrence } from '#queue/model/schedule.js';
+import { someOf } from '../../support/run/samples.js';
 
 /** Days around changes of daylight-saving time: by an hour, by half an hour, at midnight, in both directions. */
 const CHANGES: [zone: string, day: string][] = [
@@ -97,7 +98,7 @@ describe('the ticks of a cron expression', () => {
         const kind = `${clockOf(wall[at - 1]!)} to ${clockOf(wall[at]!)}`;
         if (seen.has(kind)) continue;
         seen.add(kind);
-        for (const cron of EXPRESSIONS) {
+        for (const cron of someOf(EXPRESSIONS, 3)) {
           const expected = { timeZone, cron, ticks: expectedTicks(cron, wall) };
           expect({ timeZone, cron, ticks: foundTicks(cron, timeZone, wall) }).toEqual(expected);
         }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { ScheduleNotFoundError } from '#queue/errors/schedule-errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
@@ -54,7 +55,7 @@ describe('a schedule', () => {
     expect(await queue.schedules.remove('nightly')).toBe('missing');
     expect(await queue.schedules.get('nightly')).toBeNull();
     await queue.schedules.remove('hourly');
-    const { actions: _log, ...left } = await state.snapshot();
+    const { actions: _log, wake: _wake, ...left } = await state.snapshot();
     expect(left).toEqual({});
   });
 
@@ -317,5 +318,22 @@ describe('an upsert refuses, and writes nothing', () => {
     const { queue, state } = setUp();
     await expect(queue.schedules.upsert('s', HOURLY, { payload: { a: NaN } })).rejects.toThrow(InvalidPayloadError);
     expect(await state.snapshot()).toEqual({});
+  });
+});
+
+describe('a run whose record would go at once', () => {
+  const short = { resultTtlMs: 1, cancelledTtlMs: 1 };
+
+  it.each([
+    ['completed', async (queue: JobQueue) => void (await queue.complete((await queue.claim())!))],
+    ['completed', async (queue: JobQueue) => void (await queue.complete((await queue.claim())!, { done: true }))],
+    ['cancelled', async (queue: JobQueue, id: string) => void (await queue.cancel(id))],
+  ] as const)('is kept until a worker has noted that it %s (%#)', async (status, end) => {
+    const { queue, state } = coreQueue(short);
+    await queue.schedules.upsert('s', HOURLY);
+    const { id } = await queue.schedules.runNow('s');
+    await end(queue, id);
+    expect(await state.redis.pttl(state.keys.job(id))).toBeGreaterThan(10_000);
+    expect((await queue.schedules.list())[0]!.runs[0]).toMatchObject({ status });
   });
 });

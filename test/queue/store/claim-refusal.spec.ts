@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { newQueue } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
+import { sealedError } from '../../support/queue/unsealed.js';
 
 async function expire(queue: JobQueue, id: string): Promise<void> {
   const { keys } = await inside(queue).scripts();
@@ -85,6 +86,8 @@ describe('a job whose attempts are used up', () => {
     expect(refused.map(({ error }) => error.message)).toEqual(['The job has used 3 attempts, and its limit is 2.']);
     // A repeat after a lost reply gets the same reply.
     expect((await inside(queue).run(claim)).refused).toMatchObject([{ id, error: refused[0]!.error }]);
-    await inside(queue).run(scripts.fail(refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
+    await inside(queue).run(
+      scripts.fail(refused.map((each) => ({ ...each, error: sealedError(each.error), final: true, backoffMs: 0 }))),
+    );
   });
 });

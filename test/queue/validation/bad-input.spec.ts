@@ -19,8 +19,10 @@ describe('a queue refuses', () => {
     ['completedHistory', -1, 'a whole number from 0 to 1000000', '-1'],
     ['deadLetterCap', 0, 'a whole number from 1 to 10000000', '0'],
     ['events', 'sometimes', "'listened', 'always' or 'off'", '"sometimes"'],
-    ['prefix', 'a b', '1 to 64 of A-Z a-z 0-9 _ . : -', '"a b"'],
-    ['prefix', '{x}', '1 to 64 of A-Z a-z 0-9 _ . : -', '"{x}"'],
+    ['prefix', 'a b', '1 to 64 of A-Z a-z 0-9 _ . -', '"a b"'],
+    ['prefix', '{x}', '1 to 64 of A-Z a-z 0-9 _ . -', '"{x}"'],
+    // Its queue "b" would have the keys of the queue "q:b" of the prefix "app".
+    ['prefix', 'app:q', '1 to 64 of A-Z a-z 0-9 _ . -', '"app:q"'],
     ['hashTag', 'yes', 'true or false', '"yes"'],
     ['rateLimit', 100, '{ limit, periodMs, burst? }', '100'],
     ['backoff', 'soon', 'ms or { type, delayMs, maxDelayMs?, jitter? } or a function', '"soon"'],

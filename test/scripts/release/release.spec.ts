@@ -53,6 +53,7 @@ it.each([
 });
 
 interface Workflow {
+  on?: object;
   permissions: Record<string, string>;
   jobs: Record<
     string,
@@ -77,8 +78,34 @@ it('publishes as a trusted publisher, without a token', () => {
   const { permissions, steps } = jobs.publish!;
   expect(permissions).toEqual({ contents: 'write', 'id-token': 'write' });
   expect(JSON.stringify(steps)).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/);
-  const runs = steps.map(({ run }) => run ?? '');
-  const npm = runs.findIndex((run) => /npm@11\.(?:[6-9]|1\d)\./.test(run)); // 11.5.1 is the first that can
-  expect(npm).toBeGreaterThan(-1);
-  expect(runs.findIndex((run) => run.startsWith('npm publish'))).toBeGreaterThan(npm);
+  // npm 11.5.1 is the first that can; Node 24.11 has npm 11.6.
+  expect(steps).toContainEqual(
+    expect.objectContaining({ with: expect.objectContaining({ 'node-version': '24.11.1' }) }),
+  );
+});
+
+it('publishes the tarball that the tests packed, by a job that runs nothing else', () => {
+  const { jobs } = workflows.find(([file]) => file === 'release.yml')![1];
+  const { permissions, steps } = jobs.test!;
+  expect(permissions).toBeUndefined(); // those of the workflow, which write nothing
+  expect(steps).toContainEqual({
+    run: '.ci/run',
+    env: { TESTED_TARBALL_FOLDER: '${{ runner.temp }}/release/library' },
+  });
+  const actions = jobs.publish!.steps.map(({ uses }) => uses?.split('@')[0]);
+  expect(actions.filter(Boolean)).toEqual(['actions/setup-node', 'actions/download-artifact']);
+  const commands = jobs
+    .publish!.steps.flatMap(({ run }) => run ?? [])
+    .map((run) => run.split(' ').slice(0, 3).join(' '));
+  expect(commands).toEqual(['npm publish --ignore-scripts', 'npm publish --ignore-scripts', 'gh release create']);
+});
+
+it('asks for known holes before a release, at each change and each week', () => {
+  const files = ['release.yml', 'audit.yml'];
+  for (const [file, { jobs }] of workflows.filter(([name]) => files.includes(name))) {
+    const runs = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    expect([file, runs]).toEqual([file, expect.arrayContaining(['npm audit --omit=dev', 'npm audit signatures'])]);
+  }
+  const { on } = workflows.find(([file]) => file === 'audit.yml')![1];
+  expect(Object.keys(on!)).toEqual(['push', 'pull_request', 'schedule']);
 });

@@ -9,6 +9,9 @@ import { patiently } from '../faults/wait.js';
 const ARGS =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
+/** Host names that lead to this machine, for apps and for other sites. */
+const NAMES = '--host-resolver-rules=MAP *.internal 127.0.0.1, MAP *.example 127.0.0.1';
+
 /** A promise, so that pages which open at once share the browser. */
 let browser: Promise<Browser> | undefined;
 
@@ -84,7 +87,7 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
 
 /** Opens a page in a context of its own. */
 export async function openAny(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
-  browser ??= chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
+  browser ??= chromium.launch({ executablePath: chromiumPath(), args: [...ARGS.split(' '), NAMES] });
   const context = await (await browser).newContext({ viewport: { width: 1360, height: 1000 }, ...options });
   const page = Object.assign(await context.newPage(), { complaints: [] as string[] });
   page.setDefaultTimeout(20_000);

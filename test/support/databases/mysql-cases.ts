@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql, { type Pool } from 'mysql2/promise';
 import { fromMysql2, type OutboxDatabase } from 'nest-job-queue/outbox';
 import { describeClient } from './client-cases.js';
+import { MYSQL_CLIENTS } from './mysql-clients.js';
 import type { MysqlServer } from './mysql-server.js';
 import { makeTables, TestOutbox } from './outbox.js';
 
@@ -28,16 +29,7 @@ export function describeMysql(start: () => Promise<MysqlServer>): MysqlScene {
     await scene.server.stop();
   });
 
-  describeClient('mysql2', async () => ({
-    database: scene.database,
-    itself: scene.pool,
-    nested: async (connection: mysql.PoolConnection, work) => {
-      await connection.query('SAVEPOINT inside');
-      await work(connection);
-      await connection.query('ROLLBACK TO SAVEPOINT inside');
-    },
-    close: async () => undefined,
-  }));
+  describeClient('mysql2', async () => MYSQL_CLIENTS['mysql2']!(scene.server.url));
 
   it('an ordered job of a group waits for the open transaction of another', async () => {
     const { database } = scene;

@@ -224,7 +224,7 @@ export async function playInterleavings(runs: number): Promise<void> {
     for (const each of steps) {
       await each(play);
       expect(await slots.look(q.redis, q.scripts)).toEqual([]);
-      expect(await groupViolations(q.redis, q.scripts, GROUPS)).toEqual([]);
+      expect(await groupViolations(q.redis, q.keys, GROUPS)).toEqual([]);
     }
     await finish(play);
     expect(await q.run(q.scripts.stats())).toMatchObject({ pending: 0, scheduled: 0, processing: 0 });

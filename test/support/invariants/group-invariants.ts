@@ -1,71 +1,73 @@
 // Invariants of the groups of a queue, read with plain commands.
-import type { ChainableCommander, Redis } from 'ioredis';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
-import { keysLike, readEach } from '../redis/redis-reads.js';
+import type { Redis } from 'ioredis';
+import type { QueueKeys } from '#queue/scripts/queue-keys.js';
+import { readEach } from '../redis/redis-reads.js';
+import { readKeys, type KeyReads } from './key-reads.js';
 
-type Settings = Record<string, string>;
+type Settings = Readonly<Record<string, string>>;
+
+/** The keys of one group, and of all groups, before which the prefix stands. */
+const OF_GROUP = ['waiting:', 'running:', 'state:'] as const;
+const OF_ALL = ['settings', 'depths', 'turns', 'gated', 'heads', 'ends'] as const;
 
 /** Returns the ids that wait in the groups, by place. */
-export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, string[]>> {
-  const prefix = `${keys.groupsPrefix}waiting:`;
-  const lines = await keysLike(redis, `${prefix}*`);
-  const ids = await readEach<string, string[]>(redis, lines, (pipeline, key) => pipeline.zrange(key, 0, '-1'));
-  return Object.fromEntries(lines.map((key, i) => [`group ${key.slice(prefix.length)}`, ids[i]!]));
+export function groupPlaces(reads: KeyReads, { groupsPrefix }: QueueKeys): Record<string, string[]> {
+  const prefix = `${groupsPrefix}waiting:`;
+  return Object.fromEntries(
+    reads.like(prefix).map((key) => [`group ${key.slice(prefix.length)}`, reads.members(key)]),
+  );
 }
 
-/**
- * Returns descriptions of the faults in a queue's groups.
- *
- * @param known all groups that may exist; without it the keys of the whole server are scanned
- */
-export async function groupViolations(
-  redis: Redis,
-  { keys }: QueueCalls,
-  known?: readonly string[],
-): Promise<string[]> {
+/** Returns descriptions of the faults in a queue of these groups. */
+export async function groupViolations(redis: Redis, keys: QueueKeys, groups: readonly string[]): Promise<string[]> {
+  const of = (kind: string) => keys.groupsPrefix + kind;
+  const claimed = await redis.zrange(keys.claims, 0, '-1');
+  const reads = await readKeys(redis, [
+    keys.claims,
+    ...claimed.map((id) => keys.job(id)),
+    ...OF_ALL.map(of),
+    ...OF_GROUP.flatMap((kind) => groups.map((name) => of(kind + name))),
+  ]);
+  return groupFaults(reads, keys);
+}
+
+/** Returns descriptions of the faults in a queue's groups. */
+export function groupFaults(reads: KeyReads, keys: QueueKeys): string[] {
   const faults: string[] = [];
   const of = (kind: string) => keys.groupsPrefix + kind;
-  const names = new Set<string>(known);
-  for (const kind of known ? [] : ['waiting:', 'running:', 'state:']) {
-    for (const key of await keysLike(redis, `${of(kind)}*`)) {
-      names.add(key.slice(of(kind).length));
-    }
+  const claimed = new Map<string, string[]>();
+  for (const id of reads.members(keys.claims)) {
+    const group = reads.field(keys.job(id), 'group');
+    if (group !== undefined) claimed.set(group, [...(claimed.get(group) ?? []), id]);
   }
-  const claimed = await claimsByGroup(redis, keys.claims, (id) => keys.job(id));
-  [...claimed.keys()].forEach((name) => names.add(name));
-  const defaults = await redis.hgetall(of('settings'));
-  const groups = [...names];
-  const read = <Reply>(command: (pipeline: ChainableCommander, name: string) => unknown) =>
-    readEach<string, Reply>(redis, groups, command);
-  const waitingOf = await read<number>((pipeline, name) => pipeline.zcard(of(`waiting:${name}`)));
-  const runningOf = await read<string[]>((pipeline, name) => pipeline.zrange(of(`running:${name}`), 0, '-1'));
-  const stateOf = await read<Settings>((pipeline, name) => pipeline.hgetall(of(`state:${name}`)));
-  const scoresOf = async (key: string) => read<string | null>((pipeline, name) => pipeline.zscore(of(key), name));
-  const [depths, turns, gated] = [await scoresOf('depths'), await scoresOf('turns'), await scoresOf('gated')];
-  const noted = await scoresOf('heads');
-  const endOf = await read<string | null>((pipeline, name) => pipeline.hget(of('ends'), name));
-  const headOf = await read<string[]>((pipeline, name) =>
-    pipeline.zrange(of(`waiting:${name}`), 0, '0', 'WITHSCORES'),
-  );
+  const names = new Set(claimed.keys());
+  for (const kind of OF_GROUP) {
+    reads.like(of(kind)).forEach((key) => names.add(key.slice(of(kind).length)));
+  }
+  ['depths', 'heads'].forEach((kind) => reads.members(of(kind)).forEach((name) => names.add(name)));
+  const defaults = reads.hash(of('settings')) ?? {};
   let total = 0;
-  for (const [i, name] of groups.entries()) {
-    const waiting = waitingOf[i]!;
-    const running = runningOf[i]!.toSorted();
+  for (const name of names) {
+    const line = reads.members(of(`waiting:${name}`));
+    const waiting = line.length;
+    const running = reads.members(of(`running:${name}`)).toSorted();
     const holders = (claimed.get(name) ?? []).toSorted();
     total += waiting;
     if (running.join() !== holders.join()) {
       faults.push(`group ${name}: slots in use ${running.join()}, claims held ${holders.join()}`);
     }
-    const depth = Number(depths[i] ?? 0);
+    const depth = reads.score(of('depths'), name) ?? 0;
     if (depth !== waiting) {
       faults.push(`group ${name}: ${depth} of ${waiting} waiting jobs are counted`);
     }
-    const places = [turns[i]!, gated[i]!];
-    faults.push(...headFaults(name, headOf[i]![1], noted[i]!));
-    if (endOf[i] !== null && waiting + running.length === 0) {
+    const rank = waiting > 0 ? reads.score(of(`waiting:${name}`), line[0]!) : undefined;
+    faults.push(...headFaults(name, rank, reads.score(of('heads'), name)));
+    if (reads.field(of('ends'), name) !== undefined && waiting + running.length === 0) {
       faults.push(`group ${name}: the end of its last turn is kept without a job`);
     }
-    faults.push(...placeFaults(name, waiting, running.length, { ...defaults, ...stateOf[i] }, places));
+    const places = [reads.score(of('turns'), name), reads.score(of('gated'), name)];
+    const settings = { ...defaults, ...reads.hash(of(`state:${name}`)) };
+    faults.push(...placeFaults(name, waiting, running.length, settings, places));
   }
   if (Number(defaults['waiting'] ?? 0) !== total) {
     faults.push(`groups: ${defaults['waiting']} of ${total} waiting jobs are counted`);
@@ -74,9 +76,9 @@ export async function groupViolations(
 }
 
 /** Checks the head, which may be noted at the place of a former head. */
-function headFaults(name: string, rank: string | undefined, noted: string | null): string[] {
+function headFaults(name: string, rank: number | undefined, noted: number | undefined): string[] {
   const place = Number(rank) - Math.floor(Number(rank) / 2 ** 40) * 2 ** 40;
-  const isNoted = rank === undefined ? noted === null : noted !== null && Number(noted) <= place;
+  const isNoted = rank === undefined ? noted === undefined : noted !== undefined && noted <= place;
   return isNoted ? [] : [`group ${name}: its head is at ${place}, and is noted at ${noted}`];
 }
 
@@ -85,20 +87,20 @@ function placeFaults(
   waiting: number,
   running: number,
   settings: Settings,
-  [turn, gate]: (string | null)[],
+  [turn, gate]: (number | undefined)[],
 ): string[] {
   const most = Number(settings['max_running'] ?? Infinity);
   // During a review after a change of all groups' settings, some groups have no place yet.
   const isHeldBack = ['review_cursor', 'paused_at_ms'].some((field) => settings[field] !== undefined);
   const isBlocked = isHeldBack || running >= most || isHeld(settings, most);
-  if (waiting > 0 && !isBlocked && turn === null && gate === null) {
+  if (waiting > 0 && !isBlocked && turn === undefined && gate === undefined) {
     return [`group ${name}: may run, and is neither in turns nor in gated`];
   }
   // A claim does not look at the slots of groups of one slot that are in turns.
-  if (running >= most && settings['review_cursor'] === undefined && turn !== null) {
+  if (running >= most && settings['review_cursor'] === undefined && turn !== undefined) {
     return [`group ${name}: is in turns without a free slot`];
   }
-  return waiting === 0 && turn !== null ? [`group ${name}: is in turns without a job`] : [];
+  return waiting === 0 && turn !== undefined ? [`group ${name}: is in turns without a job`] : [];
 }
 
 /** Returns whether the group is held. A hold counts as long as the settings give a reason for it. */

@@ -1,47 +1,50 @@
-// Invariants of a queue's state in Redis, whatever was done to it. Read with plain commands, not with our scripts.
+// Invariants of a queue's state, whatever was done to it. Read with plain commands, not with our scripts.
 import type { Redis } from 'ioredis';
+import type { QueueStats } from '#queue/model/job.js';
 import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
-import { groupPlaces, groupViolations } from './group-invariants.js';
-import { keysLike, readEach } from '../redis/redis-reads.js';
+import { groupFaults, groupPlaces } from './group-invariants.js';
+import { readKeysLike, type KeyReads } from './key-reads.js';
 
 interface Place {
   status: string;
   /** True if an id may be here without its hash. */
   mayExpire: boolean;
-  ids: string[];
+  ids: readonly string[];
 }
 
-/** Returns descriptions of the faults in a queue. */
+/** Returns descriptions of the faults in a queue, and of statistics that count otherwise. */
 export async function violations(redis: Redis, scripts: QueueCalls): Promise<string[]> {
-  const places = await readPlaces(redis, scripts);
+  const reads = await readKeysLike(redis, scripts.keys.base);
+  const stats = await new ScriptRunner(redis).run(scripts.stats());
+  return [...faultsIn(reads, scripts.keys), ...miscounts(reads, scripts.keys, stats)];
+}
+
+/** Returns descriptions of the faults in the keys of a queue. */
+export function faultsIn(reads: KeyReads, keys: QueueKeys): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();
-  for (const [name, place] of Object.entries(places)) {
-    const hashes = await readEach<string, Record<string, string>>(redis, place.ids, (pipeline, id) =>
-      pipeline.hgetall(scripts.keys.job(id)),
-    );
-    for (const [i, id] of place.ids.entries()) {
+  for (const [name, place] of Object.entries(placesOf(reads, keys))) {
+    for (const id of place.ids) {
       if (seen.has(id)) {
         faults.push(`I1: ${id} is in ${seen.get(id)} and in ${name}`);
       }
       seen.set(id, name);
-      faults.push(...faultsOf(id, hashes[i]!, name, place));
+      faults.push(...faultsOf(reads, keys.job(id), id, name, place));
     }
   }
-  faults.push(...(await unfired(redis, scripts)));
-  faults.push(...(await strays(redis, scripts, seen)), ...(await miscounts(redis, scripts, places)));
-  faults.push(...(await miscountedKinds(redis, scripts, places)));
-  faults.push(...(await groupViolations(redis, scripts)));
+  faults.push(...unfired(reads, keys), ...strays(reads, keys, seen), ...miscountedKinds(reads, keys));
+  faults.push(...groupFaults(reads, keys));
   return faults;
 }
 
 /** Returns sealed batches without open members that did not fire, and fired ones with open members other than the follow-up. */
-async function unfired(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
+function unfired(reads: KeyReads, keys: QueueKeys): string[] {
   const faults: string[] = [];
-  for (const id of await redis.zrange(keys.batches, 0, '-1')) {
-    const { sealed_at_ms: sealed, fired_at_ms: fired } = await redis.hgetall(keys.batchRecord(id));
-    const open = await redis.zrange(keys.batchRecord(id, 'open'), 0, '-1');
+  for (const id of reads.members(keys.batches)) {
+    const { sealed_at_ms: sealed, fired_at_ms: fired } = reads.hash(keys.batchRecord(id)) ?? {};
+    const open = reads.members(keys.batchRecord(id, 'open'));
     if (sealed && !fired && open.length === 0) {
       faults.push(`batch ${id} is sealed and empty, and did not fire`);
     }
@@ -52,65 +55,62 @@ async function unfired(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
   return faults;
 }
 
-async function readPlaces(redis: Redis, scripts: QueueCalls): Promise<Record<string, Place>> {
-  const { keys } = scripts;
-  const grouped = Object.entries(await groupPlaces(redis, scripts));
-  const list = async (key: string, status: string, mayExpire = false): Promise<Place> => ({
-    status,
-    mayExpire,
-    ids: await redis.lrange(key, 0, -1),
-  });
-  const set = async (key: string, status: string): Promise<Place> => ({
-    status,
-    mayExpire: false,
-    ids: await redis.zrange(key, 0, '-1'),
-  });
+function placeOf(ids: readonly string[], status: string, mayExpire = false): Place {
+  return { status, mayExpire, ids };
+}
+
+function placesOf(reads: KeyReads, keys: QueueKeys): Record<string, Place> {
   return {
-    pending: await list(keys.pending, 'pending'),
-    prioritized: await set(keys.prioritized, 'pending'),
-    scheduled: await set(keys.scheduled, 'scheduled'),
-    claims: await set(keys.claims, 'processing'),
-    processing: await list(keys.processing, 'processing'),
-    completed: await list(keys.completed, 'completed', true),
-    cancelled: await list(keys.cancelled, 'cancelled', true),
-    dead: await set(keys.dead, 'failed'),
-    ...Object.fromEntries(grouped.map(([name, ids]) => [name, { status: 'pending', mayExpire: false, ids }])),
+    pending: placeOf(reads.list(keys.pending), 'pending'),
+    prioritized: placeOf(reads.members(keys.prioritized), 'pending'),
+    scheduled: placeOf(reads.members(keys.scheduled), 'scheduled'),
+    claims: placeOf(reads.members(keys.claims), 'processing'),
+    processing: placeOf(reads.list(keys.processing), 'processing'),
+    completed: placeOf(reads.list(keys.completed), 'completed', true),
+    cancelled: placeOf(reads.list(keys.cancelled), 'cancelled', true),
+    dead: placeOf(reads.members(keys.dead), 'failed'),
+    ...Object.fromEntries(
+      Object.entries(groupPlaces(reads, keys)).map(([name, ids]) => [name, placeOf(ids, 'pending')]),
+    ),
   };
 }
 
-function faultsOf(id: string, hash: Record<string, string>, name: string, place: Place): string[] {
-  if (hash.status === undefined) {
+function faultsOf(reads: KeyReads, key: string, id: string, name: string, place: Place): string[] {
+  const status = reads.field(key, 'status');
+  if (status === undefined) {
     return place.mayExpire ? [] : [`I1: ${id} is in ${name} and has no hash`];
   }
   const faults: string[] = [];
-  if (hash.status !== place.status) {
-    faults.push(`I1: ${id} is in ${name} and its status is ${hash.status}`);
+  if (status !== place.status) {
+    faults.push(`I1: ${id} is in ${name} and its status is ${status}`);
   }
-  if (name === 'claims' && !hash.claim_token) {
+  const token = reads.field(key, 'claim_token');
+  if (name === 'claims' && !token) {
     faults.push(`I2: ${id} is claimed without a token`);
   }
-  if (name !== 'claims' && name !== 'processing' && hash.claim_token) {
-    faults.push(`I2: ${id} is in ${name} and has the token ${hash.claim_token}`);
+  if (name !== 'claims' && name !== 'processing' && token) {
+    faults.push(`I2: ${id} is in ${name} and has the token ${token}`);
   }
-  if (hash.max_attempts && Number(hash.attempts) > Number(hash.max_attempts)) {
-    faults.push(`I6: ${id} has ${hash.attempts} of ${hash.max_attempts} attempts`);
+  const [attempts, most] = [reads.field(key, 'attempts'), reads.field(key, 'max_attempts')];
+  if (most && Number(attempts) > Number(most)) {
+    faults.push(`I6: ${id} has ${attempts} of ${most} attempts`);
   }
-  if (Number(hash.attempts) < 0) {
-    faults.push(`I6: ${id} has ${hash.attempts} attempts`);
+  if (Number(attempts) < 0) {
+    faults.push(`I6: ${id} has ${attempts} attempts`);
   }
   return faults;
 }
 
-/** Returns hashes without a place. Only a job that left its history may be one, for a while. */
-async function strays(redis: Redis, { keys }: QueueCalls, seen: Map<string, string>): Promise<string[]> {
+/** Returns hashes without a place. Only a job that left its history may be one, for a while or while it is kept. */
+function strays(reads: KeyReads, keys: QueueKeys, seen: ReadonlyMap<string, string>): string[] {
   const faults: string[] = [];
-  const hashes = await keysLike(redis, `${keys.jobPrefix}*`);
-  const ttls = await readEach<string, number>(redis, hashes, (pipeline, key) => pipeline.pttl(key));
-  for (const [i, key] of hashes.entries()) {
+  const kept = new Set(reads.members(keys.keptResults));
+  for (const key of reads.like(keys.jobPrefix)) {
     const id = key.slice(keys.jobPrefix.length);
     const place = seen.get(id);
-    const ttl = ttls[i]!;
+    const ttl = reads.ttl(key);
     if (ttl === -2) continue; // it has expired since
+    if (ttl === -1 && kept.has(id)) continue; // others wait to read it
     if (place === undefined && (ttl < 0 || ttl > 10_000)) {
       faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);
     }
@@ -121,8 +121,9 @@ async function strays(redis: Redis, { keys }: QueueCalls, seen: Map<string, stri
   return faults;
 }
 
-async function miscounts(redis: Redis, scripts: QueueCalls, places: Record<string, Place>): Promise<string[]> {
-  const stats = await new ScriptRunner(redis).run(scripts.stats());
+/** Returns the statuses of which the statistics count more or fewer jobs than there are. */
+function miscounts(reads: KeyReads, keys: QueueKeys, stats: QueueStats): string[] {
+  const places = placesOf(reads, keys);
   const count = (...names: string[]) => names.reduce((sum, name) => sum + places[name]!.ids.length, 0);
   const expected = {
     pending: count('pending', 'prioritized', ...Object.keys(places).filter((name) => name.startsWith('group '))),
@@ -138,18 +139,12 @@ async function miscounts(redis: Redis, scripts: QueueCalls, places: Record<strin
 }
 
 /** Returns the kinds of error that count fewer dead letters than there are. The next tidy corrects one that counts more. */
-async function miscountedKinds(
-  redis: Redis,
-  { keys }: QueueCalls,
-  { dead }: Record<string, Place>,
-): Promise<string[]> {
-  const found = await readEach<string, string | null>(redis, dead!.ids, (pipeline, id) =>
-    pipeline.hget(keys.job(id), 'error_kind'),
-  );
-  const counted: Record<string, string> = await redis.hgetall(keys.errorKinds).catch(() => ({}));
+function miscountedKinds(reads: KeyReads, keys: QueueKeys): string[] {
+  const found = reads.members(keys.dead).map((id) => reads.field(keys.job(id), 'error_kind'));
+  const counted = reads.hash(keys.errorKinds) ?? {};
   return [...new Set([...Object.keys(counted), ...found])].flatMap((kind) => {
     const size = found.filter((each) => each === kind).length;
-    const count = kind === null ? size : Number(counted[kind]?.split(' ')[0] ?? 0);
+    const count = kind === undefined ? size : Number(counted[kind]?.split(' ')[0] ?? 0);
     return count >= size ? [] : [`I1: ${count} dead letters are counted as ${kind}, of ${size}`];
   });
 }

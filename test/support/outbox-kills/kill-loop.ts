@@ -157,6 +157,7 @@ export class KillLoop {
       logger: silentLogger,
       pollMs: 1_000,
       keepDoneMs: 1e9,
+      connections: ['default'],
       queueOf: (_connection, name) => new JobQueue(this.redis, name),
     });
     await eventually(async () => (await outbox.ship(), (await this.rows()) === 0), { what: 'no row is left' });

@@ -86,6 +86,7 @@ const outbox = new JobOutbox({
   logger: silentLogger,
   pollMs: 20,
   keepDoneMs: 1e9,
+  connections: ['default'],
   queueOf: (_connection, name) => {
     const queue = queues.get(name)!;
     const exec: JobQueue['exec'] = async (...asked) => {

@@ -1,6 +1,7 @@
 // Calls with one bad argument, and their outcomes.
 import { inspect } from 'node:util';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
+import { hiddenMembersOf } from '../sources/hidden-members.js';
 
 /** A parameter: a valid argument, and several invalid ones. */
 export type Parameter = readonly [sound: unknown, bad: readonly unknown[]];
@@ -35,14 +36,18 @@ export function callAt(owner: object, path: string): Call {
   return (...args) => (of as Record<string, Call>)[method]!(...args);
 }
 
-/** Returns the names of the methods of an object, those of its bases included. */
+/** Returns the names of the public methods of an object, those of its bases included. */
 export function methodsOf(owner: object): string[] {
   const names: string[] = [];
+  const hidden = hiddenMembersOf(
+    Object.hasOwn(owner, 'constructor') ? owner : (Object.getPrototypeOf(owner) as object),
+  );
   for (let each: unknown = owner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
     names.push(...Object.getOwnPropertyNames(each));
   }
   return names.filter(
-    (name) => name !== 'constructor' && typeof (owner as Record<string, unknown>)[name] === 'function',
+    (name) =>
+      name !== 'constructor' && !hidden.has(name) && typeof (owner as Record<string, unknown>)[name] === 'function',
   );
 }
 

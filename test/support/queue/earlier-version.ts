@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const root = join(import.meta.dirname, '../../..');
-const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-0b405d8.tgz');
+const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-1c26e90.tgz');
 
 /**
  * Returns the URL of its folder of modules, which ends in a slash. It is unpacked once, where the project's packages

@@ -1,9 +1,12 @@
-// The internals of a queue on Redis, for tests of what only Redis has.
+// The internals of a queue: its client and its calls, and on Redis what only Redis has.
+import type { Redis } from 'ioredis';
+import { ScriptStore } from '#memory/script-store.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
 import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { RedisStore } from '#queue/redis-store.js';
 import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import { clientOfStore } from '../memory/memory-client.js';
 
 /** Runners whose `run` a test may have replaced. */
 const touched = new Set<ScriptRunner>();
@@ -33,4 +36,11 @@ export function inside(queue: JobQueue): Inside {
     scripts: async () => (await queue.calls()) as QueueCalls,
     run: (call) => store.exec(call, queue.callLimit),
   };
+}
+
+/** Returns a client of the server of a queue, on Redis or in memory, and the calls of the queue. */
+export async function serverOf(queue: JobQueue): Promise<{ client: Redis; scripts: QueueCalls }> {
+  const { store } = queue;
+  const client = store instanceof ScriptStore ? clientOfStore(store) : inside(queue).connection.client;
+  return { client: client as Redis, scripts: (await queue.calls()) as QueueCalls };
 }

@@ -7,9 +7,10 @@ import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { FailOutcome } from '#queue/store/call-outcomes.js';
-import type { ClaimRequest, Failure } from '#queue/store/store-calls.js';
+import type { ClaimRequest, UnsealedFailure } from '#queue/store/store-calls.js';
 import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
 import { ScriptRunner, type CommandCall, type ScriptCall } from '#queue/transport/script-runner.js';
+import type { Unsealed } from './unsealed.js';
 import { violations } from '../invariants/invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { keysLike, read } from '../redis/redis-reads.js';
@@ -29,11 +30,12 @@ afterEach(async () => {
 type ScriptOptions = Record<string, unknown>;
 
 /** A job with its options as the script reads them. */
-type RawJob = Pick<EncodedJob, 'id' | 'name' | 'payload'> & { options?: string };
+type RawJob = Pick<EncodedJob, 'id' | 'name'> & { payload: string; options?: string };
 
 export class TestQueue {
   readonly keys: QueueKeys;
-  readonly scripts: QueueCalls;
+  /** The calls of the queue. They take plain texts. */
+  readonly scripts: Unsealed<QueueCalls>;
   /** Set by a test that leaves the queue in a state that no script produces. */
   broken = false;
   private readonly runner: ScriptRunner;
@@ -45,7 +47,8 @@ export class TestQueue {
     readonly name = uniqueQueueName(),
   ) {
     this.keys = new QueueKeys(name, options);
-    this.scripts = allCalls(this.keys, resolveQueueOptions('test queue', options));
+    const calls: unknown = allCalls(this.keys, resolveQueueOptions('test queue', options));
+    this.scripts = calls as Unsealed<QueueCalls>;
     this.runner = new ScriptRunner(redis);
   }
 
@@ -95,7 +98,7 @@ export class TestQueue {
   }
 
   /** Fails a claimed job, which waits again at once unless `rest` says otherwise. Returns the script's reply. */
-  fail(job: ClaimedJob, rest: Partial<Failure> = {}): Promise<FailOutcome[]> {
+  fail(job: ClaimedJob, rest: Partial<UnsealedFailure> = {}): Promise<FailOutcome[]> {
     const error = { name: 'Error', message: 'no' };
     return this.run(this.scripts.fail([{ ...job, error, final: false, backoffMs: 0, ...rest }]));
   }

@@ -35,7 +35,12 @@ export class TestSchedules {
   /** Makes the schedule due since this many ms, and returns its due time. */
   async makeDue(id: string, sinceMs = 1_000): Promise<number> {
     const due = (await this.q.now()) - sinceMs;
-    await this.q.redis.zadd(this.q.keys.scheduleDue, 'XX', due, id);
+    // A resting schedule keeps its time in its hash.
+    if (await this.field(id, 'rested_due_ms')) {
+      await this.q.redis.hset(this.q.keys.schedule(id), 'rested_due_ms', due);
+    } else {
+      await this.q.redis.zadd(this.q.keys.scheduleDue, 'XX', due, id);
+    }
     return due;
   }
 

@@ -9,7 +9,14 @@ const THEN = {
   options: { batch: followUpRef('b') },
 } as const;
 
-export const DEFINITION = { id: 'b', failFast: false, resultTtlMs: 60_000, followUps: [THEN] };
+export const DEFINITION = {
+  id: 'b',
+  hasOwnId: true,
+  failFast: false,
+  resultTtlMs: 60_000,
+  recordTtlMs: 604_800_000,
+  followUps: [THEN],
+};
 
 /** Returns a queue with the batch, of these members. */
 export async function seededBatch(...members: string[]): Promise<TestQueue> {

@@ -5,7 +5,14 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 const open = new Set<Redis>();
 
-afterAll(closeConnections);
+/** The server in memory of this test file, where it takes the place of Redis. */
+const memory =
+  process.env.TEST_REDIS === 'memory' ? (await import('../memory/resp-server.js')).startRespServer() : undefined;
+
+afterAll(async () => {
+  await closeConnections();
+  memory?.close();
+});
 
 /** Closes all clients that were made here; jest does so itself. */
 export async function closeConnections(): Promise<void> {
@@ -18,6 +25,7 @@ export async function closeConnections(): Promise<void> {
  * each test file has its own database. A scan reads all keys of one database.
  */
 export function testRedisUrl(): string {
+  if (memory) return memory.url;
   const { TEST_REDIS_URL: url, TEST_REDIS_DATABASES: databases } = process.env;
   if (!url) throw new Error('TEST_REDIS_URL is not set: start the tests by `npm test`');
   return databases ? `${url}/${databaseOf(expect.getState().testPath ?? '', Number(databases))}` : url;

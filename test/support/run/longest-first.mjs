@@ -6,11 +6,17 @@ import Sequencer from '@jest/test-sequencer';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The files that take five CPU seconds or more, with their processes. */
+/** The files that take five CPU seconds or more, with their processes, or wait for twenty seconds. */
 const LONGEST = [
+  'tools/simulate/plants/plants.spec.ts',
+  'tools/simulate/simulate.spec.ts',
+  'test/security/matrix.spec.ts',
+  'test/security/hidden.spec.ts',
   'test/cli/cli.spec.ts',
   'test/model/both-stores.spec.ts',
-  'tools/simulate/simulate.spec.ts',
+  'test/nest/lifecycle/start-faults.spec.ts',
+  'test/docs/app/recipe-failures.spec.ts',
+  'test/queue/redis/cluster-events.spec.ts',
   'test/cli/topologies.spec.ts',
   'test/outbox/kills.spec.ts',
   'tools/simulate/main.spec.ts',

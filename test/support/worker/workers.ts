@@ -11,15 +11,13 @@ import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import type { MemoryCalls } from '#memory/memory-calls.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
 import { violations } from '../invariants/invariants.js';
-import { memoryViolations } from '../invariants/memory-invariants.js';
 import { connectClocked } from '../redis/clocked-redis.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { eventually, within } from '../faults/wait.js';
-import { inside } from '../queue/inside.js';
+import { serverOf } from '../queue/inside.js';
 import { RETRIES_AT_ONCE } from '../queue/retries.js';
 
 const workers = new Set<TestWorker>();
@@ -27,7 +25,7 @@ const queues = new Set<JobQueue>();
 const broken = new WeakSet<JobQueue>();
 let shared: Redis | undefined;
 /** The store of queues without a client: the shared server, unless a test sets it. */
-let memory: MemoryStore | undefined;
+let memory: ScriptStore | undefined;
 
 afterEach(async () => {
   await Promise.all([...workers].map((each) => each.worker.stop({ timeoutMs: 2_000 })));
@@ -41,17 +39,19 @@ afterEach(async () => {
 });
 
 async function violationsOf(queue: JobQueue): Promise<string[]> {
-  if (queue.store instanceof MemoryStore) {
-    return memoryViolations(((await queue.calls()) as MemoryCalls).queue);
-  }
-  return violations(inside(queue).connection.client as Redis, await inside(queue).scripts());
+  const { client, scripts } = await serverOf(queue);
+  return violations(client, scripts);
 }
 
-/** Describes the same of queues on Redis and of queues in memory. */
+/** Describes the same of queues on Redis, and of queues in memory. */
 export function onEachStore(name: string, tests: () => void): void {
-  describe.each(['on Redis', 'in memory'])(`${name} (%s)`, (place) => {
+  const stores = {
+    'on Redis': () => undefined,
+    'in memory': () => new ScriptStore(),
+  };
+  describe.each(Object.entries(stores))(`${name} (%s)`, (_place, newStore) => {
     beforeEach(() => {
-      memory = place === 'in memory' ? new MemoryStore() : undefined;
+      memory = newStore();
     });
     afterEach(() => {
       memory = undefined;
@@ -75,18 +75,15 @@ export function newQueue(
 export function newClockedQueue(options: JobQueueOptions = {}): { queue: JobQueue; clock: { nowMs: number } } {
   const clock = { nowMs: Date.now() };
   const now = () => clock.nowMs;
-  const store = memory && new MemoryStore({ ...systemClock, now }, { server: new MemoryServer(now) });
+  const byClock = { ...systemClock, now };
+  const store = memory && new ScriptStore(byClock, { server: new ScriptServer(now) });
   return { queue: newQueue(options, store ?? connectClocked(clock)), clock };
 }
 
 /** Deletes the hash of a job, as its expiry does, or somebody with redis-cli. */
 export async function loseHash(queue: JobQueue, id: string): Promise<void> {
-  if (queue.store instanceof MemoryStore) {
-    queue.store.server.all.find(({ name }) => name === queue.name)!.drop(id);
-  } else {
-    const { keys } = await inside(queue).scripts();
-    await (inside(queue).connection.client as Redis).del(keys.job(id));
-  }
+  const { client, scripts } = await serverOf(queue);
+  await client.unlink(scripts.keys.job(id));
 }
 
 /** Marks a queue as left in a state that no script produces. */

@@ -6,7 +6,7 @@ import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob, JobRecord } from '#queue/model/job.js';
 import { jobOptionsAt } from '#queue/model/job-options.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import fc from '../../support/queue/properties.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startTested } from '../module/app.js';
@@ -111,7 +111,7 @@ describe('each option of an enqueue', () => {
     const client = connect();
     await fc.assert(
       fc.asyncProperty(optionSets, async (options) => {
-        const store = place === 'Redis' ? client : new MemoryStore();
+        const store = place === 'Redis' ? client : new ScriptStore();
         const queue = new JobQueue(store, uniqueQueueName());
         try {
           expect(await sent(queue, options)).toMatchObject(withoutHidden(options));

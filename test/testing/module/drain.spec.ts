@@ -276,7 +276,10 @@ describe('limits and groups', () => {
       { maxRunning: 1, rateLimit: { limit: 1, periodMs: 60_000 } },
     );
     const { testing, jobs } = await startTested({ providers: [handler] });
-    for (const group of ['a', 'a', 'b']) await jobs.enqueue('email', { n: 1 }, { group });
+    await jobs.enqueueMany(
+      'email',
+      ['a', 'a', 'b'].map((group) => ({ payload: { n: 1 }, group })),
+    );
     expect(testing.enqueued('email').map(({ options }) => options.group)).toEqual(['a', 'a', 'b']);
     expect(await testing.drain()).toMatchObject({ completed: 3 });
     expect(starts.map(([group]) => group)).toEqual(['a', 'b', 'a']);

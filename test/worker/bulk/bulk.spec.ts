@@ -90,6 +90,57 @@ onEachStore('a call', () => {
     ).toEqual(['a', 'a', 'a', 'b', 'b', 'undefined', 'undefined']);
   });
 
+  it('by group waits for no jobs while none is claimed', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany(Array.from({ length: 35 }, (_, i) => ({ payload: i, group: `g${i % 7}` })));
+    await start(queue, () => undefined, { size: 3, waitMs: 60_000, by: 'group', concurrency: 1 });
+    // What is left of each group is fewer than a call, and waits for others that may still come.
+    await eventually(async () => (await queue.stats()).totals['completed']! >= 35 - 7 * 2);
+  });
+
+  it('waits for no jobs that a limit of the queue holds back', async () => {
+    const queue = newQueue({ maxRunning: 4 });
+    const handles = await add(queue, 10);
+    await start(queue, () => undefined, { size: 10, waitMs: 60_000 });
+    await Promise.all(handles.slice(0, 8).map((job) => job.result()));
+  });
+
+  it.each([1, 2])('waits for no jobs while the %i slots of the process are used', async (concurrency) => {
+    const queue = newQueue();
+    await add(queue, 25);
+    await start(queue, () => undefined, { size: 10, waitMs: 60_000, worker: { concurrency } });
+    await eventually(async () => (await queue.stats()).completed >= 20);
+  });
+
+  it('by group keeps the limit of the process, beside other queues', async () => {
+    const [queue, other] = [newQueue(), newQueue()];
+    let running = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running--;
+    };
+    for (const each of [queue, other]) {
+      await each.enqueueMany(Array.from({ length: 60 }, (_, i) => ({ payload: i, group: `g${i % 20}` })));
+    }
+    const bulk: BulkHandler = { bulk: { size: 3, waitMs: 60_000, by: 'group' }, handle: work };
+    const plain = newQueue();
+    await add(plain, 30);
+    await startWorker(
+      [
+        { queue, concurrency: 10, handlers: { [queue.name]: bulk } },
+        { queue: other, concurrency: 10, handlers: { [other.name]: bulk } },
+        { queue: plain, concurrency: 10, handlers: { [plain.name]: work } },
+      ],
+      undefined,
+      { concurrency: 2 },
+    );
+    await eventually(async () => (await plain.stats()).completed === 30);
+    await eventually(async () => (await queue.stats()).completed >= 58 && (await other.stats()).completed >= 58);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
   it('counts as one of concurrency, however many jobs it has, and claims no more than fit', async () => {
     const queue = newQueue();
     const end = gate();
@@ -109,6 +160,21 @@ onEachStore('a call', () => {
     expect(await queue.stats()).toMatchObject({ pending: 30, processing: 20 });
     end.open();
     await eventually(async () => (await queue.stats()).completed === 50);
+    expect(most).toBe(2);
+  });
+
+  it('of every name counts as one too', async () => {
+    const queue = newQueue();
+    let [calls, most] = [0, 0];
+    await add(queue, 60, { name: 'any' });
+    const handle = async () => {
+      most = Math.max(most, ++calls);
+      await new Promise(setImmediate);
+      calls--;
+    };
+    const handlers = { '*': { bulk: { size: 3, waitMs: 0 }, handle } };
+    await startWorker([{ queue, concurrency: 2, handlers }]);
+    await eventually(async () => (await queue.stats()).completed === 60);
     expect(most).toBe(2);
   });
 

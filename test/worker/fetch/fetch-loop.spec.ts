@@ -31,12 +31,13 @@ async function workerOfOne({
   const log: string[] = [];
   const answers: ((reply: unknown) => void)[] = [];
   const carry = ([call]: ScriptCall<unknown>[]) => {
-    const id = call!.script === 'attemptComplete' ? ` of ${call!.args[7]}` : '';
+    const id = call!.script === 'attemptComplete' ? ` of ${call!.args[8]}` : '';
     log.push(call!.script.replace(/^(job|attempt)/, '').toLowerCase() + id);
     return new Promise<Settled<unknown>[]>((resolve) => answers.push((reply) => resolve([{ ok: true, reply }])));
   };
   const host = {
     changed: () => {},
+    afterWake: () => undefined,
     expectsJobs: (runner: QueueRunner) => loop.expectJobs(runner),
     holdsSettlements: (runner: QueueRunner) => loop.expectSettlements(runner),
     settle: () => loop.settle(),

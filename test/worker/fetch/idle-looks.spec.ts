@@ -1,15 +1,16 @@
 // A worker of many queues looks for jobs without a marker by one call for all of them. It claims where it finds some.
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { IdleLooks } from '#worker/fetch/idle-looks.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { connect } from '../../support/redis/redis.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 import { eventually } from '../../support/faults/wait.js';
+import { enqueueUnheard } from '../../support/memory/memory-view.js';
 import { inside } from '../../support/queue/inside.js';
 import { idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
 
@@ -25,15 +26,15 @@ function served(queues: readonly JobQueue[]) {
 
 /** Returns a store of a worker that notes its claims, and the store of another process. */
 function observedStores() {
-  const server = new MemoryServer(() => Date.now());
+  const server = new ScriptServer(() => Date.now());
   const claims: string[] = [];
   const link = async <Reply>(script: string, run: () => Reply) => {
     if (script === 'attemptClaim') claims.push(script);
     return run();
   };
   return {
-    store: new MemoryStore(systemClock, { server, link }),
-    producer: new MemoryStore(systemClock, { server }),
+    store: new ScriptStore(systemClock, { server, link }),
+    producer: new ScriptStore(systemClock, { server }),
     claims,
   };
 }
@@ -78,7 +79,7 @@ it('does not claim each second for a job that is scheduled for tomorrow', async 
 
 it('finds a job that is due before the one that the worker waits for, if its wake was lost', async () => {
   const clock = new VirtualClock();
-  const store = new MemoryStore(clock);
+  const store = new ScriptStore(clock);
   const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
   const started: string[] = [];
   const list = queues.map((queue) => ({
@@ -90,9 +91,7 @@ it('finds a job that is due before the one that the worker waits for, if its wak
   const starting = worker.start();
   await clock.advance(5_000);
   await starting;
-  const wake = jest.spyOn(store.server, 'wake').mockImplementation(() => undefined);
-  await queues[5]!.enqueue({}, { id: 'earlier', delayMs: 500 });
-  wake.mockRestore();
+  await enqueueUnheard(queues[5]!, { id: 'earlier', delayMs: 500 });
   await clock.advance(1_510);
   expect(started).toEqual(['earlier']);
   const stopping = worker.stop({ timeoutMs: 0 });
@@ -102,7 +101,7 @@ it('finds a job that is due before the one that the worker waits for, if its wak
 
 it('looks at most once a second at each place of each queue, with a bounded number of keys', async () => {
   const seen: [queues: number, places: number][] = [];
-  const store = new MemoryStore();
+  const store = new ScriptStore();
   store.queues.look = async (queues, places) => {
     seen.push([queues.length, places.length]);
     return [];
@@ -154,7 +153,7 @@ it('gets a cancel of a job that it found during a wait', async () => {
 
 it('finds a job that became due while other queues use all slots of the process', async () => {
   const clock = new VirtualClock();
-  const store = new MemoryStore(clock);
+  const store = new ScriptStore(clock);
   const queues = Array.from({ length: MANY }, (_, i) => new JobQueue(store, `q${i}`));
   const started: string[] = [];
   const handle = (job: { queue: string }) => {

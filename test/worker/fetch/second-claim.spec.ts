@@ -1,7 +1,7 @@
 // A claim with a slow reply keeps its jobs, even if it was sent before the previous reply was handled.
 import { expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
+import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
@@ -18,7 +18,7 @@ function holdAnswerOf(claim: number) {
     }
     return answer;
   };
-  return { store: new MemoryStore(systemClock, { link }), sent, held };
+  return { store: new ScriptStore(systemClock, { link }), sent, held };
 }
 
 it('a worker extends the claim of a slow answer in a queue with limits', async () => {

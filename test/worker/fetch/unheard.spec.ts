@@ -1,11 +1,12 @@
 // A server or a proxy may confirm the channels of a worker and then count none of them. The claims notice it.
 import { expect, it, jest } from '@jest/globals';
+import { ScriptServer } from '#memory/server/script-server.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
 import { Worker } from '#worker/worker.js';
 import { unheardText } from '../../../src/health/thresholds.js';
-import { WakingServer, WakingStore } from '../../support/worker/waking-memory.js';
+import { ClusterStore, WakeChannels } from '../../support/memory/cluster-store.js';
 
 const QUEUES = 6;
 
@@ -14,9 +15,10 @@ const FAST_MS = 50;
 
 async function start(isDeaf: boolean, count = QUEUES) {
   const clock = new VirtualClock();
-  const server = new WakingServer(() => clock.now());
-  server.isDeaf = isDeaf;
-  const store = new WakingStore(clock, server);
+  const server = new ScriptServer(() => clock.now(), { random: () => clock.random() });
+  const channels = new WakeChannels(server);
+  channels.isDeaf = isDeaf;
+  const store = new ClusterStore(clock, channels, { server });
   const queues = Array.from({ length: count }, (_, i) => new JobQueue(store, `q${i}`));
   const started = new Map<string, number>();
   const handle = ({ id }: { id: string }) => void started.set(id, clock.now());
@@ -40,11 +42,11 @@ async function start(isDeaf: boolean, count = QUEUES) {
     await clock.advance(2_000);
     await stopping;
   };
-  return { clock, server, worker, queues, lines, startTimes, stop };
+  return { clock, channels, worker, queues, lines, startTimes, stop };
 }
 
 it('a worker waits as without a hub while no wake reaches it, says so once, and comes back', async () => {
-  const { clock, server, worker, lines, startTimes, stop } = await start(true);
+  const { clock, channels, worker, lines, startTimes, stop } = await start(true);
   expect(Math.max(...(await startTimes()))).toBeGreaterThan(FAST_MS);
   await clock.advance(15_000);
   expect(worker.unheard).toHaveLength(QUEUES);
@@ -52,7 +54,7 @@ it('a worker waits as without a hub while no wake reaches it, says so once, and 
   expect(Math.max(...(await startTimes()))).toBeLessThan(FAST_MS);
   expect(lines).toEqual([expect.stringContaining('Redis counts no subscriber of the wake channel')]);
 
-  server.isDeaf = false;
+  channels.isDeaf = false;
   await clock.advance(10_000);
   expect(worker.unheard).toEqual([]);
   expect(lines.slice(1)).toEqual(['The scripts of Redis wake this worker again in all its queues.']);
@@ -61,11 +63,11 @@ it('a worker waits as without a hub while no wake reaches it, says so once, and 
 });
 
 it('a worker keeps no wait for a short time without being heard, as after a failover', async () => {
-  const { clock, server, worker, lines, startTimes, stop } = await start(false);
-  server.isDeaf = true;
-  server.cut(worker.id);
+  const { clock, channels, worker, lines, startTimes, stop } = await start(false);
+  channels.isDeaf = true;
+  channels.cut(worker.id);
   await clock.advance(8_000);
-  server.isDeaf = false;
+  channels.isDeaf = false;
   await clock.advance(12_000);
   expect(worker.unheard).toEqual([]);
   expect(lines).toEqual([]);

@@ -278,7 +278,11 @@ async function claimedElsewhere({ queue, redis }: { queue: JobQueue; redis: Redi
 describe('a wait', () => {
   it.each([
     ['a second', {}, 1],
-    ['a quarter of the visibility timeout, where that is less', { visibilityMs: 1_000 }, 0.25],
+    [
+      'a share of the visibility timeout below that of a heartbeat, where that is less',
+      { visibilityMs: 1_000 },
+      0.32,
+    ],
   ])('lasts %s', async (_, options, seconds) => {
     const { queue, redis, waits } = await idleWorker(options);
     const { keys } = await inside(queue).scripts();

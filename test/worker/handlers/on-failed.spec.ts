@@ -4,7 +4,7 @@ import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobFailure } from '#queue/codec/failure-job.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { gate, within } from '../../support/faults/wait.js';
@@ -142,7 +142,7 @@ describe('onFailed', () => {
   });
 
   it('works on a store in memory', async () => {
-    const queue = new JobQueue(new MemoryStore(), uniqueQueueName('store'));
+    const queue = new JobQueue(new ScriptStore(), uniqueQueueName('store'));
     const told = gate<JobFailure>();
     const handlers = {
       [queue.name]: () => {

@@ -8,6 +8,7 @@ import { InvalidStepError } from '#worker/handlers/job-steps.js';
 import { Job } from '#worker/handlers/job.js';
 import { QueueReporter } from '#worker/attempt/queue-reporter.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { sealed } from '../../support/queue/unsealed.js';
 
 /** Runs one job to its end with this handler. Returns its record, and the errors of its attempts. */
 async function runJob(handle: (job: Job) => unknown, options = {}) {
@@ -82,13 +83,13 @@ onEachStore('job.step', () => {
     const queue = newQueue({ maxAttempts: 1 });
     const job = await queue.enqueue({});
     const claim = (await queue.claim())!;
-    await queue.exec((calls) => calls.step(claim, { name: 'a', result: '1' }));
+    await queue.exec((calls) => calls.step(claim, { name: 'a', result: sealed('1') }));
     await queue.complete(claim);
     expect((await job.get())!.steps).toHaveLength(1);
     await queue.runAgain(job.id);
     expect(await job.get()).not.toHaveProperty('steps');
     const again = (await queue.claim())!;
-    await queue.exec((calls) => calls.step(again, { name: 'a', result: '1' }));
+    await queue.exec((calls) => calls.step(again, { name: 'a', result: sealed('1') }));
     await queue.release(again);
     await queue.update(job.id, { other: true });
     expect(await job.get()).not.toHaveProperty('steps');
@@ -98,7 +99,7 @@ onEachStore('job.step', () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     let lost = 0;
-    const reporter = new QueueReporter(queue, await queue.calls(), () => lost++);
+    const reporter = new QueueReporter(queue, await queue.calls(), { drop() {} }, () => lost++);
     const claimed = async () => {
       const claim = (await queue.claim())!;
       return { claim, job: new Job(claim, reporter) };

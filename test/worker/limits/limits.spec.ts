@@ -50,6 +50,36 @@ onEachStore('maxRunning', () => {
   });
 });
 
+onEachStore('limits of a worker that has stopped', () => {
+  it.each([
+    ['none', {}, 5],
+    ['others', { maxRunning: 3 }, 3],
+  ])('give way at once to those of a worker with %s', async (_, options, most) => {
+    const queue = newQueue({ maxRunning: 1 });
+    const next = newQueue(options, queue.store, queue.name);
+    const held = gate();
+    const first = await startWorker(queue, () => held.promise);
+    const second = await startWorker(next, () => held.promise);
+    expect(await queue.limits.get()).toMatchObject({ maxRunning: 1 });
+    await first.worker.stop();
+    await queue.enqueueMany(many(5));
+    await second.event('started', most, { timeoutMs: 10_000 }); // well before it would announce itself again
+    expect(await queue.stats()).toMatchObject({ processing: most, pending: 5 - most });
+    held.open();
+    await second.event('completed', 5);
+  });
+
+  it('bound producers until then', async () => {
+    const queue = newQueue({ maxRunning: 1, groups: { maxPending: 1 } });
+    const { worker } = await startWorker(queue, () => 1);
+    await queue.limits.get();
+    await worker.stop();
+    const producer = newQueue({}, queue.store, queue.name);
+    await producer.enqueue(1, { group: 'g' });
+    await expect(producer.enqueue(1, { group: 'g' })).rejects.toMatchObject({ name: 'QueueFullError' });
+  });
+});
+
 onEachStore('rateLimit', () => {
   it('spreads the starts of jobs over the period, across workers', async () => {
     const queue = newQueue({ rateLimit: { limit: 20, periodMs: 1_000 } });

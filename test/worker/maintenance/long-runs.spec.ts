@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 const MINUTE = 60_000;
@@ -18,7 +18,7 @@ function clockedQueue() {
     offMs += ms;
     looks.forEach((look) => look());
   };
-  return { queue: newQueue({}, new MemoryStore(clock)), pass };
+  return { queue: newQueue({}, new ScriptStore(clock)), pass };
 }
 
 function said({ warnings }: TestWorker): string[] {

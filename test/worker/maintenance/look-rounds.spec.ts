@@ -1,15 +1,15 @@
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { LookRounds } from '#worker/maintenance/sweep/look-rounds.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
 
 async function opened(count: number, visibilityMs: number): Promise<OpenQueue[]> {
-  const store = new MemoryStore(systemClock, { server: new MemoryServer(() => 0) });
+  const store = new ScriptStore(systemClock, { server: new ScriptServer(() => 0) });
   const queues = Array.from({ length: count }, (_, i) => new JobQueue(store, `q${i}`, { visibilityMs }));
   return Promise.all(queues.map(async (queue) => ({ queue, calls: await queue.calls() })));
 }

@@ -2,8 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
-import type { MemoryCalls } from '#memory/memory-calls.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
@@ -19,11 +19,11 @@ const hang = () => new Promise<never>(() => undefined);
 /** Makes queues on two masters by their first letters, each with a schedule, and a ticker for all. */
 async function startTicker(queuesOfMaster: number) {
   const clock = new VirtualClock();
-  const store = new MemoryStore(clock);
+  const store = new ScriptStore(clock);
   const masters = new Map<string, string>();
   const frozen = new Set<string>();
   const masterOf = (calls: unknown) => {
-    const { name } = (calls as MemoryCalls).queue;
+    const name = (calls as QueueCalls).keys.queue;
     return masters.get(name) ?? name.slice(0, 1);
   };
   const look = store.queues.look.bind(store.queues);
@@ -90,7 +90,7 @@ it.each(['before', 'after'])(
   'a master that freezes %s the start keeps no declaration of another from its repetition',
   async (when) => {
     const clock = new VirtualClock();
-    const store = new MemoryStore(clock);
+    const store = new ScriptStore(clock);
     const [frozen, alive] = ['a', 'b'].map((name) => new JobQueue(store, name));
     const declared = [frozen!, alive!].map((queue) => ({
       queue,
@@ -105,6 +105,88 @@ it.each(['before', 'after'])(
     expect(await alive!.schedules.get('s')).toMatchObject({ isDeclared: true });
   },
 );
+
+/** Starts a ticker of a worker that waits for jobs, and so rests without a schedule. */
+async function startResting() {
+  const clock = new VirtualClock();
+  const store = new ScriptStore(clock);
+  const [queue, elsewhere] = [new JobQueue(store, 'q'), new JobQueue(store, 'q')];
+  const ticker = new ScheduleTicker([queue], silentLogger, { turns: () => undefined, isWaiting: () => true });
+  const pending = async () => (await queue.stats()).pending;
+  return { clock, queue, elsewhere, ticker, pending };
+}
+
+it('looks for a schedule also if its wake comes soon after another wake without a job', async () => {
+  const { clock, queue, elsewhere, ticker, pending } = await startResting();
+  ticker.start();
+  await clock.advance(5_000);
+  ticker.lookAgain(queue, false);
+  await clock.advance(500);
+  await elsewhere.schedules.upsert('s', { everyMs: EVERY_MS });
+  ticker.lookAgain(queue, false);
+  await clock.advance(5 * EVERY_MS);
+  expect(await pending()).toBeGreaterThanOrEqual(4);
+  await ticker.stop();
+});
+
+it('looks for a schedule also if its wake came with a job', async () => {
+  const { clock, queue, elsewhere, ticker, pending } = await startResting();
+  ticker.start();
+  await clock.advance(100);
+  await elsewhere.schedules.upsert('s', { everyMs: EVERY_MS });
+  ticker.lookAgain(queue, true);
+  await clock.advance(10 * EVERY_MS);
+  expect(await pending()).toBeGreaterThanOrEqual(5);
+  await ticker.stop();
+});
+
+it('looks no more often for wakes with jobs than a process that does not rest', async () => {
+  const { clock, queue, ticker } = await startResting();
+  ticker.start();
+  await clock.advance(100);
+  const tick = queue.schedules.tick.bind(queue.schedules);
+  let looks = 0;
+  Object.assign(queue.schedules, { tick: () => ((looks += 1), tick()) });
+  for (let i = 0; i < 400; i += 1) {
+    ticker.lookAgain(queue, true);
+    await clock.advance(50);
+  }
+  expect(looks).toBe(4);
+  await ticker.stop();
+});
+
+it('makes no more than one look a second after wakes without a job', async () => {
+  const { clock, queue, ticker } = await startResting();
+  ticker.start();
+  await clock.advance(5_000);
+  const tick = queue.schedules.tick.bind(queue.schedules);
+  let looks = 0;
+  Object.assign(queue.schedules, { tick: () => ((looks += 1), tick()) });
+  for (let i = 0; i < 100; i += 1) {
+    ticker.lookAgain(queue, false);
+    await clock.advance(50);
+  }
+  expect(looks).toBe(6); // at both ends of 5 s too
+  await ticker.stop();
+  await clock.advance(5_000);
+  expect(looks).toBe(6); // at both ends of 5 s too
+});
+
+it('does not rest after a tick that failed', async () => {
+  const { clock, queue, elsewhere, ticker, pending } = await startResting();
+  await elsewhere.schedules.upsert('s', { everyMs: EVERY_MS });
+  const tick = queue.schedules.tick.bind(queue.schedules);
+  Object.assign(queue.schedules, {
+    tick: () => {
+      Object.assign(queue.schedules, { tick });
+      throw new Error('no reply');
+    },
+  });
+  ticker.start();
+  await clock.advance(10 * EVERY_MS);
+  expect(await pending()).toBeGreaterThanOrEqual(4);
+  await ticker.stop();
+});
 
 it('in a Cluster a frozen master delays no tick at another', async () => {
   const cluster = await startCluster({ nodeTimeoutMs: 60_000 });

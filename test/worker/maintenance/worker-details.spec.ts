@@ -18,6 +18,7 @@ it('the detail of a worker is its host, process, version and slots, and since wh
     version: '1.4.0',
     slots: 7,
     processSlots: 5,
+    fleet: expect.any(String),
     seenAt: expect.any(Date),
     startedAt: expect.any(Date),
   });

@@ -1,7 +1,7 @@
 // A worker repeats its announcement, and sees at intervals whether its queues still have all of it.
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { WorkerReports } from '#worker/maintenance/worker-reports.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 /** Starts a worker of one queue, whose announcements are counted. */
 async function startSpied() {
-  const store = new MemoryStore(clock);
+  const store = new ScriptStore(clock);
   const queue = new JobQueue(store, 'mail');
   const [renew, register] = [jest.spyOn(store.queues, 'renew'), jest.spyOn(store.queues, 'register')];
   worker = new Worker([{ queue, concurrency: 1, handlers: { mail: () => undefined } }], { sweepIntervalMs: 0 });

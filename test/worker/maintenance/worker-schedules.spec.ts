@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptStore } from '#memory/script-store.js';
 import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
@@ -56,6 +56,15 @@ describe('a worker', () => {
     expect(dues.every((due) => due % 300 === 0)).toBe(true);
     expect(new Set(dues).size).toBe(dues.length);
     await queue.schedules.remove(queue.name);
+  });
+
+  it('completes a run whose record would go at once', async () => {
+    const queue = newQueue({ resultTtlMs: 1 });
+    await queue.schedules.upsert('s', HOURLY);
+    const { id } = await queue.schedules.runNow('s');
+    await startWorker(queue, () => ({ done: true }));
+    await eventually(async () => (await queue.get(id))?.status === 'completed');
+    expect((await queue.stats()).totals).toMatchObject({ completed: 1 });
   });
 
   it('makes ticks of its code that came due while no worker was there', async () => {
@@ -198,7 +207,7 @@ describe('a schedule that the code declares', () => {
   it('is not declared again by a process that stops during its first declaration', async () => {
     const setInterval = jest.fn(systemClock.setInterval);
     const clear = jest.fn(systemClock.clear);
-    const queue = newQueue({}, new MemoryStore({ ...systemClock, setInterval, clear }));
+    const queue = newQueue({}, new ScriptStore({ ...systemClock, setInterval, clear }));
     const { role } = declarer(queue, 's', 'w', {});
     const started = role.start();
     await role.stop();

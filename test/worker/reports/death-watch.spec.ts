@@ -1,7 +1,9 @@
 // An uncaught error is named in the log, with the jobs that its process takes along.
+import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { encrypted, type QueueOptions } from 'nest-job-queue/core';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { Release } from '#queue/store/store-calls.js';
 import { watchDeath } from '#worker/reports/death-watch.js';
@@ -58,6 +60,28 @@ it('sends the isolated jobs back before the process ends', () => {
   die('uncaughtException');
   end();
   expect(sent).toEqual([[isolated]]);
+});
+
+it.each<[string, QueueOptions]>([
+  ['redacts', { redact: ['iban'] }],
+  ['encrypts', { codec: encrypted([{ id: 'k', key: randomBytes(32) }]) }],
+])('shows no message where any queue of the process %s', async (does, options) => {
+  const [open, hiding] = [newQueue(), newQueue(options)];
+  const end = gate();
+  const worker = await startWorker(open, () => end.promise);
+  await startWorker(hiding);
+  const { id } = await open.enqueue({}, { name: open.name });
+  await worker.event('started');
+  die('uncaughtException', 'no account DE02');
+  end.open();
+  await worker.event('completed');
+  expect(worker.warnings).toEqual([
+    expect.stringContaining(
+      `(uncaughtException): Error. Its message is not shown, because the queue "${hiding.name}" ${does}. If`,
+    ),
+  ]);
+  const { keys } = await inside(open).scripts();
+  expect(await (inside(open).connection.client as Redis).hget(keys.job(id), 'death')).toBe('1 Error');
 });
 
 it.each([

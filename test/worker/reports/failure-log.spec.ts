@@ -188,7 +188,7 @@ describe('equal failures in a burst', () => {
     const { lines, logger } = keptLog();
     const log = new FailureLog(SafeLogger.of(logger));
     const job = { id: 'j', name: 'n', queue: 'q', attempt: 1, maxAttempts: 2 };
-    const messages = Array.from({ length: 1_000 }, (_, i) => `no ${'x'.repeat(i)}`);
+    const messages = Array.from({ length: 1_000 }, (_, i) => `no ${'la'.repeat(i)}`);
     for (const message of messages) log.attempt(job, { name: 'Error', message }, 0);
     expect(lines).toHaveLength(51);
     log.flush();

@@ -26,6 +26,7 @@ async function workerWithIsolated(
   const log: string[] = [];
   const host: QueueRunnerHost<QueueRunner> = {
     announce: () => {},
+    afterWake: () => undefined,
     expectsJobs: () => {},
     changed: () => isolation.check(),
     holdsSettlements: () => {},

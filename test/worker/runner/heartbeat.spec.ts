@@ -1,10 +1,11 @@
 // The heartbeat extends every claim of its worker, however many there are.
 import { afterEach, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryServer } from '#memory/memory-server.js';
-import { MemoryStore } from '#memory/memory-store.js';
+import { ScriptServer } from '#memory/server/script-server.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
+import { viewOf } from '../../support/memory/memory-view.js';
 
 const VISIBILITY_MS = 30_000;
 
@@ -21,8 +22,8 @@ it.each([
   [2_100, 3], // more than go into two calls
   [1, 100],
 ])('keeps %d running jobs claimed for %d visibility timeouts', async (jobs, timeouts) => {
-  const server = new MemoryServer(() => clock.now());
-  const queue = new JobQueue(new MemoryStore(clock, { server }), 'many', { visibilityMs: VISIBILITY_MS });
+  const server = new ScriptServer(() => clock.now());
+  const queue = new JobQueue(new ScriptStore(clock, { server }), 'many', { visibilityMs: VISIBILITY_MS });
   const running = new Set<string>();
   const handle = ({ id }: { id: string }) => {
     running.add(id);
@@ -38,7 +39,7 @@ it.each([
   await enqueued;
   expect(running.size).toBe(jobs);
   await clock.advance(timeouts * VISIBILITY_MS);
-  const { claims } = server.queue('many', queue.options);
+  const { claims } = await viewOf(queue);
   const expired = claims.members().filter((id) => claims.score(id)! <= clock.now());
   expect([claims.size, expired.length]).toEqual([jobs, 0]);
 });

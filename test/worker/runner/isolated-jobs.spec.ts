@@ -3,11 +3,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { EventEmitter } from 'node:events';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { MemoryCalls } from '#memory/memory-calls.js';
-import { MemoryStore } from '#memory/memory-store.js';
-import { isMarked } from '#memory/verbs/attempt/unstarted.js';
+import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { gate, type Gate } from '../../support/faults/wait.js';
+import { isMarked, viewOf } from '../../support/memory/memory-view.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 const SECOND = 1_000;
@@ -23,7 +22,7 @@ interface World {
 
 function world(options: QueueOptions = {}): World {
   const clock = new VirtualClock();
-  const store = new MemoryStore(clock);
+  const store = new ScriptStore(clock);
   const [queue, other] = [newQueue(options, store), newQueue(options, store)];
   const gates = new Map<string, Gate>();
   const of = (id: string) => gates.get(id) ?? gates.set(id, gate()).get(id)!;
@@ -46,8 +45,8 @@ function world(options: QueueOptions = {}): World {
 async function enqueueIsolated({ queue, clock }: World): Promise<string> {
   await queue.pause();
   const { id } = await queue.enqueue({});
-  const { queue: stored } = (await queue.calls()) as MemoryCalls;
-  Object.assign(stored.job(id)!, { attempts: '2', crashes: '2', next_crash_is_last: '1' });
+  const view = await viewOf(queue);
+  view.write(view.keys.job(id), { attempts: '2', crashes: '2', next_crash_is_last: '1' });
   await queue.resume();
   await clock.advance(10);
   return id;
@@ -67,8 +66,7 @@ const endings: (() => Promise<void>)[] = [];
 
 /** Returns whether the death of the worker would be a crash of the running job. */
 async function isCharged({ queue }: World, id: string): Promise<boolean> {
-  const job = ((await queue.calls()) as MemoryCalls).queue.job(id)!;
-  return !isMarked(job);
+  return !isMarked((await viewOf(queue)).job(id)!);
 }
 
 const startedIn = (worker: TestWorker) =>
@@ -129,9 +127,9 @@ describe('an isolated job', () => {
 
   it('keeps its claim while it waits', async () => {
     const { clock, queue, first, isolated, worker, open } = await behindAnother();
-    const { queue: stored } = (await queue.calls()) as MemoryCalls;
+    const { claims } = await viewOf(queue);
     await clock.advance(25 * SECOND);
-    expect(stored.claims.score(isolated)).toBeGreaterThan(clock.now() + 15 * SECOND);
+    expect(claims.score(isolated)).toBeGreaterThan(clock.now() + 15 * SECOND);
     expect(startedIn(worker)).toEqual([first]);
     [first, isolated].forEach(open);
     await clock.advance(6 * SECOND);

@@ -69,6 +69,7 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
     between('discarded', discarded.surely, discarded.perhaps),
     between('removed', sums.removed, sums.removed + sums.removeAsked),
     exactly('durable', 0),
+    between('outages', 0, Infinity), // no history records which attempts met a refusal of Redis
     between('limited', 0, Infinity), // no history records that free slots waited for a rate
     {
       name: 'enqueued_total less what ended or waits',

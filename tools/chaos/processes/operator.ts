@@ -56,7 +56,7 @@ class Operator {
     else if (spot < 0.53) await this.redrive();
     else if (spot < 0.55) await this.discard();
     else if (spot < 0.65)
-      await this.onOne('scheduled', 'reschedule', (id) => this.queue.reschedule(id, { delayMs: 0 }));
+      await this.onTarget('scheduled', 'reschedule', (id) => this.queue.reschedule(id, { delayMs: 0 }));
     else if (spot < 0.75) await this.removeLater();
     else if (spot < 0.8) await controls.pause();
     else if (spot < 0.85) await controls.schedule();
@@ -89,12 +89,12 @@ class Operator {
   /** Cancels a job. Removing a job from a long list is slow for the server, so it skips long lists. */
   private async cancel(status: JobStatus): Promise<void> {
     if (status === 'pending' && (await this.queue.stats()).pending > 500) return;
-    await this.onOne(status, 'cancel', (id) => this.queue.cancel(id));
+    await this.onTarget(status, 'cancel', (id) => this.queue.cancel(id));
   }
 
   private async redrive(): Promise<void> {
     // A job that fails for good at once would only fail again.
-    await this.onOne('failed', 'redrive', (id) => this.queue.deadLetters.redriveMany([id]));
+    await this.onTarget('failed', 'redrive', (id) => this.queue.deadLetters.redriveMany([id]));
   }
 
   /**
@@ -128,7 +128,7 @@ class Operator {
     if (later.length > 0) await this.call('remove', this.random.pick(later), (id) => this.queue.remove(id));
   }
 
-  private async onOne(status: JobStatus, verb: Verb, act: (id: string) => Promise<unknown>): Promise<void> {
+  private async onTarget(status: JobStatus, verb: Verb, act: (id: string) => Promise<unknown>): Promise<void> {
     const page = await this.queue.list(status, { limit: 20 });
     const jobs = page.filter((job) => isWork(job.payload) && job.payload.kind !== 'later');
     if (jobs.length > 0) await this.call(verb, this.random.pick(jobs), act);

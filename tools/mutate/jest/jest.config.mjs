@@ -1,11 +1,15 @@
 // The tests of mutants, in a process that has its Redis already: see process.mjs.
 import { fileURLToPath } from 'node:url';
-import project from '../../../jest.config.mjs';
+import { base } from '../../../jest.config.mjs';
 
-const { globalSetup: _setup, globalTeardown: _teardown, maxWorkers: _workers, ...shared } = project;
+const { globalSetup: _setup, globalTeardown: _teardown, maxWorkers: _workers, ...shared } = base;
+
+/** In memory the specs of the scripts take a fraction of the time. */
+const inMemory = { testEnvironmentOptions: { env: { TEST_REDIS: 'memory' } } };
 
 export default {
   ...shared,
+  ...(process.env.MUTATE_PLACE === 'memory' && inMemory),
   rootDir: fileURLToPath(new URL('../../../', import.meta.url)),
   testEnvironment: '<rootDir>/tools/mutate/jest/environment.mjs',
   testSequencer: '<rootDir>/tools/mutate/jest/given-order.mjs',

@@ -1,5 +1,5 @@
 // Jobs that follow others: by `after`, and as the follow-ups of a batch.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { QueueView } from '#memory/server/queue-view.js';
 import { misfired, type FollowUpKind } from '../../chaos/check/rules.js';
 import type { Fault, Known } from './known.js';
 
@@ -20,7 +20,7 @@ export class FollowRules {
   private readonly endedBadly = new Set<string>();
   private readonly batches = new Map<string, KnownBatch>();
   /** The queue of the batches. */
-  private home: MemoryQueue | undefined;
+  private home: QueueView | undefined;
 
   constructor(
     private readonly jobs: ReadonlyMap<string, Known>,
@@ -60,9 +60,8 @@ export class FollowRules {
   }
 
   /** Checks that a batch fires after all members have ended: each follow-up at most once, and by their ends. */
-  enqueued(queue: MemoryQueue, id: string): void {
-    const { jobs } = queue;
-    const joined = this.batches.get(jobs.get(id)?.batch ?? '');
+  enqueued(queue: QueueView, id: string): void {
+    const joined = this.batches.get(queue.field(queue.keys.job(id), 'batch') ?? '');
     if (joined) {
       this.home = queue;
     }
@@ -75,21 +74,28 @@ export class FollowRules {
       return;
     }
     batch.fired.push(kind as FollowUpKind);
-    const ends = batch.members.map((member) => this.home!.jobs.get(member)?.status ?? 'removed');
+    const ends = batch.members.map((member) => statusOf(this.home!, member) ?? 'removed');
     const faults = misfired(batch.fired, ends, batch.isCancelled);
     faults.forEach((fault) => this.fault(`batch: ${id} ${fault}`));
   }
 
   /** Checks that after a sweep no member of a failFast batch waits beside one that ended badly. */
-  maintained({ followUps, jobs }: MemoryQueue): void {
-    for (const { definition, members, open, firedAt } of followUps.values()) {
-      if (!definition.failFast || firedAt !== undefined) {
+  maintained(queue: QueueView): void {
+    const { keys } = queue;
+    for (const id of queue.scored(keys.batches).members()) {
+      const { fail_fast: failFast, fired_at_ms: firedAt } = queue.hash(keys.batchRecord(id)) ?? {};
+      if (failFast === undefined || firedAt !== undefined) {
         continue;
       }
-      const isBad = members.some((id) => ['failed', 'cancelled'].includes(jobs.get(id)?.status ?? 'failed'));
-      const waits = [...open].find((id) => ['pending', 'scheduled'].includes(jobs.get(id)?.status ?? ''));
+      const members = queue.list(keys.batchRecord(id, 'members'));
+      const open = queue.scored(keys.batchRecord(id, 'open')).members();
+      const isBad = members.some((member) => ['failed', 'cancelled'].includes(statusOf(queue, member) ?? 'failed'));
+      const waits = open.find((member) => {
+        const { status = '', cancel_requested_at_ms: cancelled } = queue.job(member) ?? {};
+        return ['pending', 'scheduled'].includes(status) && cancelled === undefined; // else its claim ends it
+      });
       if (isBad && waits !== undefined) {
-        this.fault(`batch: ${waits} still waits, and another member of ${definition.id} ended badly`);
+        this.fault(`batch: ${waits} still waits, and another member of ${id} ended badly`);
       }
     }
   }
@@ -120,4 +126,8 @@ export class FollowRules {
       return removed || broken || this.endedBadly.has(each);
     });
   }
+}
+
+function statusOf(queue: QueueView, id: string): string | undefined {
+  return queue.field(queue.keys.job(id), 'status');
 }

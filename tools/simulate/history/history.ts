@@ -1,5 +1,6 @@
 // Records the actions and replies of a simulation's processes, and checks the final state against them.
-import type { Hash, MemoryQueue, QueueObserver } from '#memory/state/memory-queue.js';
+import type { QueueObserver } from '#memory/server/observed-server.js';
+import type { Fields, QueueView } from '#memory/server/queue-view.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../../chaos/check/rules.js';
 import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';
@@ -125,17 +126,15 @@ export class History {
   }
 
   /** Checks the final state, after all faults and all time. */
-  finish(queues: readonly MemoryQueue[]): void {
+  finish(queues: readonly QueueView[]): void {
     for (const queue of queues) {
-      const ids = [queue.pending, queue.prioritized, queue.scheduled, queue.claims].flatMap((place) =>
-        'members' in place ? place.members() : place,
-      );
+      const ids = [...queue.line, ...queue.scheduled.members(), ...queue.claims.members()];
       if (ids.length > 0) {
         const job = JSON.stringify(queue.job(ids[0]!));
         this.fault(`I7: ${ids.length} jobs of ${queue.name} never ended, such as ${ids[0]} ${job}`);
       }
     }
-    const jobOf = (id: string, queue: string) => queues.find(({ name }) => name === queue)!.jobs.get(id);
+    const jobOf = (id: string, queue: string) => queues.find(({ name }) => name === queue)!.job(id);
     this.jobs.forEach((known, id) => this.finishJob(id, known, jobOf(id, known.queue)));
     this.groups.forEach((ids, group) => this.finishGroup(group, ids));
     this.follow.finish((one, other) => this.claimedAfter(one, other));
@@ -168,7 +167,7 @@ export class History {
     );
   }
 
-  private finishJob(id: string, known: Known, job: Hash | undefined): void {
+  private finishJob(id: string, known: Known, job: Fields | undefined): void {
     const status = job?.status;
     const { acknowledged, removed, broken, ok, refused } = known;
     if (status === undefined && acknowledged && !removed) {
@@ -189,7 +188,7 @@ export class History {
     }
   }
 
-  private finishCounts(id: string, { queue, maxAttempts, hasOwnLimit, isFinal }: Known, job: Hash): void {
+  private finishCounts(id: string, { queue, maxAttempts, hasOwnLimit, isFinal }: Known, job: Fields): void {
     const counts = countsOf(job);
     const failed = counts.errors + counts.crashes;
     if (job.status === 'failed' && this.follow.isUnmet(id)) {
@@ -209,7 +208,7 @@ export class History {
 }
 
 /** Returns the counts of a job. A worker with fewer attempts ends a job that exceeds them, which counts as an error. */
-function countsOf(job: Hash): Counts {
+function countsOf(job: Fields): Counts {
   const isExhausted = job.attempt_log?.includes('"AttemptsExhausted"') ?? false;
   return {
     attempts: Number(job.attempts ?? 0),

@@ -1,5 +1,5 @@
 // The ticks of schedules, as the server made them.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { QueueView } from '#memory/server/queue-view.js';
 import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
 import type { Fault } from './known.js';
@@ -69,14 +69,14 @@ export class ScheduleRules {
   }
 
   /** Called when the server has added a job. */
-  enqueued(queue: MemoryQueue, id: string): void {
+  enqueued(queue: QueueView, id: string): void {
     const [, schedule] = SCHEDULED.exec(id) ?? [];
     if (schedule === undefined) {
       return;
     }
     const ticks = this.of(schedule);
     const [dueMs, { now }] = [dueOf(id), queue];
-    const stored = queue.schedules.get(schedule);
+    const stored = queue.hash(queue.keys.schedule(schedule));
     // One tick makes one job, whatever number of processes make ticks.
     if (ticks.ids.has(id)) {
       this.fault(`tick: ${id} was made twice`);
@@ -97,8 +97,10 @@ export class ScheduleRules {
   }
 
   /** Checks that the counter of a schedule, which limits its jobs, counts each tick once, and that none is silent. */
-  looks({ schedules, now }: MemoryQueue): void {
-    for (const [id, { ticks = '0', created_at_ms: created }] of schedules) {
+  looks(queue: QueueView): void {
+    const { keys, now } = queue;
+    for (const id of queue.scheduleDue.members()) {
+      const { ticks = '0', created_at_ms: created } = queue.hash(keys.schedule(id)) ?? {};
       const { count, createdAt } = this.of(id);
       if (Number(ticks) !== (createdAt === created ? count : 0)) {
         this.fault(`tick: ${id} counts ${ticks} ticks, and ${count} were made`);
@@ -111,10 +113,13 @@ export class ScheduleRules {
   }
 
   /** Checks that no schedule is overdue for long while a process ticks. From then on none ticks. */
-  finish(queues: readonly MemoryQueue[]): void {
+  finish(queues: readonly QueueView[]): void {
     this.made.forEach((ticks) => (ticks.silentSinceMs = undefined));
     for (const { scheduleDue, now } of queues) {
-      const late = this.jumpedAtMs > now - TICK_LATEST_MS ? [] : scheduleDue.upTo(now - TICK_LATEST_MS);
+      const late =
+        this.jumpedAtMs > now - TICK_LATEST_MS
+          ? []
+          : scheduleDue.members().filter((id) => scheduleDue.score(id)! <= now - TICK_LATEST_MS);
       late.forEach((id) => this.fault(`tick: ${id} is overdue since ${now - scheduleDue.score(id)!} ms`));
     }
   }
@@ -130,12 +135,7 @@ export class ScheduleRules {
    * maker of the first tick after a jump may have read the clock before it. Then the next due time, if it is too late, is
    * moved soon.
    */
-  private isNext(
-    schedule: string,
-    ticks: MadeTicks,
-    dueMs: number,
-    { now: nowMs, scheduleDue }: MemoryQueue,
-  ): void {
+  private isNext(schedule: string, ticks: MadeTicks, dueMs: number, { now: nowMs, scheduleDue }: QueueView): void {
     const declared = SCHEDULES[schedule as ScheduleId];
     if (!declared) {
       return; // an operator changes it

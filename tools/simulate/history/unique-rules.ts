@@ -1,6 +1,6 @@
 // The holders of unique keys.
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { QueueView } from '#memory/server/queue-view.js';
 import type { Fault, Known } from './known.js';
 
 const WAITS = new Set(['pending', 'scheduled']);
@@ -42,9 +42,9 @@ export class UniqueRules {
   }
 
   /** Forgets the ends of the jobs that wait again. Called after each call that may redrive jobs or run them again. */
-  reopened({ jobs }: MemoryQueue): void {
+  reopened(queue: QueueView): void {
     for (const id of this.again) {
-      if (WAITS.has(jobs.get(id)?.status ?? '')) {
+      if (WAITS.has(queue.field(queue.keys.job(id), 'status') ?? '')) {
         this.endedAtMs.delete(id);
       }
     }
@@ -54,7 +54,7 @@ export class UniqueRules {
    * Checks that no other job is added within the time of a key, counted from the enqueue of its holder. A time that is
    * longer than the clock of now can make it does not count.
    */
-  enqueued({ now }: MemoryQueue, id: string, { unique }: AskedOptions): void {
+  enqueued({ now }: QueueView, id: string, { unique }: AskedOptions): void {
     this.endedAtMs.delete(id); // the hash of an ended job of this id may have been deleted
     if (typeof unique?.for !== 'object') {
       return;
@@ -85,13 +85,14 @@ export class UniqueRules {
    * Checks that of one key at most one job waits, and with `unfinished` none beside it runs. The claim of a `pending` job ends its
    * hold. A redriven job, or one that is run again, takes a free key only.
    */
-  looks({ pending, prioritized, scheduled, claims, jobs }: MemoryQueue): void {
+  looks(queue: QueueView): void {
     const holders = new Map<string, string>();
-    const waiting = [...pending, ...prioritized.members(), ...scheduled.members()];
-    for (const id of [...waiting, ...claims.members()]) {
-      const { unique, unique_for: kind, fence } = jobs.get(id) ?? {};
-      const holds = unique !== undefined && (kind === 'unfinished' || fence === undefined);
-      if (!holds || this.jobs.get(id)?.again) {
+    for (const id of [...queue.line, ...queue.scheduled.members(), ...queue.claims.members()]) {
+      const unique = queue.jobField(id, 'unique');
+      if (unique === undefined || this.jobs.get(id)?.again) {
+        continue;
+      }
+      if (queue.jobField(id, 'unique_for') !== 'unfinished' && queue.jobField(id, 'fence') !== undefined) {
         continue;
       }
       const other = holders.get(unique);

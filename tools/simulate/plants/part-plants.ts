@@ -1,235 +1,260 @@
 // Faults planted into parts of the library that only some runs exercise.
-import type { GroupState } from '#memory/state/group-state.js';
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
-import { mark } from '#memory/verbs/attempt/unstarted.js';
-import type { MemberEnd } from '#queue/model/batch.js';
-import { spoils, spoilsQueues, type Plant } from './plant.js';
+import { edit, plant, type Plant } from './plant.js';
 
 const schedules: Record<string, Plant> = {
-  'two processes make one tick': spoilsQueues('tick', ['scheduleTick'], (queue) => {
-    for (const [id, schedule] of queue.schedules) {
-      if (schedule.last_tick_at_ms !== undefined && Number(schedule.ticks) % 3 === 0) {
-        queue.scheduleDue.set(id, Number(schedule.last_tick_at_ms));
-        delete schedule.last_tick_at_ms;
-      }
-    }
-  }),
-  'a tick is left out': {
-    breaks: 'tick',
-    before: (_script, queues) => queues.map(({ scheduleDue }) => scheduleDue.score('each-second')),
-    after: (script, queues, before) =>
-      queues.forEach(({ scheduleDue }, i) => {
-        const dueAt = scheduleDue.score('each-second');
-        if (script === 'scheduleTick' && dueAt !== undefined && dueAt !== (before as number[])[i]) {
-          scheduleDue.set('each-second', dueAt + 1_000);
-        }
-      }),
-  },
-  'a paused schedule ticks': spoilsQueues('tick', ['schedulePause'], (queue) => {
-    queue.schedules.forEach(({ paused_at_ms: paused }, id) => {
-      if (paused !== undefined) {
-        queue.scheduleDue.set(id, queue.now);
-      }
-    });
-  }),
+  'two processes make one tick': plant(
+    'tick',
+    'schedules',
+    edit(
+      'scheduleTick',
+      'local is_current = score == due and version == ARGV[i + 2]',
+      'local is_current = version == ARGV[i + 2]',
+    ),
+    edit('scheduleTick', 'if due <= last and last <= now then', 'if false then'),
+  ),
+  'a tick is left out': plant(
+    'tick',
+    'schedules',
+    edit('scheduleTick', 'set_due(id, key, next_due)', 'set_due(id, key, next_due + 1000)'),
+  ),
+  'a paused schedule ticks': plant(
+    'tick',
+    'schedules',
+    edit(
+      'schedulePause',
+      "redis.call('ZADD', schedule_due, '+inf', id)",
+      "redis.call('ZADD', schedule_due, now, id)",
+    ),
+  ),
 };
 
 const unique: Record<string, Plant> = {
-  'a unique key is forgotten': spoilsQueues('unique', ['jobEnqueue'], (queue) => queue.unique.clear()),
-  'the time of a unique key ends early': spoilsQueues('unique', ['jobEnqueue'], ({ uniqueExpiries, now }) => {
-    uniqueExpiries.forEach((_, key) => uniqueExpiries.set(key, now));
-  }),
-  'an ended job keeps its unique key': {
-    breaks: 'unique',
-    before: (_script, queues) => queues.map(({ unique: keys }) => [...keys]),
-    after: (script, queues, before) =>
-      queues.forEach((queue, i) => {
-        if (script === 'attemptComplete') {
-          (before as [string, string][][])[i]!.forEach(([key, owner]) => {
-            queue.unique.set(key, owner);
-            queue.uniqueExpiries.set(key, queue.uniqueExpiries.get(key) ?? queue.now + 5_000);
-          });
-        }
-      }),
-  },
-  'a replaced job keeps its payload': spoils('payload', ['jobEnqueue'], ({ job, payloadBefore }) => {
-    job.payload = payloadBefore ?? job.payload!;
-  }),
+  'a unique key is forgotten': plant(
+    'unique',
+    'unique',
+    edit('jobEnqueue', "redis.call('HSET', unique, options.unique, id)", ''),
+  ),
+  'the time of a unique key ends early': plant(
+    'unique',
+    'unique',
+    edit('jobEnqueue', 'now + options.unique_for, options.unique', 'now, options.unique'),
+  ),
+  'an ended job keeps its unique key': plant(
+    'unique',
+    'unique',
+    edit(
+      'jobEnqueue',
+      "is_held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')",
+      'is_held = key == options.unique',
+    ),
+    edit('attemptComplete', "redis.call('HDEL', unique, unique_key)", ''),
+  ),
+  'a replaced job keeps its payload': plant(
+    'payload',
+    'unique',
+    edit(
+      'jobEnqueue',
+      "'payload', payload, 'status', 'pending', 'attempts', '0'",
+      "'status', 'pending', 'attempts', '0'",
+    ),
+  ),
 };
 
 const after: Record<string, Plant> = {
-  'a job does not wait for those before it': spoils('after', ['jobEnqueue'], ({ queue, id, job }) => {
-    if (job.after !== undefined && job.status === 'scheduled') {
-      delete job.after;
-      queue.scheduled.set(id, queue.now);
-    }
-  }),
-  'a job waits for itself': spoils('I7', ['jobEnqueue'], ({ id, job }) => {
-    job.after &&= id;
-  }),
+  'a job does not wait for those before it': plant(
+    'after',
+    'after',
+    edit('jobEnqueue', 'if #open == 0 then\n    return true', 'if true then\n    return true'),
+  ),
+  'a job waits for itself': plant(
+    'I7',
+    'after',
+    edit('jobEnqueue', "'after', table.concat(open, '\\n')", "'after', id"),
+  ),
 };
 
 const batches: Record<string, Plant> = {
-  'a batch takes a failure for a success': spoilsQueues(
+  'a batch takes a failure for a success': plant(
     'batch',
-    ['attemptFail', 'attemptComplete'],
-    ({ followUps }) => {
-      followUps.forEach(({ outcomes }) => outcomes.forEach((outcome) => (outcome.status = 'completed')));
-    },
+    'batches',
+    edit(
+      '*',
+      "local is_well = (total or '0') == (completed or '0') and not cancel_requested",
+      'local is_well = not cancel_requested',
+    ),
   ),
-  'a batch goes on after a failure': spoilsQueues(
+  'a batch goes on after a failure': plant(
     'batch',
-    ['attemptFail', 'sweepMaintainBatches'],
-    ({ followUps }) => {
-      followUps.forEach((batch) => (batch.stoppedAt = undefined));
-    },
+    'batches',
+    edit('*', "elseif fail_fast and status ~= 'completed' and", 'elseif false and'),
   ),
 };
 
 const groups: Record<string, Plant> = {
-  'a claim takes a job of a limited group ahead': spoils('ahead', ['attemptClaim'], ({ job, was }) => {
-    if (was === 'pending ' && job.status === 'processing' && job.group === 'narrow') {
-      mark(job);
-    }
-  }),
+  'a claim takes a job of a limited group ahead': plant(
+    'ahead',
+    'groups',
+    edit('attemptClaim', 'elseif is_bound and not may_start then', 'elseif false then'),
+  ),
 };
 
 const growth: Record<string, Plant> = {
-  'a batch does not wait for a member of a member': spoilsQueues('batch', ['jobEnqueue'], ({ followUps }) => {
-    followUps.forEach(({ open }) => open.forEach((id) => id.endsWith('+') && open.delete(id)));
-  }),
+  'a batch does not wait for a member of a member': plant(
+    'batch',
+    'growth',
+    edit(
+      'jobEnqueue',
+      "redis.call('ZADD', key .. '/open', redis.call('HINCRBY', key, 'joined', 1), member)\n    redis.call('RPUSH'",
+      `if string.sub(member, -1) ~= '+' then
+        redis.call('ZADD', key .. '/open', redis.call('HINCRBY', key, 'joined', 1), member)
+      end
+      redis.call('RPUSH'`,
+    ),
+  ),
 };
 
 const changes: Record<string, Plant> = {
-  'an update is lost': spoils('payload', ['jobUpdate'], ({ job, payloadBefore }) => {
-    job.payload = payloadBefore!;
-  }),
-  'a job starts before its new time': spoils('I5', ['jobReschedule'], ({ queue, id, job }) => {
-    if (job.status === 'scheduled') {
-      queue.scheduled.delete(id);
-      queue.toBack(id, job);
-    }
-  }),
-  'a job is not run again': spoils('again', ['jobRunAgain'], ({ queue, id, job }) => {
-    if (job.status === 'pending' && queue.takeOut(id)) {
-      job.status = 'completed';
-      job.result = job.fence!;
-      queue.completed.unshift(id);
-    }
-  }),
+  'an update is lost': plant(
+    'payload',
+    'changes',
+    edit('jobUpdate', "redis.call('HSET', job .. id, 'payload', payload)", ''),
+  ),
+  'a job starts before its new time': plant(
+    'I5',
+    'changes',
+    edit(
+      'jobReschedule',
+      "to_later(id, due)\n  place_groups()\n  return 'scheduled'",
+      "start_now(id, priority, group, lifo)\n  return 'scheduled'",
+    ),
+  ),
+  'a job is not run again': plant(
+    'again',
+    'changes',
+    edit(
+      'jobRunAgain',
+      'start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })',
+      `redis.call('HSET', key, 'status', 'completed', 'result', redis.call('HGET', key, 'fence') or '0')
+      redis.call('LPUSH', completed, id)`,
+    ),
+  ),
 };
 
-/** Returns the marks of all queues, to be put back later. */
-const onceMarksOf = (queues: readonly MemoryQueue[]) =>
-  queues.flatMap(({ once: { marks } }) =>
-    [...marks.values()].flatMap((set) => set.members().map((key) => ({ set, key }))),
-  );
-
-let withheld: ReturnType<typeof onceMarksOf> = [];
-
 const once: Record<string, Plant> = {
-  'an entry gets no mark': spoilsQueues('once', ['onceEnqueue'], ({ once: { marks } }) => {
-    marks.forEach((each) => each.clear());
-  }),
-  'a fence is not kept': spoilsQueues('once', ['onceEnqueue'], ({ once: { fences } }) => fences.clear()),
-  'a mark is made in a second call': {
-    breaks: 'once',
-    before: (script, queues) => {
-      if (script === 'onceMarks') {
-        withheld.splice(0).forEach(({ set, key }) => set.set(key, 0));
-      }
-      return script === 'onceEnqueue' ? new Set(onceMarksOf(queues).map(({ key }) => key)) : undefined;
-    },
-    after: (script, queues, before) => {
-      if (script === 'onceEnqueue') {
-        withheld = onceMarksOf(queues).filter(({ key }) => !(before as Set<string>).has(key));
-        withheld.forEach(({ set, key }) => set.delete(key));
-      }
-    },
-  },
+  'an entry gets no mark': plant(
+    'once',
+    'once',
+    edit('onceEnqueue', "redis.call('ZADD', once, unpack(marks))", ''),
+  ),
+  'a fence is not kept': plant(
+    'once',
+    'once',
+    edit('onceEnqueue', "redis.call('HSET', once_fences, source, fence)", ''),
+  ),
+  'a mark is made in a second call': plant(
+    'once',
+    'once',
+    edit(
+      'onceEnqueue',
+      "redis.call('ZADD', once, unpack(marks))",
+      "redis.call('ZADD', once .. ':late', unpack(marks))",
+    ),
+    edit(
+      'sweepReclaim',
+      'local taken, ended, is_more = expired_claims(limit)',
+      `local once = string.sub(sweep, 1, -6) .. 'once:table'
+      local late = redis.call('ZRANGE', once .. ':late', 0, -1)
+      for _, mark in ipairs(late) do redis.call('ZADD', once, now, mark) end
+      redis.call('UNLINK', once .. ':late')
+      local taken, ended, is_more = expired_claims(limit)`,
+    ),
+  ),
 };
 
 const elsewhere: Record<string, Plant> = {
-  'a follow-up stays in the outbox after its acknowledgement': {
-    breaks: 'batch',
-    before: (script, queues) =>
-      script === 'batchAcknowledge' ? queues.map(({ outbox }) => [...outbox.entries]) : undefined,
-    after: (script, queues, before) => {
-      if (script === 'batchAcknowledge') {
-        queues.forEach(({ outbox: { entries } }, i) =>
-          (before as [string, MemberEnd][][])[i]!.forEach(([place, entry]) => entries.set(place, entry)),
-        );
-      }
-    },
-  },
-  'a follow-up leaves the outbox before its queue has it': spoilsQueues('batch', ['batchFollowUps'], ({ outbox }) =>
-    outbox.entries.clear(),
+  'a follow-up stays in the outbox after its acknowledgement': plant(
+    'batch',
+    'elsewhere',
+    edit('batchAcknowledge', "gone = gone + redis.call('HDEL', batch_outbox, ARGV[i])", 'gone = gone + 1'),
+  ),
+  'a follow-up leaves the outbox before its queue has it': plant(
+    'batch',
+    'elsewhere',
+    edit(
+      'batchFollowUps',
+      'if name and fired and bytes <= most_bytes then',
+      "if name and fired and bytes <= most_bytes then\n redis.call('HDEL', batch_outbox, ARGV[i])",
+    ),
   ),
 };
 
 const steps: Record<string, Plant> = {
-  'a retry forgets the steps': spoils('step', ['attemptFail'], ({ job }) => {
-    delete job.steps;
-  }),
-  'a crash forgets the steps': spoils('step', ['sweepReclaim', 'sweepReclaimWorker'], ({ job }) => {
-    delete job.steps;
-  }),
+  'a retry forgets the steps': plant(
+    'step',
+    'steps',
+    edit(
+      'attemptFail',
+      "count('retried_total', 1)",
+      "count('retried_total', 1)\n redis.call('HDEL', job .. id, 'steps')",
+    ),
+  ),
+  'a crash forgets the steps': plant(
+    'step',
+    'steps',
+    edit(
+      'sweepReclaim sweepReclaimWorker',
+      "redis.call('HDEL', key, 'death')",
+      "redis.call('HDEL', key, 'death', 'steps')",
+    ),
+  ),
 };
 
 const others: Record<string, Plant> = {
-  'two jobs of a call swap their results': {
-    ...spoils('I2', ['attemptComplete'], ({ job }, all) => {
-      const other = all.find((each) => each.job !== job)?.job;
-      if (other && other.result !== undefined && job === all[0]!.job) {
-        [job.result, other.result] = [other.result, job.result!];
-      }
-    }),
-    part: 'bulk',
-  },
-  'a checkpoint is lost': {
-    ...spoilsQueues('checkpoint', ['attemptCheckpoint'], ({ jobs }) => {
-      jobs.forEach((job) => delete job.checkpoint);
-    }),
-    part: 'checkpoints',
-  },
-  'a claim takes a job of a paused group': {
-    breaks: 'limits',
-    part: 'limits',
-    before: (script, queues) => {
-      const paused = queues.flatMap(({ flow }) => [...flow.groups.values()].map((group) => [group, group.pause]));
-      if (script === 'attemptClaim') {
-        queues.forEach(({ flow }) => flow.groups.forEach((group) => delete group.pause));
-      }
-      return paused;
-    },
-    after: (script, _queues, paused) => {
-      if (script === 'attemptClaim') {
-        (paused as [GroupState, GroupState['pause']][]).forEach(([group, pause]) => pause && (group.pause = pause));
-      }
-    },
-  },
-  'an enqueue loses its metadata': {
-    ...spoils('middleware', ['jobEnqueue'], ({ job }) => {
-      job.options = (job.options ?? '').replace(/"marks":"ab"/, '"marks":"a"');
-    }),
-    part: 'middleware',
-  },
+  'two jobs of a call swap their results': plant(
+    'I2',
+    'bulk',
+    edit(
+      'attemptComplete',
+      'local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]',
+      'local id, fence, result = ARGV[i], ARGV[i + 1], i + 5 <= last and ARGV[i + 5] or ARGV[i + 2]',
+    ),
+  ),
+  'a checkpoint is lost': plant(
+    'checkpoint',
+    'checkpoints',
+    edit('attemptCheckpoint', "redis.call('HSET', job .. id, 'checkpoint', ARGV[3])", ''),
+  ),
+  'a claim takes a job of a paused group': plant(
+    'limits',
+    'limits',
+    edit('*', 'paused = not paused_until and paused_at,', 'paused = nil,'),
+  ),
+  'an enqueue loses its metadata': plant(
+    'middleware',
+    'middleware',
+    edit(
+      'jobEnqueue',
+      'if worker then\n',
+      `if worker then\n worker = string.gsub(worker, '"marks":"ab"', '"marks":"a"')\n`,
+    ),
+  ),
+  'the trail misses a retry': plant(
+    'audit',
+    'audit',
+    edit('attemptFail', "if field == 'status' then", "if field == 'status' and value ~= 'scheduled' then"),
+  ),
 };
 
-function of(part: Plant['part'], all: Record<string, Plant>): Record<string, Plant> {
-  return Object.fromEntries(Object.entries(all).map(([name, plant]) => [name, { part, ...plant }]));
-}
-
 export const partPlants: Record<string, Plant> = {
-  ...of('schedules', schedules),
-  ...of('unique', unique),
-  ...of('after', after),
-  ...of('batches', batches),
-  ...of('changes', changes),
-  ...of('once', once),
-  ...of('growth', growth),
-  ...of('elsewhere', elsewhere),
-  ...of('steps', steps),
-  ...of('groups', groups),
+  ...schedules,
+  ...unique,
+  ...after,
+  ...batches,
+  ...changes,
+  ...once,
+  ...growth,
+  ...elsewhere,
+  ...steps,
+  ...groups,
   ...others,
 };

@@ -1,74 +1,37 @@
-// A fault planted into the store, which the simulation must find.
-import type { Hash, MemoryQueue } from '#memory/state/memory-queue.js';
+// A fault planted into the texts of scripts, which the simulation must find.
+import type { LuaScriptName } from '#queue/lua.generated.js';
 import type { Part } from '../parts.js';
+
+/** A change of the text of some scripts, in each place where the words stand. */
+export interface Edit {
+  /** Undefined for all scripts with these words. */
+  readonly scripts: readonly LuaScriptName[] | undefined;
+  readonly from: string;
+  readonly to: string;
+}
 
 export interface Plant {
   /** The invariant that it breaks. */
-  breaks: string;
+  readonly breaks: string;
   /** The part of the library that it is in, or the parts that show it. Undefined if every run exercises it. */
-  part?: Part | readonly Part[];
-  /** Prepares the fault. Its result is passed to `after`. */
-  before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
-  after?(script: string, queues: readonly MemoryQueue[], planted: unknown): void;
+  readonly part?: Part | readonly Part[];
+  readonly edits: readonly Edit[];
 }
 
-type Jobs = Map<string, { state: string; payload: string | undefined }>;
-
-/** A job that a call moved: another status or claim than before, or another payload. */
-export interface Moved {
-  queue: MemoryQueue;
-  id: string;
-  job: Hash;
-  /** Its status and its token before the call; '' for a new job. */
-  was: string;
-  payloadBefore: string | undefined;
+/** Returns an edit. @param scripts their names, with blanks between; '*' for all with these words */
+export function edit(scripts: string, from: string, to: string): Edit {
+  return { scripts: scripts === '*' ? undefined : (scripts.split(' ') as LuaScriptName[]), from, to };
 }
 
-/** Returns all jobs, past the count of looks: a plant is no work of the store. */
-function entriesOf(jobs: MemoryQueue['jobs']): [string, Hash][] {
-  return [...Map.prototype.entries.call(jobs)] as [string, Hash][];
+export function plant(breaks: string, part: Plant['part'], ...edits: readonly Edit[]): Plant {
+  return { breaks, ...(part !== undefined && { part }), edits };
 }
 
-function jobsOf(queues: readonly MemoryQueue[]): Jobs {
-  return new Map(
-    queues.flatMap(({ jobs }) =>
-      entriesOf(jobs).map(([id, job]) => [id, { state: `${job.status} ${job.claim_token}`, payload: job.payload }]),
-    ),
+/** Returns the text of a script with its faults. Words that are not in it change nothing. */
+export function editedText(text: string, script: LuaScriptName, edits: readonly Edit[]): string {
+  return edits.reduce(
+    (edited, { scripts, from, to }) =>
+      scripts?.includes(script) === false ? edited : edited.replaceAll(from, () => to),
+    text,
   );
-}
-
-function moved(queues: readonly MemoryQueue[], before: Jobs): Moved[] {
-  return queues.flatMap((queue) =>
-    entriesOf(queue.jobs).flatMap(([id, job]) => {
-      const { state: was = '', payload: payloadBefore } = before.get(id) ?? {};
-      const isSame = was === `${job.status} ${job.claim_token}` && payloadBefore === job.payload;
-      return isSame ? [] : [{ queue, id, job, was, payloadBefore }];
-    }),
-  );
-}
-
-/** Returns a plant that spoils the jobs that a script moved. */
-export function spoils(breaks: string, scripts: string[], spoil: (each: Moved, all: Moved[]) => void): Plant {
-  return {
-    breaks,
-    before: (script, queues) => (scripts.includes(script) ? jobsOf(queues) : undefined),
-    after: (script, queues, before) => {
-      if (scripts.includes(script)) {
-        const all = moved(queues, before as Jobs);
-        all.forEach((each) => spoil(each, all));
-      }
-    },
-  };
-}
-
-/** Returns a plant that spoils the queues after a script. */
-export function spoilsQueues(breaks: string, scripts: string[], spoil: (queue: MemoryQueue) => void): Plant {
-  return {
-    breaks,
-    after: (script, queues) => {
-      if (scripts.includes(script)) {
-        queues.forEach(spoil);
-      }
-    },
-  };
 }

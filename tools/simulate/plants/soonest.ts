@@ -1,4 +1,4 @@
-// The seed that finds each planted fault soonest. `npm run simulate -- --draw` draws those anew that no longer do.
+// The seed that finds each planted fault soonest. The specs, and `npm run simulate -- --draw`, draw those anew that no longer do.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Simulation } from '../simulation.js';
 import type { Plant } from './plant.js';
@@ -9,45 +9,70 @@ export interface Start {
   steps: number;
 }
 
-/** The steps and the number of seeds that a draw tries, the shortest runs first. Turns show a fault only after minutes. */
-export const DRAWN_STEPS = [60, 200, 500, 1_500, 3_000];
-const DRAWN_SEEDS = 60;
+/** The numbers of seeds that a draw tries, by their steps. Short runs come first. Turns show a fault only after minutes. */
+const DRAWN: readonly (readonly [steps: number, seeds: number])[] = [
+  [60, 20],
+  [200, 12],
+  [600, 10],
+  [1_500, 12],
+  [3_000, 8],
+];
+
+/** The time of a draw that tries all its seeds, on a busy machine. */
+export const LONGEST_DRAW_MS = 600_000;
 
 const FILE = new URL('soonest.json', import.meta.url);
 
 /** Returns the named seeds, by the names of the faults. */
-export function readSoonest(): Record<string, Start> {
-  return JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, Start>;
+function readSoonest(): Record<string, Start> {
+  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, Start>) : {};
+}
+
+/** The most steps of a run that `npm test` makes to find a planted fault. */
+const SHORT_STEPS = 200;
+
+/** Returns the planted faults that a short run finds, or those that need a long one. A fault without a seed is a short one. */
+export function plantsOf(length: 'short' | 'long'): [name: string, plant: Plant][] {
+  const named = readSoonest();
+  const isLong = (name: string) => (named[name]?.steps ?? 0) > SHORT_STEPS;
+  return Object.entries(plants).filter(([name]) => isLong(name) === (length === 'long'));
 }
 
 /** Returns whether a run finds the fault. It ends at the first violation, which may be another than the fault's. */
-export async function finds(plant: Plant, { seed, steps }: Start): Promise<boolean> {
+async function finds(plant: Plant, { seed, steps }: Start): Promise<boolean> {
   const { violations } = await new Simulation(seed, steps, plant).run();
   return violations.some((violation) => violation.startsWith(`${plant.breaks}:`));
 }
 
-async function soonestOf(name: string, plant: Plant): Promise<Start> {
-  for (const steps of DRAWN_STEPS) {
-    for (let seed = 1; seed <= DRAWN_SEEDS; seed++) {
-      if (await finds(plant, { seed, steps })) {
-        return { seed, steps };
-      }
+async function drawn(plant: Plant): Promise<Start | undefined> {
+  for (const [steps, seeds] of DRAWN) {
+    for (let seed = 1; seed <= seeds; seed++) {
+      if (await finds(plant, { seed, steps })) return { seed, steps };
     }
   }
-  throw new Error(`No seed finds that ${name}. Mend its plant, or the check of ${plant.breaks}.`);
+  return undefined;
 }
 
-/** Draws a seed for each planted fault that its named seed no longer finds. Takes minutes; writes each one at once. */
+/**
+ * Finds a planted fault by its named seed. If that no longer does, it draws another one, and names it.
+ *
+ * @throws Error if no seed of a draw finds it
+ */
+export async function find(name: string, plant: Plant): Promise<Start> {
+  const named = readSoonest()[name];
+  if (named && (await finds(plant, named))) return named;
+  const found = await drawn(plant);
+  if (!found) throw new Error(`No seed finds that ${name}. Mend its plant, or the check of ${plant.breaks}.`);
+  write({ ...readSoonest(), [name]: found });
+  return found;
+}
+
+/** Draws a seed for each planted fault that its named seed no longer finds. */
 export async function drawSoonest(): Promise<void> {
-  const named = existsSync(FILE) ? readSoonest() : {};
   for (const [name, plant] of Object.entries(plants)) {
-    const before = named[name];
-    if (before && (await finds(plant, before))) {
-      continue;
-    }
-    const { seed, steps } = (named[name] = await soonestOf(name, plant));
-    write(named);
-    console.log(`${name}: seed ${seed}, ${steps} steps`);
+    const before = readSoonest()[name];
+    const { seed, steps } = await find(name, plant);
+    if (seed !== before?.seed || steps !== before.steps) console.log(`${name}: seed ${seed}, ${steps} steps`);
   }
 }
 

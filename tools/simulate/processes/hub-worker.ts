@@ -1,9 +1,9 @@
 // A worker of many queues, which scripts wake over its hub as in a Cluster. Its connection may be cut or silent.
 import { JobQueue } from '#queue/job-queue.js';
-import type { MemoryStore, StoreLink } from '#memory/memory-store.js';
+import type { StoreLink } from '#memory/script-store.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
-import { WakingStore, type HubLink } from '../../../test/support/worker/waking-memory.js';
+import { ClusterStore, type HubLink } from '../../../test/support/memory/cluster-store.js';
 import { OPTIONS } from '../release.js';
 import type { World } from '../world.js';
 import { WorkerProcess } from './worker-process.js';
@@ -59,17 +59,17 @@ export class HubWorker extends WorkerProcess {
     this.isMuted = true;
     this.world.clock.setTimeout(() => {
       this.isMuted = false;
-      this.world.waking!.cut(this.name);
+      this.world.channels!.cut(this.name);
     }, ms);
   }
 
-  protected override openStore(link: StoreLink): MemoryStore {
-    const { random, waking } = this.world;
+  protected override openStore(link: StoreLink): ClusterStore {
+    const { random, channels, server } = this.world;
     const hub: HubLink = {
       delayMs: () => (random.chance(0.3) ? random.between(0, LONGEST_MESSAGE_MS) : 0),
       delivery: () => (this.isMuted ? 'lost' : this.clock.isFrozen ? 'late' : 'delivered'),
     };
-    return new WakingStore(this.clock, waking!, { link }, hub);
+    return new ClusterStore(this.clock, channels!, { server, link }, hub);
   }
 
   private async handle(job: Job): Promise<unknown> {

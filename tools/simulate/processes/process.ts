@@ -2,48 +2,62 @@
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { MemoryStore, type StoreLink } from '#memory/memory-store.js';
+import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
 import { linkOf } from '../server/network.js';
-import { MIXED_LIMITS, OLDER, type Release } from '../release.js';
+import { AUDITED, MIXED_LIMITS, OLDER, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
 import { ProcessClock } from './process-clock.js';
 
 export abstract class SimulatedProcess {
   readonly clock: ProcessClock;
-  protected readonly queues: Record<QueueName, JobQueue>;
-  protected readonly store: MemoryStore;
+  protected readonly store: ScriptStore;
+  private opened: Record<QueueName, JobQueue> | undefined;
 
   constructor(
     readonly name: string,
     protected readonly world: World,
     skewMs: number,
     readonly release: Release = OLDER,
-    middleware?: readonly EnqueueMiddleware[],
+    private readonly middleware?: readonly EnqueueMiddleware[],
   ) {
     this.clock = new ProcessClock(world.clock, skewMs);
     const { clock, random, watched } = world;
     const faults = () => world.faultsOf(this);
     const link = linkOf(name, this.clock, clock, random, faults, watched);
-    const store = this.openStore(link);
-    this.store = store;
-    const { options, limits } = release;
-    const shared = { ...options, ...(middleware && { middleware }) };
-    const open = (queue: QueueName, more = {}) => new JobQueue(store, queue, { ...shared, ...more });
-    const mixed = world.parts.has('groups') ? MIXED_LIMITS : {};
-    this.queues = { mixed: open('mixed', mixed), ordered: open('ordered'), limited: open('limited', limits) };
+    this.store = this.openStore(link);
+  }
+
+  /** The queues of most processes, opened when they are first used. */
+  protected get queues(): Record<QueueName, JobQueue> {
+    return (this.opened ??= this.openQueues());
+  }
+
+  private openQueues(): Record<QueueName, JobQueue> {
+    const { options, limits } = this.release;
+    const { parts } = this.world;
+    const shared = { ...options, ...(this.middleware && { middleware: this.middleware }) };
+    const open = (queue: QueueName, more = {}) => new JobQueue(this.store, queue, { ...shared, ...more });
+    const mixed = parts.has('groups') ? MIXED_LIMITS : {};
+    const audited = parts.has('audit') ? AUDITED : {};
+    return {
+      mixed: open('mixed', { ...mixed, ...audited }),
+      ordered: open('ordered'),
+      limited: open('limited', { ...limits, ...audited }),
+    };
   }
 
   abstract start(): void;
 
-  protected openStore(link: StoreLink): MemoryStore {
-    return new MemoryStore(this.clock, { server: this.world.server, link });
+  protected openStore(link: StoreLink): ScriptStore {
+    return new ScriptStore(this.clock, { server: this.world.server, link });
   }
 
   /** Ends it as a SIGKILL does. */
   kill(): void {
     this.clock.kill();
     this.world.server.disconnect(this.name);
+    this.world.channels?.disconnect(this.name);
   }
 
   protected sleep(ms: number): Promise<void> {

@@ -1,5 +1,6 @@
 // Senders of the rows of a table, which become jobs. One sends at a time, by a lock of the database. It dies, stalls, or
 // loses its session and comes back after another took over.
+import { sealJson } from '#queue/codec/sealed.js';
 import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
 import type { World } from '../world.js';
 import { SimulatedProcess } from './process.js';
@@ -66,7 +67,7 @@ export class SimulatedSender extends SimulatedProcess {
     history.sent(id, 'mixed', ATTEMPTS, { hasOwnLimit: true, removed: true });
     history.once.row(id);
     const options = { maxAttempts: ATTEMPTS };
-    const payload = JSON.stringify(history.runs.nextNumber());
+    const payload = sealJson({}, JSON.stringify(history.runs.nextNumber()), { queue: 'mixed', id });
     this.table.rows.set(id, { key: id, job: { id, name: 'mixed', payload, options } });
   }
 
@@ -104,7 +105,9 @@ export class SimulatedSender extends SimulatedProcess {
     const { mixed } = this.queues;
     const marks = await this.untilAnswered(() => mixed.exec((calls) => calls.once.marks(SOURCE, 100)));
     const gone = marks.filter((key) => !rows.has(key));
-    await this.untilAnswered(() => mixed.exec((calls) => calls.once.forget(SOURCE, gone)));
+    if (gone.length > 0) {
+      await this.untilAnswered(() => mixed.exec((calls) => calls.once.forget(SOURCE, gone)));
+    }
   }
 
   private async remove(id: string): Promise<void> {

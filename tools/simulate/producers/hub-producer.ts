@@ -1,11 +1,18 @@
 // A producer for many queues. Some jobs are for later, and some of these are due before others that were enqueued first.
 import { JobQueue } from '#queue/job-queue.js';
+import type { StoreLink } from '#memory/script-store.js';
+import { ClusterStore } from '../../../test/support/memory/cluster-store.js';
 import { HUB_OPTIONS, HUB_QUEUES } from '../processes/hub-worker.js';
 import { SimulatedProcess } from '../processes/process.js';
 
 export class HubProducer extends SimulatedProcess {
   start(): void {
     void this.produce();
+  }
+
+  protected override openStore(link: StoreLink): ClusterStore {
+    const { channels, server } = this.world;
+    return new ClusterStore(this.clock, channels!, { server, link });
   }
 
   private async produce(): Promise<void> {

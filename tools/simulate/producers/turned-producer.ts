@@ -1,6 +1,6 @@
 // A producer whose jobs wake nobody, as those of a client of the Redis pattern. Only a look finds them.
 import { JobQueue } from '#queue/job-queue.js';
-import type { MemoryStore, StoreLink } from '#memory/memory-store.js';
+import type { ScriptStore, StoreLink } from '#memory/script-store.js';
 import { TURNED_OPTIONS, TURNED_QUEUES } from '../processes/turned-worker.js';
 import { SimulatedProcess } from '../processes/process.js';
 
@@ -9,18 +9,9 @@ export class TurnedProducer extends SimulatedProcess {
     void this.produce();
   }
 
-  protected override openStore(link: StoreLink): MemoryStore {
+  protected override openStore(link: StoreLink): ScriptStore {
     const { server } = this.world;
-    return super.openStore((script, run) =>
-      link(script, () => {
-        Object.assign(server, { wake: () => undefined });
-        try {
-          return run();
-        } finally {
-          Reflect.deleteProperty(server, 'wake');
-        }
-      }),
-    );
+    return super.openStore((script, run) => link(script, () => server.wakingNobody(run)));
   }
 
   private async produce(): Promise<void> {

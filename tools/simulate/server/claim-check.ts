@@ -1,5 +1,5 @@
 // Checks I2 and I5 for the claims of a queue, before and after each call.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { QueueView } from '#memory/server/queue-view.js';
 
 interface Seen {
   status: string;
@@ -14,17 +14,26 @@ const ENDS_OWN = new Set(['attemptComplete', 'attemptFail', 'attemptRelease']);
 export class ClaimCheck {
   /** The tokens that each process was handed. */
   private readonly tokens = new Map<string, string>();
+  /** The claims of each queue after the last call. */
+  private readonly known = new WeakMap<QueueView, Map<string, Seen>>();
 
   constructor(private readonly violations: Set<string>) {}
 
-  /** Returns the claimed jobs: only of these a call may change the token. */
-  before(queue: MemoryQueue): Map<string, Seen> {
-    return new Map(queue.claims.members().map((id) => [id, seen(queue, id)]));
+  /**
+   * Returns the claimed jobs: only of these a call may change the token.
+   *
+   * @param isUnchanged whether no command ran since the last call
+   */
+  before(queue: QueueView, isUnchanged: boolean): Map<string, Seen> {
+    const known = isUnchanged ? this.known.get(queue) : undefined;
+    return known ?? new Map(queue.claims.members().map((id) => [id, seen(queue, id)]));
   }
 
-  after(queue: MemoryQueue, before: Map<string, Seen>, script: string, process: string): void {
-    for (const id of new Set([...before.keys(), ...queue.claims.members()])) {
-      const now = seen(queue, id);
+  after(queue: QueueView, before: ReadonlyMap<string, Seen>, script: string, process: string): void {
+    const claimed = new Map(queue.claims.members().map((id) => [id, seen(queue, id)]));
+    this.known.set(queue, claimed);
+    for (const id of new Set([...before.keys(), ...claimed.keys()])) {
+      const now = claimed.get(id) ?? seen(queue, id);
       const was = before.get(id) ?? { status: '', token: '', fence: 0, claimEnd: undefined };
       if (now.fence < was.fence && now.status !== '') {
         this.violations.add(`I2: the fence of ${id} went back in ${script}`);
@@ -54,12 +63,11 @@ export class ClaimCheck {
   }
 }
 
-function seen(queue: MemoryQueue, id: string): Seen {
-  const job = queue.jobs.get(id);
+function seen(queue: QueueView, id: string): Seen {
   return {
-    status: job?.status ?? '',
-    token: job?.claim_token ?? '',
-    fence: Number(job?.fence ?? 0),
+    status: queue.jobField(id, 'status') ?? '',
+    token: queue.jobField(id, 'claim_token') ?? '',
+    fence: Number(queue.jobField(id, 'fence') ?? 0),
     claimEnd: queue.claims.score(id),
   };
 }

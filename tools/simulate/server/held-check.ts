@@ -1,6 +1,6 @@
 // Checks that a worker without `prefetch` claims few jobs ahead: those that start soon.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
-import { isMarked } from '#memory/verbs/attempt/unstarted.js';
+import type { QueueView } from '#memory/server/queue-view.js';
+import { markOf } from './queue-reads.js';
 
 /** The unstarted jobs that a worker may hold at any pace. */
 const FEW_HELD = 24;
@@ -33,10 +33,13 @@ export class HeldCheck {
    *
    * @param before the jobs that were claimed before
    */
-  tooMany(queue: MemoryQueue, worker: string, before: ReadonlyMap<string, unknown>): string[] {
-    const held = queue.claims.members().filter((id) => {
-      const job = queue.jobs.get(id);
-      return job?.worker === worker && isMarked(job) && job.crashes === undefined;
+  tooMany(queue: QueueView, worker: string, before: ReadonlyMap<string, unknown>): string[] {
+    const claimed = queue.claims.members();
+    if (claimed.every((id) => before.has(id))) return [];
+    const held = claimed.filter((id) => {
+      if (queue.jobField(id, 'worker') !== worker) return false;
+      const job = queue.job(id)!;
+      return markOf(job) !== undefined && job.crashes === undefined;
     });
     const isAhead = held.some((id) => !before.has(id));
     return isAhead && held.length > Math.max(FEW_HELD, this.recent(worker).length)

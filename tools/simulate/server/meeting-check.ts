@@ -1,8 +1,9 @@
 // Checks that a job and a free slot meet in time. The bounds are those of docs/reliability.md, with the delays of calls.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
-import type { WakingServer } from '../../../test/support/worker/waking-memory.js';
+import type { QueueView } from '#memory/server/queue-view.js';
+import type { WakeChannels } from '../../../test/support/memory/cluster-store.js';
 import type { HubWorker } from '../processes/hub-worker.js';
 import { Since } from './since.js';
+import type { SimulatedServer } from './simulated-server.js';
 
 /** A lost wake costs a look, one each second. Each of its calls and of the claim takes up to 80 ms. */
 const LONGEST_MS = 1_300;
@@ -21,20 +22,21 @@ export class MeetingCheck {
   private readonly up = new Since();
 
   constructor(
-    private readonly server: WakingServer,
+    private readonly server: SimulatedServer,
+    private readonly channels: WakeChannels,
     private readonly workers: () => readonly HubWorker[],
   ) {}
 
   /** Looks at the queues after a step. Returns the jobs and claims that wait for too long. */
   look(): string[] {
-    const queues = this.server.all.filter(({ name }) => name.startsWith('hub-'));
+    const queues = this.server.queues.filter(({ name }) => name.startsWith('hub-'));
     const workers = this.workers();
     workers.forEach((worker) => this.up.note(worker.name, worker.isUp, this.server.now()));
     this.keepJobs(queues);
     return queues.flatMap((queue) => [...this.lateJobs(queue, workers), ...this.lateClaims(queue, workers)]);
   }
 
-  private keepJobs(queues: readonly MemoryQueue[]): void {
+  private keepJobs(queues: readonly QueueView[]): void {
     const pending = new Set(queues.flatMap((queue) => queue.pending));
     const due = queues.flatMap(({ scheduled, now }) =>
       scheduled.members().filter((id) => scheduled.score(id)! <= now),
@@ -46,17 +48,17 @@ export class MeetingCheck {
     [...pending, ...due].forEach((id) => this.claimable.note(id, true, now));
   }
 
-  private lateJobs({ name, pending, scheduled, now }: MemoryQueue, workers: readonly HubWorker[]): string[] {
+  private lateJobs({ name, pending, scheduled, now }: QueueView, workers: readonly HubWorker[]): string[] {
     const due = scheduled.members().filter((id) => scheduled.score(id)! <= now);
     return workers.flatMap((worker) => {
       const key = `${name} ${worker.name}`;
       this.free.note(key, worker.isFree(name), now);
-      this.heard.note(key, this.server.isHeard(name, worker.name), now);
+      this.heard.note(key, this.channels.isHeard(name, worker.name), now);
       const freeMs = (id: string) => now - Math.max(this.claimable.of(id), this.free.of(key));
       // A worker whose wake never came is a waiter again only after its next subscription.
-      const isWaiter = (this.server.lostBy.get(worker.name) ?? -Infinity) < this.heard.of(key);
+      const isWaiter = (this.channels.lostBy.get(worker.name) ?? -Infinity) < this.heard.of(key);
       const wokenMs = (id: string) =>
-        isWaiter && this.server.lostAt < this.pending.of(id)
+        isWaiter && this.channels.lostAt < this.pending.of(id)
           ? now - Math.max(this.pending.of(id), this.free.of(key), this.heard.of(key))
           : -Infinity;
       const text = (id: string) => `late: ${id} of ${name} waits although ${worker.name} has a free slot`;
@@ -67,7 +69,7 @@ export class MeetingCheck {
     });
   }
 
-  private lateClaims({ name, claims, now }: MemoryQueue, workers: readonly HubWorker[]): string[] {
+  private lateClaims({ name, claims, now }: QueueView, workers: readonly HubWorker[]): string[] {
     const upSince = Math.min(...workers.map((worker) => this.up.of(worker.name)));
     return claims
       .members()

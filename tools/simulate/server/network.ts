@@ -1,5 +1,5 @@
 // The network between a simulated process and the server: delays, loses and repeats calls and replies, by a seed.
-import type { StoreLink } from '#memory/memory-store.js';
+import type { StoreLink } from '#memory/script-store.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../../chaos/random.js';
 import type { ProcessClock } from '../processes/process-clock.js';

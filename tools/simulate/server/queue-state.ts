@@ -1,46 +1,35 @@
-// The state of a queue as text, to compare it before and after a repeated call.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+// The keys of a server as text, to compare them before and after a repeated call.
+import { toText } from '#memory/lua/values.js';
+import type { Entry } from '#memory/server/keyspace.js';
+import type { SimulatedServer } from './simulated-server.js';
 
-/** Returns the state of the queues. It leaves out the tokens of claims, because no seed repeats them. */
-export function stateOf(queues: readonly MemoryQueue[]): string {
-  return JSON.stringify(queues.map((queue) => [placesOf(queue), batchesOf(queue), ratesOf(queue)]));
+/** Who is awake is no state of the jobs. A repeated call may wake one more, or nudge a worker again. */
+const WAKES = /:(wake|waiters)$|:nudge:[^:]+$/;
+
+/** Returns all keys of a server with their values. */
+export function stateOf({ keys }: SimulatedServer): string {
+  const lines = keys.keys().flatMap((key) => (WAKES.test(key) ? [] : [[toText(key), valueOf(keys.entry(key)!)]]));
+  return JSON.stringify(lines.toSorted(byFirst));
 }
 
-function placesOf(queue: MemoryQueue) {
-  const { jobs, forgottenAt, now, pending, completed, failed, cancelled, unique, totals, sequence } = queue;
-  return [
-    // Redis deletes an expired hash by itself, and the store in memory at the next look at it.
-    [...jobs].filter(([id]) => (forgottenAt.get(id) ?? Infinity) > now),
-    pending,
-    [queue.prioritized, queue.scheduled, queue.claims, queue.dead, queue.scheduleDue].map((set) =>
-      set.members().map((member) => [member, set.score(member)]),
-    ),
-    [completed, failed, cancelled],
-    [...unique],
-    totals,
-    sequence,
-  ];
+function valueOf({ value }: Entry): unknown {
+  switch (value.type) {
+    case 'string':
+      return value.value;
+    case 'hash':
+      return value
+        .keys()
+        .map((field) => [field, value.get(field)!] as const)
+        .toSorted(byFirst);
+    case 'list':
+      return value.all();
+    case 'zset':
+      return value.all().map(({ member, score }) => [member, score]);
+    case 'stream':
+      return value.entries;
+  }
 }
 
-function batchesOf({ batches, followUps, outbox }: MemoryQueue) {
-  return [
-    [...batches].map(([claimer, { claims }]) => [claimer, claims.map(({ id }) => id)]),
-    [...followUps].map(([id, { members, open, outcomes, sealedAt, stoppedAt, firedAt, endedAt }]) => [
-      id,
-      members,
-      [...open],
-      [...outcomes],
-      [sealedAt, stoppedAt, firedAt, endedAt],
-    ]),
-    [...outbox.entries],
-    outbox.fence,
-  ];
-}
-
-function ratesOf({ flow, restsUntil }: MemoryQueue) {
-  return [
-    flow.arrival,
-    [...flow.groups].map(([name, group]) => [name, group.arrival, group.restsUntil]),
-    restsUntil,
-  ];
+function byFirst([one]: readonly unknown[], [other]: readonly unknown[]): number {
+  return (one as string) < (other as string) ? -1 : 1;
 }

@@ -1,5 +1,4 @@
 // Checks the right to maintain. One process at a time has it, and nobody is refused it once it is over.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
 
 /** The right lasts for two intervals of the simulated maintenance, in ms. */
 const RIGHT_MS = 2_000;
@@ -7,14 +6,7 @@ const RIGHT_MS = 2_000;
 /** The shortest time between two rounds of a process, in ms. A process that gives a free right back does so once. */
 const ROUND_MS = 500;
 
-interface Asked {
-  readonly set: string;
-  readonly nowMs: number;
-}
-
 export class RightCheck {
-  private asked: Asked | undefined;
-  private readonly watched = new Set<MemoryQueue>();
   /** Who has each right, and until when, by the replies. */
   private holders = new Map<string, { process: string; untilMs: number }>();
   /** The first refusals of rights that nobody has, by right and process. */
@@ -22,28 +14,13 @@ export class RightCheck {
   /** The time of the first call after the last jump of the clock. */
   private jumpedAtMs: number | undefined = 0;
 
-  /** Notes which right the next call asks for. */
-  before(queues: readonly MemoryQueue[]): void {
-    this.asked = undefined;
-    queues.filter((queue) => !this.watched.has(queue)).forEach((queue) => this.watch(queue));
-  }
-
-  private watch(queue: MemoryQueue): void {
-    this.watched.add(queue);
-    const { maintainers } = queue;
-    const get = maintainers.get.bind(maintainers);
-    maintainers.get = (set) => {
-      this.asked = { set: `${queue.name} ${set}`, nowMs: queue.now };
-      return get(set);
-    };
-  }
-
-  /** Returns the faults of a call. @param isGranted its reply */
-  after(process: string, isGranted: boolean): string[] {
-    if (this.asked === undefined) {
-      return [];
-    }
-    const { set, nowMs } = this.asked;
+  /**
+   * Returns the faults of a call.
+   *
+   * @param set which right it asked for
+   * @param isGranted its reply
+   */
+  after(set: string, process: string, isGranted: boolean, nowMs: number): string[] {
     this.jumpedAtMs ??= nowMs;
     const holder = this.holders.get(set);
     const isHeld = holder !== undefined && holder.untilMs > nowMs;

@@ -1,8 +1,8 @@
 // Checks that the workers of a fleet, which look in turn, find each job whose wake was lost. The bounds are those of
 // docs/internals/architecture.md.
-import type { MemoryServer } from '#memory/memory-server.js';
 import type { TurnedWorker } from '../processes/turned-worker.js';
 import { Since } from './since.js';
+import type { SimulatedServer } from './simulated-server.js';
 
 /** The time that the calls of a look and of its claim take, in ms. */
 const CALLS_MS = 300;
@@ -23,7 +23,7 @@ export class TurnCheck {
   private changedAtMs = 0;
 
   constructor(
-    private readonly server: MemoryServer,
+    private readonly server: SimulatedServer,
     private readonly workers: () => readonly TurnedWorker[],
   ) {}
 
@@ -31,7 +31,7 @@ export class TurnCheck {
   look(): string[] {
     const now = this.server.now();
     const up = this.workers().filter(({ isUp }) => isUp);
-    const queues = this.server.all.filter(({ name }) => name.startsWith('turned-'));
+    const queues = this.server.queues.filter(({ name }) => name.startsWith('turned-'));
     const ids = new Set(queues.flatMap(({ pending }) => pending));
     this.waiting.keep(ids);
     ids.forEach((id) => this.waiting.note(id, true, now));

@@ -1,15 +1,16 @@
 // The server of a simulation: checks the invariants before and after each call.
-import type { MemoryQueue } from '#memory/state/memory-queue.js';
+import type { QueueView } from '#memory/server/queue-view.js';
 import type { ClaimReply } from '#queue/store/store-calls.js';
 import type { HoldReply } from '#queue/store/verbs/sweep-verbs.js';
-import type { Plant } from '../plants/plant.js';
 import { ClaimCheck } from './claim-check.js';
 import { HeldCheck } from './held-check.js';
 import type { SentCall, Server } from './network.js';
 import { stateOf } from './queue-state.js';
+import { sizesOf } from './queue-reads.js';
 import { RightCheck } from './right-check.js';
+import type { SimulatedServer } from './simulated-server.js';
 import { overTaken } from './slot-check.js';
-import { WorkCheck } from './work-check.js';
+import { overWorked } from './work-check.js';
 
 /**
  * Calls that must change nothing the second time. An extend is not one of them, because a repeat counts from its own
@@ -40,8 +41,9 @@ const REPEATABLE = new Set([
 /** Calls whose repeat must get the whole reply again. */
 const TOLD_AGAIN = new Set(['attemptFail', 'attemptRelease', 'jobEnqueue']);
 
-/** The id of an enqueue request does not come from the process's clock, so a seed does not repeat it. */
-const DRAWN_OUTSIDE = /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?/g;
+/** The id of a request, and the process of an action or a worker: no seed repeats them. */
+const DRAWN_OUTSIDE =
+  /"request":"[^"]*",?|\\"request\\":\\"[^"\\]*\\",?|"by","[^"]*"|\\"host\\":\\"[^"]*\\",\\"pid\\":\d+,?/g;
 
 /** The stack of a stored error also shows who started the run. */
 const STACK = /,?\\"stack\\":\\"(?:[^\\]|\\\\[^"]|\\\\\\")*\\"/g;
@@ -57,10 +59,13 @@ export class WatchedServer implements Server {
   private lastTold = '';
   /** The time of the server when that call ran. */
   private lastAtMs = 0;
+  /** The work of the server when that call had ended. */
+  private lastWork = -1;
+  /** The places of each queue after that call. */
+  private lastSizes: ReturnType<typeof sizesOf>[] = [];
   /** The number of jobs that each call took when it ran first. */
   private taken = new WeakMap<SentCall, number>();
   private readonly claims = new ClaimCheck(this.violations);
-  private readonly work = new WorkCheck();
   private readonly rights = new RightCheck();
   private readonly held: HeldCheck;
 
@@ -69,8 +74,7 @@ export class WatchedServer implements Server {
    * @param steadyMs a time that never jumps
    */
   constructor(
-    private readonly queues: () => readonly MemoryQueue[],
-    private readonly plant: Plant | undefined,
+    private readonly server: SimulatedServer,
     private readonly looks: (script: string, process: string) => void,
     steadyMs: () => number,
   ) {
@@ -79,19 +83,29 @@ export class WatchedServer implements Server {
 
   run<Reply>(call: SentCall, run: () => Reply): Reply {
     const { script, process } = call;
-    const isRepeat = this.taken.has(call);
-    const queues = this.queues();
-    const before = queues.map((queue) => this.claims.before(queue));
-    const stateBefore = isRepeat && REPEATABLE.has(script) && !this.isFreed(script) ? stateOf(queues) : undefined;
-    const planted = this.plant?.before?.(script, queues, isRepeat);
-    this.rights.before(queues);
-    const workBefore = queues.map((queue) => this.work.before(queue));
+    const { server } = this;
+    const { queues } = server;
+    const isUnchanged = server.work === this.lastWork;
+    const before = queues.map((queue) => this.claims.before(queue, isUnchanged));
+    const isRepeatOfLast = this.last === call && REPEATABLE.has(script) && !this.isFreed(script);
+    const stateBefore = isRepeatOfLast ? stateOf(server) : undefined;
+    const sizesBefore = queues.map(({ scheduled }, i) => ({ scheduled: scheduled.size, claims: before[i]!.size }));
+    const workBefore = server.work;
+    server.last = undefined;
     const reply = run();
-    this.plant?.after?.(script, queues, planted);
-    this.work.after(script, queues, workBefore).forEach((fault) => this.violations.add(fault));
-    this.count(script, process);
-    queues.forEach((queue, i) => this.claims.after(queue, before[i] ?? new Map(), script, process));
-    const taken = this.claimCount() - before.reduce((sum, { size }) => sum + size, 0);
+    const work = server.work - workBefore;
+    // A script has the keys of one queue, as in a Cluster. So the others are as they were.
+    const isSame = ({ keys }: QueueView, i: number) =>
+      isUnchanged && before[i] !== undefined && server.last?.keys[0]?.startsWith(keys.base) === false;
+    const sizes = server.queues.map((queue, i) => (isSame(queue, i) && this.lastSizes[i]) || sizesOf(queue));
+    this.lastSizes = sizes;
+    overWorked(script, work, sizesBefore, sizes).forEach((fault) => this.violations.add(fault));
+    this.count(script, process, sizes);
+    server.queues.forEach((queue, i) => {
+      if (!isSame(queue, i)) this.claims.after(queue, before[i] ?? new Map(), script, process);
+    });
+    this.lastWork = server.work;
+    const taken = sizes.reduce((sum, { claims }, i) => sum + claims - (before[i]?.size ?? 0), 0);
     this.held.ended(script, process, -taken);
     if (script === 'attemptClaim') {
       queues.flatMap((queue, i) => overTaken(queue, before[i]!)).forEach((fault) => this.violations.add(fault));
@@ -101,18 +115,22 @@ export class WatchedServer implements Server {
       this.takesOnce(call, taken);
     }
     if (script === 'sweepHold') {
-      this.rights.after(process, (reply as HoldReply).hasRight).forEach((fault) => this.violations.add(fault));
+      const { keys, args } = server.last!;
+      const { hasRight } = reply as HoldReply;
+      this.rights
+        .after(`${keys[0]} ${args[0]}`, process, hasRight, server.now())
+        .forEach((fault) => this.violations.add(fault));
     }
     this.looks(script, process);
     const told = toldBy(script, reply);
-    if (stateBefore !== undefined && this.last === call) {
+    if (stateBefore !== undefined) {
       this.expectSame(script, stateBefore);
       if (told !== this.lastTold) {
         this.violations.add(`I3: a repeated ${script} got another reply`);
       }
     }
     this.lastTold = told;
-    this.lastAtMs = this.queues()[0]?.now ?? 0;
+    this.lastAtMs = server.now();
     // A claim that brought nothing is not remembered: its repeat may bring what became due since.
     this.last = script === 'attemptClaim' && taken === 0 ? undefined : call;
     this.taken.set(call, this.taken.get(call) ?? taken);
@@ -131,9 +149,10 @@ export class WatchedServer implements Server {
     return (
       script === 'jobEnqueue' &&
       this.lastTold.includes('kept') &&
-      this.queues().some(({ uniqueExpiries, now }) =>
-        [...uniqueExpiries.values()].some((until) => until > this.lastAtMs && until <= now),
-      )
+      this.server.queues.some((queue) => {
+        const ends = queue.scored(queue.keys.uniqueExpiries);
+        return ends.members().some((key) => ends.score(key)! > this.lastAtMs && ends.score(key)! <= queue.now);
+      })
     );
   }
 
@@ -144,18 +163,11 @@ export class WatchedServer implements Server {
     }
   }
 
-  private claimCount(): number {
-    return this.queues().reduce((sum, { claims }) => sum + claims.size, 0);
-  }
-
   /** Records each call with its sender, script and time, and the places of jobs after it. */
-  private count(script: string, process: string): void {
+  private count(script: string, process: string, sizes: readonly object[]): void {
     this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
-    const places = this.queues().map(
-      ({ now, jobs, pending, prioritized, scheduled, claims, dead, sequence }) =>
-        `${now} ${jobs.size} ${pending.length} ${prioritized.size} ${scheduled.size} ${claims.size} ${dead.size} ${sequence}`,
-    );
-    this.digestOf(`${process} ${script} ${places.join(' ')}`);
+    const places = sizes.map((each) => Object.values(each).join(' '));
+    this.digestOf(`${process} ${script} ${this.server.now()} ${this.server.keys.size} ${places.join(' ')}`);
   }
 
   private digestOf(text: string): void {
@@ -166,12 +178,12 @@ export class WatchedServer implements Server {
 
   /** Returns a number that differs where any call of the run or any job at its end differs. */
   digestOfState(): number {
-    this.digestOf(stateOf(this.queues()).replace(DRAWN_OUTSIDE, '').replace(STACK, ''));
+    this.digestOf(stateOf(this.server).replace(DRAWN_OUTSIDE, '').replace(STACK, ''));
     return this.digest;
   }
 
   private expectSame(script: string, before: string): void {
-    if (stateOf(this.queues()) !== before) {
+    if (stateOf(this.server) !== before) {
       this.violations.add(`I3: a repeated ${script} changed the queue`);
     }
   }

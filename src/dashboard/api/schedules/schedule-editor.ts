@@ -69,7 +69,10 @@ export class ScheduleEditor {
     if (codecOf(record.payload) !== undefined) {
       return 'It is encrypted, and this process cannot read it.';
     }
-    return this.redactor.hidesPayload(record) ? 'Parts of it are redacted.' : null;
+    if (this.redactor.hidesPayload(record)) {
+      return 'Parts of it are redacted.';
+    }
+    return isJson(record.payload) ? null : 'It has values that JSON cannot carry. Change it in code.';
   }
 }
 
@@ -99,4 +102,14 @@ function staleError(id: string, knownAt: Date | null): Error {
 function refusalOf({ isDeclared, status }: ScheduleRecord): string | null {
   const turn = status === 'paused' ? 'resume' : 'pause';
   return isDeclared ? `Code declares it, so change it there. Or ${turn} it here.` : null;
+}
+
+/** Returns whether a value can be shown as JSON. A codec may make anything. */
+function isJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

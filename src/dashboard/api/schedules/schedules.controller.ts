@@ -2,12 +2,13 @@ import { Inject, Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { recurrenceInWords } from '../../../inspect/schedules/recurrence-in-words.js';
 import { timesAfter } from '../../../inspect/schedules/next-times.js';
-import { inWords, onOne } from '../../../queue/actions/noted-action.js';
+import { inWords, onTarget } from '../../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../../queue/job-queue.js';
 import { startOf } from '../../../queue/runtime/cut.js';
 import { SharedReads } from '../../live/shared-reads.js';
 import { unreadableView } from '../../live/verdict-view.js';
 import { gatherVisible } from '../../security/first-visible.js';
+import { HiddenParts } from '../../security/hidden-parts.js';
 import { Permissions } from '../../security/permissions.js';
 import { ShownQueues } from '../../shown-queues.js';
 import { describeSchedule } from '../../views/describe-schedule.js';
@@ -21,12 +22,6 @@ import { previewSchema, scheduleId, setSchema } from './schedule-input.js';
 const MOST = 500;
 /** The longest description of a schedule in the action log. */
 const LOGGED = 300;
-const ACTIONS = {
-  run: 'run-schedule',
-  pause: 'pause-schedule',
-  resume: 'resume-schedule',
-  remove: 'remove-schedule',
-} as const;
 const actSchema = z.strictObject({
   action: z.enum(['run', 'pause', 'resume', 'remove'], { error: 'expected run, pause, resume, remove' }),
   queue: queueName,
@@ -55,8 +50,9 @@ export class SchedulesController extends Routes {
       read: (queue, limit) => this.ofQueue(queue, limit),
       visible: (schedules) => this.permissions.visible(request, schedules),
     });
+    const parts = new HiddenParts(this.permissions, request);
     return {
-      schedules: found,
+      schedules: await Promise.all(found.map((schedule) => parts.ofSchedule(schedule))),
       unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
     };
   }
@@ -85,8 +81,7 @@ export class SchedulesController extends Routes {
   }
 
   @Changes('api/schedules/set', setSchema, {
-    needs: ({ queue, id }) => [{ action: 'set-schedule', queue, id }],
-    logs: ({ id, recurrence }) => onOne('set-schedule', 'schedule', id, startOf(inWords(recurrence), LOGGED)),
+    logs: ({ id, recurrence }) => onTarget('set-schedule', 'schedule', id, startOf(inWords(recurrence), LOGGED)),
   })
   async set(input: z.output<typeof setSchema>, { queue }: ChangeCall): Promise<Outcome & { outcome: string }> {
     const outcome = await this.editor.set(queue, input);
@@ -94,8 +89,7 @@ export class SchedulesController extends Routes {
   }
 
   @Changes('api/schedules/act', actSchema, {
-    needs: ({ action, queue, id }) => [{ action: ACTIONS[action], queue, id }],
-    logs: ({ action, id }) => onOne(ACTIONS[action], 'schedule', id),
+    logs: ({ action, id }) => onTarget(`${action}-schedule`, 'schedule', id),
   })
   async act(
     { action, id }: z.output<typeof actSchema>,

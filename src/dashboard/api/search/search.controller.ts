@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { unreadableView } from '../../live/verdict-view.js';
 import { matchSchema, searchText } from '../../search/job-match.js';
 import { JobSearch } from '../../search/job-search.js';
+import { HiddenParts } from '../../security/hidden-parts.js';
 import { Permissions } from '../../security/permissions.js';
 import { ShownQueues } from '../../shown-queues.js';
 import type { EverywherePage } from '../../views/search-views.js';
@@ -31,7 +32,7 @@ export class SearchController extends Routes {
     { queue, request }: QueueCall,
   ): Promise<SearchPage> {
     const page = await this.jobSearch.search(queue, state, match, from ?? null);
-    return { ...page, jobs: await this.permissions.visible(request, page.jobs) };
+    return { ...page, jobs: await new HiddenParts(this.permissions, request).rows(page.jobs) };
   }
 
   /** Searches all states of all queues that the viewer may see. */
@@ -45,7 +46,7 @@ export class SearchController extends Routes {
     const page = await this.jobSearch.everywhere(visible, text, from ?? null);
     return {
       ...page,
-      jobs: await this.permissions.visible(request, page.jobs),
+      jobs: await new HiddenParts(this.permissions, request).rows(page.jobs),
       unreadable: page.unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
     };
   }

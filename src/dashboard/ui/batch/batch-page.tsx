@@ -57,11 +57,14 @@ function BatchHead({ batch, gone, changed }: { batch: BatchView; gone: boolean; 
         <a href={href(['queue', queue], { view: 'batches' })}>
           <bdi>{queue}</bdi>
         </a>{' '}
-        / <CopyId id={id} length={40} />
+        / batch
       </p>
       <div class="page-title">
         <h1>
-          Batch of {plural(batch.total, 'job')} <span class="job-title-label">{batch.state}</span>
+          <CopyId id={id} length={40} />{' '}
+          <span class="job-title-label">
+            {plural(batch.total, 'job')}, {batch.state}
+          </span>
         </h1>
         {!gone && <CancelBatch batch={batch} changed={changed} />}
       </div>
@@ -85,7 +88,7 @@ function BatchHead({ batch, gone, changed }: { batch: BatchView; gone: boolean; 
 }
 
 function CancelBatch({ batch: { queue, id, open, stopped }, changed }: { batch: BatchView; changed(): void }) {
-  if (!may('cancel') || open === 0 || stopped) {
+  if (!may('cancel-batch') || open === 0 || stopped) {
     return null;
   }
   const act = async () => {

@@ -30,7 +30,15 @@ export function Attempts({ job, nowMs }: { job: JobView; nowMs: number }) {
       <h2 id="attempts-title">Attempts</h2>
       <ol class="attempts">
         {attempts.map((attempt, i) => (
-          <Attempt key={i} attempt={attempt} begin={begin} span={end - begin} nowMs={nowMs} first={i === 0} />
+          <Attempt
+            key={i}
+            attempt={attempt}
+            begin={begin}
+            span={end - begin}
+            nowMs={nowMs}
+            first={i === 0}
+            most={job.maxAttempts}
+          />
         ))}
       </ol>
     </section>
@@ -43,9 +51,11 @@ interface AttemptProps {
   span: number;
   nowMs: number;
   first: boolean;
+  /** The most attempts of the job; null if unknown. */
+  most: number | null;
 }
 
-function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
+function Attempt({ attempt, begin, span, nowMs, first, most }: AttemptProps) {
   const { startedAt, endedAt, readyAt, outcome, worker, error } = attempt;
   const ran = Math.max(0, (endedAt ?? nowMs) - startedAt);
   const waited = readyAt === null ? null : Math.max(0, startedAt - readyAt);
@@ -53,7 +63,10 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
   const from = readyAt ?? startedAt;
   return (
     <li class={`attempt attempt-${outcome}`}>
-      <span class="attempt-number">{attempt.attempt}</span>
+      <span class="attempt-number">
+        {attempt.attempt}
+        {most !== null && <span class="quiet"> of {most}</span>}
+      </span>
       <svg class="attempt-bar" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
         <line x1={x(from)} x2={x(startedAt)} y1="10" y2="10" class="bar-wait" vector-effect="non-scaling-stroke" />
         <rect

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { JobAction, JobView } from '../../views/views.js';
-import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
+import { ACTIONS, type JobAction, type OneJobAction, permissionsOf } from '../../../queue/model/actions.js';
+import type { JobView } from '../../views/views.js';
+import { actionsOf, outcomeWords } from '../parts/actions.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
@@ -11,68 +12,63 @@ import { startOf } from '../../../queue/runtime/cut.js';
 export function JobActions({ job, changed }: { job: JobView; changed(): void }) {
   const [editing, setEditing] = useState(false);
   const { id, queue, state, name } = job;
-  const actions = actionsOf(state).filter((action) => job.actions.includes(action));
+  const actions = actionsOf(state).filter((action) =>
+    permissionsOf(action).every((permission) => job.actions.includes(permission)),
+  );
   const act = async (action: JobAction) => {
+    const { button, does, destroys } = ACTIONS[action];
     const sure =
-      !destroys(action) ||
+      !destroys ||
       (await ask({
-        title: `${ACTION_WORDS[action]} this job of ${queue}?`,
-        body: DOES[action],
-        verb: `${ACTION_WORDS[action]} ${startOf(name, 40)}`,
-        destroys: true,
+        title: `${button} this job of ${queue}?`,
+        body: does,
+        verb: `${button} ${startOf(name, 40)}`,
+        destroys,
       }));
     const outcome = sure
       ? await tried(async () => outcomeWords(action, await post('jobs/act', { action, queue, state, ids: [id] })))
       : undefined;
-    if (outcome) {
-      say(outcome);
-      changed();
-    }
+    told(outcome);
   };
   const redriveAsNew = async () => {
     const outcome = await tried(async () => {
       const { id: newId } = await post<{ id: string }>('jobs/redrive-as-new', { queue, id });
       return `Redriven as the job ${startOf(newId, 40)}.`;
     });
+    told(outcome);
+  };
+  const told = (outcome: string | undefined) => {
     if (outcome) {
       say(outcome);
       changed();
     }
   };
-  const canEdit = state === 'failed' && job.actions.includes('edit') && job.actions.includes('redrive');
+  const buttonOf = (
+    action: OneJobAction,
+  ): { press(): void; class?: string; title?: string; disabled?: boolean } => {
+    switch (action) {
+      case 'redrive-as-new':
+        return { press: () => void redriveAsNew(), title: ACTIONS[action].does };
+      case 'edit':
+        return {
+          press: () => setEditing(true),
+          disabled: job.editRefusal !== null,
+          ...(job.editRefusal !== null && { title: job.editRefusal }),
+        };
+      default:
+        return { press: () => void act(action), class: classOf(action) };
+    }
+  };
   return (
     <div class="job-actions" role="toolbar" aria-label="Actions on this job">
-      {actions.map((action) => (
-        <button
-          key={action}
-          type="button"
-          disabled={unreachable.value}
-          class={action === 'redrive' || action === 'promote' ? 'primary' : destroys(action) ? 'danger-quiet' : ''}
-          onClick={() => void act(action)}
-        >
-          {ACTION_WORDS[action]}
-        </button>
-      ))}
-      {state === 'failed' && job.actions.includes('redrive') && (
-        <button
-          type="button"
-          disabled={unreachable.value}
-          title="This record stays, and the new job names it"
-          onClick={() => void redriveAsNew()}
-        >
-          Redrive as a new job
-        </button>
-      )}
-      {canEdit && (
-        <button
-          type="button"
-          disabled={job.editRefusal !== null || unreachable.value}
-          title={job.editRefusal ?? undefined}
-          onClick={() => setEditing(true)}
-        >
-          Edit and redrive
-        </button>
-      )}
+      {actions.map((action) => {
+        const { press, disabled = false, ...rest } = buttonOf(action);
+        return (
+          <button key={action} type="button" {...rest} disabled={disabled || unreachable.value} onClick={press}>
+            {ACTIONS[action].button}
+          </button>
+        );
+      })}
       {editing && (
         <EditPayload
           job={job}
@@ -86,14 +82,10 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
   );
 }
 
-const DOES: Record<JobAction, string> = {
-  redrive: 'It goes back to work, its attempts reset.',
-  discard: 'It is deleted for good.',
-  cancel: 'A waiting job ends at once; a running one is asked to stop at its next heartbeat.',
-  promote: 'It becomes pending now.',
-  remove: 'It is deleted with all its traces.',
-  'run-again': 'It goes back to work with all its attempts; its result goes.',
-};
+function classOf(action: JobAction): string {
+  const row = ACTIONS[action];
+  return 'isMain' in row ? 'primary' : row.destroys ? 'danger-quiet' : '';
+}
 
 function EditPayload({ job, close }: { job: JobView; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);

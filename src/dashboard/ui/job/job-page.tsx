@@ -1,22 +1,23 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { JobView } from '../../views/views.js';
-import { duration, exact, plural, spelled } from '../parts/format.js';
+import { asCommand } from '../../../inspect/display/as-command.js';
+import { cut } from '../../../queue/runtime/cut.js';
+import type { JobPart } from '../../views/job-file.js';
+import type { JobView, State } from '../../views/views.js';
 import { AboutOther } from '../parts/about-other.js';
-import { CopyId, Notice, StateMark, Time, Sentence } from '../parts/parts.js';
+import { CopyButton } from '../parts/copy.js';
+import { duration, exact, plural, spelled } from '../parts/format.js';
+import { CopyId, Notice, Sentence, StateMark, Time } from '../parts/parts.js';
+import { BASE } from '../state/api.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
-import { Attempts } from './attempts.js';
-import { CopyButton } from '../parts/copy.js';
-import { asCommand } from '../../../inspect/display/as-command.js';
-import { ErrorDetail } from './error-detail.js';
 import { RemedyAction } from '../steer/remedy.js';
+import { Attempts } from './attempts.js';
+import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
-import { Download, Part, Value } from './part.js';
-import { StatePath } from './state-path.js';
 import { Ties } from './ties.js';
-import { cut } from '../../../queue/runtime/cut.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
@@ -64,7 +65,9 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
       <WhyItFailed job={job} />
       <div class="job-columns">
         <Part title="Payload" copied={job.brokenPayload ?? jsonOf(job.payload)} of={job} part="payload">
-          {job.brokenPayload === null ? (
+          {job.unshown !== null ? (
+            <p>{job.unshown}</p>
+          ) : job.brokenPayload === null ? (
             <Value job={job} part="payload" value={job.payload} />
           ) : (
             <>
@@ -285,4 +288,116 @@ function LogLines({ job }: { job: JobView }) {
       </ol>
     </section>
   );
+}
+
+interface PartProps {
+  title: string;
+  /** The text that its button copies. */
+  copied?: string;
+  /** The job and the part of it that its link downloads. */
+  of?: JobView;
+  part?: JobPart;
+  children: ComponentChildren;
+}
+
+/** Shows a part of a job under its head. */
+function Part({ title, copied, of: job, part, children }: PartProps) {
+  const isCut = part !== undefined && job?.cut.includes(part);
+  return (
+    <section class="part">
+      <h2>
+        {title}
+        {copied !== undefined && !isCut && (
+          <CopyButton text={copied} title={`Copy: ${title}`}>
+            Copy
+          </CopyButton>
+        )}
+        {job && part && (copied !== undefined || isCut) && <Download job={job} part={part} />}
+      </h2>
+      {isCut && <p class="quiet">It is too long to show. This is its start.</p>}
+      {children}
+    </section>
+  );
+}
+
+/** Shows a value as a tree, or the start of a long one as text. */
+function Value({ job, part, value }: { job: JobView; part: JobPart; value: unknown }) {
+  return job.cut.includes(part) ? (
+    <pre class="text" tabIndex={0}>
+      {String(value)}
+    </pre>
+  ) : (
+    <JsonTree value={value} />
+  );
+}
+
+/** Shows a link that saves a part of a job, whole. */
+function Download({ job: { queue, id }, part }: { job: JobView; part: JobPart }) {
+  const url = new URL('api/job/file', BASE);
+  Object.entries({ queue, id, part }).forEach(([key, value]) => url.searchParams.set(key, value));
+  return (
+    <a class="copy" href={url.href} download title={`Download: ${part}`}>
+      Download
+    </a>
+  );
+}
+
+const STEPS: readonly State[] = ['scheduled', 'pending', 'processing'];
+const ENDS: readonly State[] = ['completed', 'failed', 'cancelled'];
+
+/** Draws the states of the job: the past ones and the present one. */
+function StatePath({ job }: { job: JobView }) {
+  const { state } = job;
+  const been = visited(job);
+  const ended = ENDS.includes(state);
+  return (
+    <ol class="path" aria-label={`State: ${state}`}>
+      <li class="path-step been">
+        <span class="path-dot" aria-hidden="true" />
+        enqueued
+      </li>
+      {STEPS.filter((step) => step !== 'scheduled' || been.has('scheduled')).map((step) => (
+        <Step key={step} step={step} state={state} been={been.has(step)} />
+      ))}
+      {ended ? (
+        <Step step={state} state={state} been />
+      ) : (
+        <li class="path-step path-ends">
+          {ENDS.map((end) => (
+            <span key={end} class={`state-${end}`}>
+              <StateMark state={end} />
+              {end}
+            </span>
+          ))}
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Step({ step, state, been }: { step: State; state: State; been: boolean }) {
+  const here = step === state;
+  return (
+    <li
+      class={`path-step state-${step} ${been ? 'been' : ''} ${here ? 'here' : ''}`}
+      aria-current={here ? 'step' : undefined}
+    >
+      <StateMark state={step} />
+      {step}
+    </li>
+  );
+}
+
+function visited({ state, attempts, dueAt, attemptLog }: JobView): ReadonlySet<State> {
+  const been = new Set<State>([state]);
+  if (dueAt !== null || attemptLog.length > 1) {
+    been.add('scheduled');
+  }
+  if (state !== 'scheduled' || attempts > 0) {
+    been.add('pending');
+  }
+  if (attempts > 0 || attemptLog.length > 0) {
+    been.add('processing');
+  }
+  return been;
 }

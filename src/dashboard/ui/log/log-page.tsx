@@ -1,10 +1,9 @@
 import type { ActionLogEntry, LogView } from '../../views/log-view.js';
 import { count, exact } from '../parts/format.js';
-import { Notice, NotRead, ScrolledTable, Time } from '../parts/parts.js';
-import { now } from '../state/live.js';
-import { href, route } from '../state/route.js';
+import { NotRead, Notice, ScrolledTable, Time } from '../parts/parts.js';
+import { now, overview } from '../state/live.js';
+import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
-import { LogFilters } from './log-filters.js';
 
 const REFRESH_MS = 10_000;
 const VIA = { dashboard: 'dashboard', cli: 'command line', app: 'code of the app' };
@@ -65,7 +64,7 @@ function Entries({ entries, isCut }: Pick<LogView, 'entries' | 'isCut'>) {
 }
 
 function Entry({
-  entry: { at, by, via, action, subject, target, count: changes, queue },
+  entry: { at, by, via, action, subject, target, other, count: changes, queue },
 }: {
   entry: ActionLogEntry;
 }) {
@@ -87,6 +86,7 @@ function Entry({
             <bdi>{subject}</bdi>
           </a>
         )}
+        <Other queue={queue} other={other} />
       </td>
       <td data-label="Changed" class="number" title={changes === null ? 'Its end is unknown' : undefined}>
         {action.startsWith('begin-') ? '–' : changes === null ? '?' : count(changes)}
@@ -97,6 +97,23 @@ function Entry({
         </a>
       </td>
     </tr>
+  );
+}
+
+/** Shows the second object of an action, with its link. */
+function Other({ queue, other }: Pick<ActionLogEntry, 'queue' | 'other'>) {
+  const link = linkTo(queue, other);
+  return (
+    link !== null && (
+      <>
+        {': '}
+        <a href={link}>
+          <bdi>
+            {other!.kind} {other!.id}
+          </bdi>
+        </a>
+      </>
+    )
   );
 }
 
@@ -113,4 +130,47 @@ function linkTo(queue: string, target: ActionLogEntry['target']): string | null 
     default:
       return null;
   }
+}
+
+/** Shows the fields that restrict the action log. Each is a parameter of the address. */
+function LogFilters({ entries }: { entries: readonly ActionLogEntry[] }) {
+  const { params } = route.value;
+  const queues = [...(overview.value?.queues ?? []), ...(overview.value?.unreadable ?? [])].map(({ name }) => name);
+  const by = params.get('by') ?? '';
+  return (
+    <div class="log-filters" role="search" aria-label="Filter the action log">
+      <Choice name="queue" label="Queue" all="all queues" options={queues} />
+      <Choice name="action" label="Action" all="all actions" options={entries.map(({ action }) => action)} />
+      <Choice name="via" label="From" all="from anywhere" options={['dashboard', 'cli', 'app']} />
+      <label>
+        <span>Who</span>
+        <input
+          id="queue-search"
+          type="search"
+          placeholder="part of a name"
+          value={by}
+          onInput={(event) => setParams({ by: event.currentTarget.value || null })}
+        />
+      </label>
+    </div>
+  );
+}
+
+function Choice(props: { name: string; label: string; all: string; options: readonly string[] }) {
+  const { name, label, all, options } = props;
+  const chosen = route.value.params.get(name) ?? '';
+  const values = [...new Set([...options, ...(chosen === '' ? [] : [chosen])])].toSorted();
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={chosen} onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}>
+        <option value="">{all}</option>
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {value.replaceAll('-', ' ')}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }

@@ -1,9 +1,9 @@
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { Notice, Sentence, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';
-import { href } from '../state/route.js';
+import { href, route, setParams } from '../state/route.js';
 import { RemedyAction } from '../steer/remedy.js';
-import { QueueChips } from './queue-chips.js';
-import { NEEDS_A_LOOK } from './queue-order.js';
+import { NEEDS_A_LOOK, chipWords, chipsOf } from './queue-order.js';
 import { QueueTable } from './queue-table.js';
 import { WorkersStrip } from './workers-strip.js';
 
@@ -19,7 +19,7 @@ export function OverviewPage() {
       <Notice title="Loading the queues…" kind="loading" />
     );
   }
-  const { sentence, queues, unreadable, workers } = view;
+  const { sentence, queues, unreadable, workers, outbox } = view;
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -48,10 +48,47 @@ export function OverviewPage() {
       ) : (
         <>
           <QueueChips queues={[...queues, ...unreadable]} />
-          <QueueTable queues={queues} unreadable={unreadable} />
+          <QueueTable queues={queues} unreadable={unreadable} outbox={outbox} />
         </>
       )}
       <WorkersStrip workers={workers} />
     </>
+  );
+}
+
+/** The number of queues from which a field filters them. */
+const MANY = 6;
+
+/** Shows a chip for each state of trouble, and a field that filters many queues by name. */
+function QueueChips({ queues }: { queues: readonly QueueVerdictView[] }) {
+  const { params } = route.value;
+  const [only, text] = [params.get('only'), params.get('q') ?? ''];
+  const chips = chipsOf(queues, only);
+  if (chips.length === 0 && queues.length < MANY && text === '') {
+    return null;
+  }
+  return (
+    <div class="chips" role="group" aria-label="Filter the queues">
+      {chips.map(([chip, count]) => (
+        <button
+          key={chip}
+          type="button"
+          class="chip"
+          aria-pressed={chip === only}
+          onClick={() => setParams({ only: chip === only ? null : chip })}
+        >
+          {chipWords(chip)} {count}
+        </button>
+      ))}
+      {(queues.length >= MANY || text !== '') && (
+        <input
+          type="search"
+          placeholder="Filter queues"
+          aria-label="Filter the queues by name"
+          value={text}
+          onInput={(event) => setParams({ q: event.currentTarget.value || null })}
+        />
+      )}
+    </div>
   );
 }

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { OverviewView, QueueView } from '../../views/views.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
+import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
 import { Name, Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { go, href, route, setParams } from '../state/route.js';
+import { RemedyAction } from '../steer/remedy.js';
 import { inOrder, selected, sorted, type SortKey } from './queue-order.js';
 
 /** A column: its head, the figure that it sorts by, and where it is left out. */
@@ -32,17 +33,20 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Shows the queues of the app in one table, and below it the others of the same Redis. */
-export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' | 'unreadable'>) {
+export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'queues' | 'unreadable' | 'outbox'>) {
   const { params } = route.value;
   const [text, only, sort] = [params.get('q') ?? '', params.get('only'), params.get('sort')];
   const held = useRef<string[] | null>(null);
   const found = sorted(selected(queues, text, only), sort);
   const ordered = held.current ? inOrder(found, held.current) : found;
   const broken = selected(unreadable, text, only);
+  const hasOutbox = outbox !== null && selected([{ name: 'outbox', verdict: outbox }], text, only).length > 0;
   const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
   const columns = COLUMNS.filter(({ ofHour }) => hasHistory || !ofHour);
-  // Beside the name. Minor columns do not count, because a narrow window hides them.
-  const width = columns.filter(({ minor }) => !minor).length + (hasHistory ? 1 : 0);
+  const minor = columns.filter((column) => column.minor).length;
+  // The columns beside the name. A narrow window hides the minor ones, so they have a cell of their own.
+  const width = columns.length - minor + (hasHistory ? 1 : 0);
+  const rest = <td class="minor" colSpan={minor} />;
   const rows = (areOthers: boolean) => (
     <>
       {ordered
@@ -55,11 +59,12 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
         .map((queue) => (
           <Row key={queue.name} queue={queue}>
             <td colSpan={width} />
+            {rest}
           </Row>
         ))}
     </>
   );
-  if (ordered.length + broken.length === 0) {
+  if (ordered.length + broken.length === 0 && !hasOutbox) {
     return (
       <Notice title="No queue matches.">
         <button type="button" class="link" onClick={() => setParams({ q: null, only: null })}>
@@ -92,13 +97,21 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
             ))}
           </tr>
         </thead>
-        <tbody>{rows(false)}</tbody>
+        <tbody>
+          {rows(false)}
+          {hasOutbox && (
+            <OutboxRow outbox={outbox} width={width}>
+              {rest}
+            </OutboxRow>
+          )}
+        </tbody>
         {[...ordered, ...broken].some(({ isOther }) => isOther) && (
           <tbody aria-label="Other queues of this Redis">
             <tr class="section">
               <th scope="rowgroup" colSpan={width + 1}>
                 Other queues of this Redis <span class="quiet">that this app does not know</span>
               </th>
+              {rest}
             </tr>
             {rows(true)}
           </tbody>
@@ -106,6 +119,28 @@ export function QueueTable({ queues, unreadable }: Pick<OverviewView, 'queues' |
       </table>
     </div>
   );
+}
+
+/** Shows how the rows of committed transactions reach their queues. */
+function OutboxRow({ outbox, width, children }: OutboxRowProps) {
+  return (
+    <tr data-row class={`row-${outbox.severity} outbox`}>
+      <th scope="row">
+        <VerdictMark {...outbox} />
+        <a href={href(['outbox'])}>Outbox</a> <span class="quiet">of transactions</span>
+      </th>
+      <td colSpan={width}>
+        <Sentence text={outbox.sentence.replace(/^The outbox /, '')} /> <RemedyAction verdict={outbox} />
+      </td>
+      {children}
+    </tr>
+  );
+}
+
+interface OutboxRowProps {
+  outbox: VerdictView;
+  width: number;
+  children: ComponentChildren;
 }
 
 /** Shows the head of a column. A click sorts by it, and a second one sorts by the worst again. */

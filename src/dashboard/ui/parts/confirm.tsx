@@ -16,6 +16,8 @@ export interface Choice<Value> {
 interface Question {
   title: string;
   body: string;
+  /** What the action is about, one by one. */
+  lines?: readonly string[];
   verb: string;
   /** The number or the name that must be typed; undefined where a click is enough. */
   typed?: number | string;
@@ -72,7 +74,7 @@ export function Confirm() {
 }
 
 function ConfirmDialog({
-  question: { title, body, verb, typed, choices, noteLabel, destroys, answer },
+  question: { title, body, lines = [], verb, typed, choices, noteLabel, destroys, answer },
 }: {
   question: Question;
 }) {
@@ -93,6 +95,15 @@ function ConfirmDialog({
       >
         <h2 id="confirm-title">{title}</h2>
         <p>{body}</p>
+        {lines.length > 0 && (
+          <ul class="dialog-lines">
+            {lines.map((line) => (
+              <li key={line}>
+                <bdi>{line}</bdi>
+              </li>
+            ))}
+          </ul>
+        )}
         {choices && (
           <fieldset class="choices">
             <legend>How</legend>

@@ -1,3 +1,4 @@
+import { capitalised } from '../../../inspect/words.js';
 import type { JobRow } from '../../views/views.js';
 import { short, spelled } from './format.js';
 import { CopyId, StateMark, Time } from './parts.js';
@@ -20,7 +21,7 @@ export function JobListHead({ state }: { state?: JobRow['state'] }) {
       <span class="job-label">Job</span>
       {state !== 'pending' && <span class="job-attempts">Attempts</span>}
       <span class="job-id">Id</span>
-      <span class="job-time">{time.slice(0, 1).toUpperCase() + time.slice(1)}</span>
+      <span class="job-time">{capitalised(time)}</span>
     </div>
   );
 }

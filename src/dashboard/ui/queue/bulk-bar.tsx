@@ -1,19 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobAction, JobMatch, State } from '../../views/views.js';
+import { ACTIONS, type JobAction } from '../../../queue/model/actions.js';
+import { CRASHED } from '../../../queue/model/job.js';
+import type { JobMatch, SearchPage, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { type Choice, ask, choose } from '../parts/confirm.js';
 import { counted } from '../parts/counting.js';
 import { say, tried } from '../parts/toasts.js';
-import { post } from '../state/api.js';
+import { get, post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';
 import { setParams } from '../state/route.js';
-import { ACTION_WORDS, actionsOf, destroys, outcomeWords } from '../parts/actions.js';
+import { actionsOfMany, outcomeWords, restsOfRuns } from '../parts/actions.js';
 import type { Selection } from './selection.js';
 
 /** The longest shown value of a restriction, in characters. */
 const LONGEST_VALUE = 60;
 /** So many jobs go first where a cause may not be mended yet. */
 const FIRST_FEW = 10;
+/** The most jobs that a question names one by one. */
+const MOST_NAMED = 6;
 /** The most jobs of a second where they go back at a pace. */
 const PACE = 10;
 
@@ -38,7 +42,7 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
   const [bar, setBar] = useState<HTMLElement | null>(null);
   useEffect(() => measured(bar), [bar]);
   const restrictions = restrictionsOf(match, groupWords);
-  const actions = actionsOf(state).filter((action) => may(action));
+  const actions = actionsOfMany(state).filter((action) => may(action));
   const chosen = selection.ids.size;
   if (actions.length === 0 || (total === 0 && chosen === 0)) {
     return null;
@@ -70,10 +74,10 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
           key={action}
           type="button"
           disabled={unreachable.value}
-          class={`bulk-action ${destroys(action) ? 'danger-quiet' : ''}`}
+          class={`bulk-action ${ACTIONS[action].destroys ? 'danger-quiet' : ''}`}
           onClick={() => void act(action)}
         >
-          {chosen > 0 ? ACTION_WORDS[action] : wordsForAll(action)}
+          {chosen > 0 ? ACTIONS[action].button : ACTIONS[action].many.button}
         </button>
       ))}
       {chosen === 0 && (
@@ -139,10 +143,6 @@ function shortened(text: string): string {
   return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }
 
-function wordsForAll(action: JobAction): string {
-  return action === 'run-again' ? 'Run all again' : `${ACTION_WORDS[action]} all`;
-}
-
 async function actOnChosen(
   queue: string,
   state: State,
@@ -151,11 +151,11 @@ async function actOnChosen(
 ): Promise<string | undefined> {
   const many = plural(ids.length, 'job');
   const sure =
-    !destroys(action) ||
+    !ACTIONS[action].destroys ||
     (await ask({
-      title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
-      body: BODIES[action],
-      verb: `${ACTION_WORDS[action]} ${many}`,
+      title: `${ACTIONS[action].button} ${many} of ${queue}?`,
+      body: ACTIONS[action].many.does,
+      verb: `${ACTIONS[action].button} ${many}`,
       destroys: true,
       ...(ids.length > 1 && { typed: ids.length }),
     }));
@@ -178,18 +178,28 @@ async function actOnAll(
       return undefined;
     }
     const many = total === null ? `all ${howMany(null, state)}` : howMany(total, state);
-    const pace = await agreedPace(action, total, {
-      title: `${ACTION_WORDS[action]} ${many} of ${queue}${words}?`,
-      body: `${BODIES[action]} It continues in the background, also when this tab is closed, and can be stopped.`,
-      destroys: destroys(action),
-      ...(destroys(action) && { typed: total ?? queue }),
-      verb: `${ACTION_WORDS[action]} ${many}`,
-    });
+    const isCrashed = action === 'redrive' && match.group === CRASHED;
+    const question = {
+      title: `${ACTIONS[action].button} ${many} of ${queue}${words}?`,
+      body: `${ACTIONS[action].many.does} It continues in the background, also when this tab is closed, and can be stopped.`,
+      destroys: ACTIONS[action].destroys,
+      ...(ACTIONS[action].destroys && { typed: total ?? queue }),
+      verb: `${ACTIONS[action].button} ${many}`,
+    };
+    const pace = await (isCrashed ? agreedCrashed(queue, match, question) : agreedPace(action, total, question));
     if (pace === null) {
       return undefined;
     }
-    await post('runs', { action, queue, state, match, ...pace });
-    return `${ACTION_WORDS[action]} began: ${pace.most === undefined ? many : `the first ${pace.most}`}.`;
+    const { id } = await post<{ id: string }>('runs', { action, queue, state, match, ...pace });
+    if (pace.most !== undefined) {
+      const others = total === null ? 'the others' : `the other ${count(total - pace.most)}`;
+      const all = { action, queue, state, match, perSecond: PACE };
+      restsOfRuns.set(id, {
+        words: `${ACTIONS[action].button} ${others}, ${PACE} a second`,
+        redrive: () => void tried(() => post('runs', all)),
+      });
+    }
+    return `${ACTIONS[action].button} began: ${pace.most === undefined ? many : `the first ${pace.most}`}.`;
   });
 }
 
@@ -219,17 +229,32 @@ async function agreedPace(
   return choose(question, choices);
 }
 
+/** Says what each job killed, and asks before jobs that killed their workers run again. */
+async function agreedCrashed(
+  queue: string,
+  match: JobMatch,
+  question: Parameters<typeof ask>[0],
+): Promise<Pace | null> {
+  const { jobs } = await get<SearchPage>('search', { queue, state: 'failed', ...match });
+  const lines = jobs
+    .slice(0, MOST_NAMED)
+    .map(({ name, id, error }) => `${name} ${id}: ${error ?? 'no reason is known'}`);
+  const others = jobs.length > MOST_NAMED ? [`and ${count(jobs.length - MOST_NAMED)} more`] : [];
+  return choose<Pace>(
+    {
+      ...question,
+      body: 'Each of them killed its workers. Each runs alone in its worker, and has one chance: a further death ends it.',
+      lines: [...lines, ...others],
+    },
+    [
+      { value: { most: 1 }, words: 'One first, to see whether its worker survives', verb: 'Redrive one' },
+      { value: {}, words: 'All, each alone in its worker', verb: question.verb },
+    ],
+  );
+}
+
 /** Counts jobs in the words of their state: 1 dead letter, 14 pending jobs. */
 function howMany(total: number | null, state: State): string {
   const word = state === 'failed' ? 'dead letter' : `${state} job`;
   return total === null ? `${word}s` : `${count(total)} ${word}${total === 1 ? '' : 's'}`;
 }
-
-const BODIES: Record<JobAction, string> = {
-  redrive: 'They go back to work, their attempts reset.',
-  discard: 'They are deleted for good.',
-  cancel: 'Waiting jobs end at once; running ones are asked to stop.',
-  promote: 'They become pending now.',
-  remove: 'They are deleted with all their traces.',
-  'run-again': 'They go back to work with all their attempts; their results go.',
-};

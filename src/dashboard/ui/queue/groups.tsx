@@ -1,13 +1,21 @@
+import { useState } from 'preact/hooks';
 import { asCommand } from '../../../inspect/display/as-command.js';
 import { inQuotes } from '../../../inspect/search/in-quotes.js';
-import type { GroupsView, GroupView } from '../../views/group-views.js';
+import type { GroupView, GroupsView } from '../../views/group-views.js';
 import type { QueueView } from '../../views/views.js';
+import { Field, LimitFields } from '../limits/limit-fields.js';
+import { LimitsForm } from '../limits/limits-form.js';
+import { groupLimitsOf } from '../limits/limits-of.js';
+import { ask } from '../parts/confirm.js';
 import { count, duration, percent, plural } from '../parts/format.js';
 import { Notice, ScrolledTable, Time } from '../parts/parts.js';
-import { now } from '../state/live.js';
+import { say, tried } from '../parts/toasts.js';
+import { post } from '../state/api.js';
+import { may, now, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
-import { GroupActions } from './group-actions.js';
+import { askPause } from '../steer/ask-pause.js';
+import { lengthen } from '../steer/pause-button.js';
 
 const REFRESH_MS = 5_000;
 /** The most groups that are listed, see the server. */
@@ -117,7 +125,7 @@ function GroupRow({ queue, group, ofAll, all, changed }: GroupRowProps) {
 /** Shows why a group gets no turn. */
 function HeldBack({
   queue,
-  group: { pausedAt, pausedUntil, pausedBy, pauseReason, heldBy, opensAt, isFull, pending, running },
+  group: { pausedAt, pausedUntil, pausedBy, pauseReason, heldBy, isHeld, opensAt, isFull, pending, running },
 }: {
   queue: string;
   group: GroupView;
@@ -136,8 +144,10 @@ function HeldBack({
       </span>
     );
   }
-  if (heldBy !== null) {
-    return (
+  if (isHeld) {
+    return heldBy === null ? (
+      <span class="tag">held by a job</span>
+    ) : (
       <a class="tag" href={href(['job', queue, heldBy])}>
         held by a job
       </a>
@@ -151,4 +161,147 @@ function HeldBack({
     );
   }
   return isFull && pending > 0 ? <span class="tag">{count(running)} run, as many as may</span> : null;
+}
+
+type GroupAction = 'pause' | 'resume' | 'clean';
+
+/** Pauses and resumes a group, sets its limits, and deletes its waiting jobs. */
+function GroupActions({ queue, group, changed }: { queue: string; group: GroupView; changed(): void }) {
+  const [limits, setLimits] = useState(false);
+  const { name, pending, pausedAt, pausedUntil } = group;
+  const act = async (action: GroupAction) => {
+    const agreement = await agreed(action, group);
+    const outcome = agreement
+      ? await tried(async () => {
+          const { done } = await post<{ done: number }>('groups/act', { action, queue, group: name, ...agreement });
+          return outcomeOf(action, name, done);
+        })
+      : undefined;
+    if (outcome) {
+      say(outcome);
+      changed();
+    }
+  };
+  const later = async () => {
+    const send = (forMs: number) =>
+      post<{ done: number }>('groups/act', { action: 'pause', queue, group: name, forMs });
+    if (await lengthen(`the group ${name}`, send)) changed();
+  };
+  const turn = pausedAt === null ? 'pause' : 'resume';
+  return (
+    <div class="group-actions">
+      {pausedUntil !== null && may('pause') && (
+        <button
+          type="button"
+          disabled={unreachable.value}
+          aria-label={`Lengthen the pause of the group ${name}`}
+          onClick={() => void later()}
+        >
+          Lengthen
+        </button>
+      )}
+      {may(turn) && (
+        <button
+          type="button"
+          class={turn === 'resume' ? 'primary' : ''}
+          disabled={unreachable.value}
+          aria-label={`${turn === 'pause' ? 'Pause' : 'Resume'} the group ${name}`}
+          onClick={() => void act(turn)}
+        >
+          {turn === 'pause' ? 'Pause' : 'Resume'}
+        </button>
+      )}
+      {may('limits') && (
+        <button
+          type="button"
+          disabled={unreachable.value}
+          aria-label={`Limits of the group ${name}`}
+          onClick={() => setLimits(true)}
+        >
+          Limits
+        </button>
+      )}
+      {may('remove') && (
+        <button
+          type="button"
+          class="danger-quiet"
+          disabled={pending === 0 || unreachable.value}
+          aria-label={`Clean the group ${name}`}
+          onClick={() => void act('clean')}
+        >
+          Clean
+        </button>
+      )}
+      {limits && (
+        <GroupLimitsDialog
+          queue={queue}
+          group={group}
+          close={() => {
+            setLimits(false);
+            changed();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Asks before an action. Returns its further fields, or null if the user decided against it. */
+async function agreed(action: GroupAction, { name, pending }: GroupView): Promise<object | null> {
+  if (action === 'pause') {
+    return askPause(`the group ${name}`, 'It takes jobs in and starts none, in the whole fleet.');
+  }
+  const isAgreed =
+    action === 'resume' ||
+    (await ask({
+      title: `Delete the jobs that wait in ${name}?`,
+      body: 'They are deleted with all their traces. Jobs that wait for their time, and running jobs, stay.',
+      verb: `Delete ${plural(pending, 'waiting job')}`,
+      typed: pending,
+      destroys: true,
+    }));
+  return isAgreed ? {} : null;
+}
+
+function outcomeOf(action: GroupAction, name: string, done: number): string {
+  return {
+    pause: `The group ${name} is paused.`,
+    resume: `The group ${name} continues.`,
+    clean: `${plural(done, 'job')} of ${name} deleted.`,
+  }[action];
+}
+
+/** Shows, sets and clears the limits of one group. */
+function GroupLimitsDialog(props: { queue: string; group: GroupView; close(): void }) {
+  const { queue, group, close } = props;
+  const { name, limitsSet } = group;
+  const hasOwn = group.limits !== null;
+  return (
+    <LimitsForm
+      titleId="group-limits-title"
+      name={name}
+      clearing={hasOwn ? { button: 'Clear its own limits', then: 'those of all groups again' } : null}
+      limitsOf={(form) => groupLimitsOf(form, limitsSet)}
+      store={(limits) => post('groups/limits', { queue, group: name, limits })}
+      close={close}
+    >
+      <h2 id="group-limits-title">
+        Limits of the group <bdi>{name}</bdi>
+      </h2>
+      <p class="quiet">
+        They hold for the whole fleet and outlive deploys. An empty field is as for all groups of the queue.
+      </p>
+      <div class="field-row">
+        <Field label="Weight: its turns against other groups" name="weight" value={limitsSet.weight} />
+      </div>
+      <LimitFields {...limitsSet} />
+      <div class="field-row">
+        <Field label="Waiting jobs at most" name="maxPending" value={limitsSet.maxPending} />
+      </div>
+      <label class="check">
+        <input type="checkbox" name="hold" defaultChecked={limitsSet.onDeadHead === 'hold'} />
+        Wait behind a dead letter, with one job at once
+      </label>
+    </LimitsForm>
+  );
 }

@@ -1,14 +1,20 @@
-import { useEffect, useState } from 'preact/hooks';
+import {
+  type VirtualItem,
+  Virtualizer,
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+} from '@tanstack/virtual-core';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JobRow, JobsPage, QueueView, State } from '../../views/views.js';
+import { actionsOfMany } from '../parts/actions.js';
 import { count, plural } from '../parts/format.js';
-import { Notice } from '../parts/parts.js';
-import { get, Problem } from '../state/api.js';
-import { BulkBar } from './bulk-bar.js';
 import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
-import { useSelection } from './selection.js';
-import { actionsOf } from '../parts/actions.js';
+import { Notice } from '../parts/parts.js';
+import { Problem, get } from '../state/api.js';
 import { may } from '../state/live.js';
-import { useVirtualRows } from './virtual-rows.js';
+import { BulkBar } from './bulk-bar.js';
+import { useSelection } from './selection.js';
 
 const CHUNK = 50;
 /** The most rows that a browser can show in one element. */
@@ -30,7 +36,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
   const { rowAt, problem, refresh, stale } = useChunks(queue, state, selection.ids.size > 0);
   const rows = Math.min(total, MOST_ROWS);
   const { scroller, items, height } = useVirtualRows(rows);
-  const selectable = actionsOf(state).some((action) => may(action));
+  const selectable = actionsOfMany(state).some((action) => may(action));
   if (total === 0) {
     return <Notice title={EMPTY[state]} />;
   }
@@ -162,4 +168,34 @@ function versionOf({ depths, totals }: QueueView, state: State): string {
     processing: completed,
   }[state];
   return `${depths[state]} ${moved}`;
+}
+
+const ROW_HEIGHT = 36;
+const PHONE_ROW_HEIGHT = 60;
+
+/** Returns the rows of a long list that are in view, for an element that scrolls. */
+function useVirtualRows(rows: number) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, redraw] = useState(0);
+  const narrow = matchMedia('(max-width: 700px)').matches;
+  const size = narrow ? PHONE_ROW_HEIGHT : ROW_HEIGHT;
+  const options = {
+    count: rows,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => size,
+    overscan: 8,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => redraw((n) => n + 1),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
+  virtualizer.setOptions(options);
+  useEffect(() => virtualizer._didMount(), []);
+  useEffect(() => virtualizer.measure(), [size]); // a phone was turned, or a window made narrow
+  useEffect(() => {
+    virtualizer._willUpdate();
+  });
+  const items: VirtualItem[] = virtualizer.getVirtualItems();
+  return { scroller, items, height: virtualizer.getTotalSize() };
 }

@@ -1,22 +1,28 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
-import { count, duration, durations, percent, rate } from '../parts/format.js';
+import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
+import { LimitsDialog } from '../limits/limits-dialog.js';
 import { AboutOther } from '../parts/about-other.js';
+import { count, duration, durations, percent, rate } from '../parts/format.js';
+import { lazy } from '../parts/lazy.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { connection, may, overview, unreachable } from '../state/live.js';
 import { href, route } from '../state/route.js';
-import { LazyCharts } from '../charts/lazy-charts.js';
-import { ErrorGroups } from './error-groups.js';
-import { Batches } from './batches.js';
-import { Groups } from './groups.js';
-import { JobList } from './job-list.js';
 import { PauseButton } from '../steer/pause-button.js';
 import { RemedyAction } from '../steer/remedy.js';
-import { LimitsDialog } from '../limits/limits-dialog.js';
+import { Batches } from './batches.js';
+import { ErrorGroups } from './error-groups.js';
+import { Groups } from './groups.js';
+import { JobList } from './job-list.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
+
+/** Shows the charts; their library is loaded only when they are opened. */
+const LazyCharts = lazy<{ queue: QueueView }>(
+  'The charts',
+  async () => (await import('../charts/charts.js')).Charts,
+);
 
 /** The views of a queue beside its jobs by state. */
 const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentChildren>> = {

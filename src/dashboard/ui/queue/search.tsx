@@ -4,7 +4,7 @@ import type { QueueView, State } from '../../views/views.js';
 import { Notice } from '../parts/parts.js';
 import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
-import { actionsOf } from '../parts/actions.js';
+import { actionsOfMany } from '../parts/actions.js';
 import { BulkBar } from './bulk-bar.js';
 import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { SearchProgress, useSearch } from '../parts/searching.js';
@@ -62,7 +62,7 @@ interface ResultsProps extends FieldProps {
 export function SearchResults({ queue, state, text, group, groupWords }: ResultsProps) {
   const searching = useSearch('search', { queue: queue.name, state, text, group });
   const selection = useSelection(`${queue.name} ${state} ${text} ${group}`);
-  const selectable = actionsOf(state).some((action) => may(action));
+  const selectable = actionsOfMany(state).some((action) => may(action));
   const { jobs, status, problem } = searching.found;
   return (
     <>

@@ -1,16 +1,27 @@
+import { type ComponentChildren, type VNode, cloneElement } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EditedScheduleView } from '../../views/schedules-view.js';
+import { onClock } from '../../../inspect/schedules/clock.js';
+import { relative } from '../../../inspect/words.js';
+import type { EditedScheduleView, PreviewView } from '../../views/schedules-view.js';
 import { Notice } from '../parts/parts.js';
 import { say } from '../parts/toasts.js';
-import { post, type Problem } from '../state/api.js';
+import { type Problem, post } from '../state/api.js';
 import { may, overview, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
-import { Fault, Field } from './fields.js';
-import { definitionOf, faultOf, halfTyped, InvalidField, type Faults } from './definition-of.js';
-import { Group, type PartProps } from './group.js';
-import { Preview } from './preview.js';
+import { useLoaded } from '../state/use-loaded.js';
+import {
+  type Faults,
+  InvalidField,
+  UNITS,
+  definitionOf,
+  faultOf,
+  halfTyped,
+  localTime,
+  recurrenceOf,
+  textOf,
+  unitOf,
+} from './definition-of.js';
 import { RemoveSchedule } from './remove-schedule.js';
-import { Times } from './times.js';
 
 /** Makes a schedule, or edits one. The server checks it, and each fault stands beside its field. */
 export function ScheduleForm({ edited }: { edited: EditedScheduleView | null }) {
@@ -186,5 +197,175 @@ function Payload({ edited, faults }: PartProps) {
         defaultValue={edited ? (edited.payload ?? '') : 'null'}
       />
     </Field>
+  );
+}
+
+/** The time after the last key, in ms, before the server is asked. */
+const QUIET_MS = 300;
+
+/** Shows the next three times of what the form says, by the clock of the server. Reports what is wrong with it. */
+function Preview(props: {
+  form: FormData | undefined;
+  edited: EditedScheduleView | null;
+  refused(faults: Faults): void;
+}) {
+  const { form, edited, refused } = props;
+  const asked = form && queryOf(form, edited);
+  const [query, setQuery] = useState(asked);
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(asked), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, [JSON.stringify(asked)]);
+  const { data, problem } = useLoaded<PreviewView>(query ? 'schedules/preview' : null, query ?? {});
+  useEffect(() => refused(problem ? faultOf(problem) : {}), [problem]);
+  return (
+    <div class="schedule-preview" role="status">
+      {data ? (
+        <>
+          <p>
+            <strong>{data.words}</strong>
+            <span class="quiet"> in {data.timeZone}</span>
+          </p>
+          <ol class="times">
+            {data.next.map((at) => (
+              <li key={at}>
+                {onClock(at, data.timeZone, data.at)} <span class="quiet">{relative(at, data.at)}</span>
+              </li>
+            ))}
+            {data.next.length === 0 && <li class="quiet">It has no time left.</li>}
+          </ol>
+        </>
+      ) : (
+        <p class="quiet">{problem ? 'It has no next times yet.' : 'The next three times are shown here.'}</p>
+      )}
+    </div>
+  );
+}
+
+/** Returns the question for the server; undefined while the form says no times. */
+function queryOf(form: FormData, edited: EditedScheduleView | null): Record<string, string> | undefined {
+  const recurrence = recurrenceOf(form, edited);
+  const queue = textOf(form, 'queue') ?? '';
+  if (queue === '' || recurrence.cron === '') {
+    return undefined;
+  }
+  return { queue, id: textOf(form, 'id') ?? '', recurrence: JSON.stringify(recurrence) };
+}
+
+/** Shows the fields of the times: a cron expression or an interval, a begin and an end. */
+function Times({ edited, faults }: PartProps) {
+  const [kind, setKind] = useState(edited?.everyMs ? 'every' : 'cron');
+  const { value, unit } = unitOf(edited?.everyMs ?? 3_600_000);
+  const choice = (each: 'cron' | 'every', words: string) => (
+    <label class="check">
+      <input type="radio" name="kind" value={each} checked={kind === each} onChange={() => setKind(each)} />
+      {words}
+    </label>
+  );
+  return (
+    <Group title="When">
+      <div class="form-choice" role="radiogroup" aria-label="Kind of times">
+        {choice('cron', 'By a cron expression')}
+        {choice('every', 'At an interval')}
+      </div>
+      <div class="form-kind" hidden={kind !== 'cron'}>
+        <Field label="Cron expression" name="cron" fault={faults.cron} hint="Minute, hour, day, month, weekday">
+          <input
+            name="cron"
+            placeholder="0 3 * * *"
+            defaultValue={edited?.cron ?? ''}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </Field>
+        <Field label="Time zone" name="timeZone" fault={faults.timeZone} hint="Empty: UTC">
+          <input
+            name="timeZone"
+            list="time-zones"
+            defaultValue={edited ? (edited.timeZone ?? '') : Intl.DateTimeFormat().resolvedOptions().timeZone}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </Field>
+        <datalist id="time-zones">
+          {Intl.supportedValuesOf('timeZone').map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
+      </div>
+      <div class="form-kind" hidden={kind !== 'every'}>
+        <Field label="Every" name="every" fault={faults.everyMs} hint="Whole multiples of it since 1970">
+          <input type="number" name="every" min="0" step="any" defaultValue={value} />
+        </Field>
+        <Field label="Unit" name="unit">
+          <select name="unit">
+            {UNITS.map(([ms, words]) => (
+              <option key={ms} value={ms} selected={ms === unit}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </Field>
+      </div>
+      <Field label="Not before, on your clock" name="startAt" fault={faults.startAt} hint="Empty: at once">
+        <input type="datetime-local" name="startAt" step="1" defaultValue={localTime(edited?.startAt)} />
+      </Field>
+      <Field label="Not after, on your clock" name="endAt" fault={faults.endAt} hint="Empty: it does not end">
+        <input type="datetime-local" name="endAt" step="1" defaultValue={localTime(edited?.endAt)} />
+      </Field>
+    </Group>
+  );
+}
+
+/** Shows a field with its label, a hint, and what is wrong with it. */
+function Field(props: {
+  label: string;
+  name: string;
+  hint?: string;
+  fault?: string | undefined;
+  children: VNode<object>;
+}) {
+  const { label, name, hint, fault, children } = props;
+  const about = `about-${name}`;
+  return (
+    <div class="form-field">
+      <label for={`field-${name}`}>{label}</label>
+      {cloneElement(children, {
+        id: `field-${name}`,
+        'aria-describedby': about,
+        'aria-invalid': fault === undefined ? undefined : 'true',
+      })}
+      <p
+        id={about}
+        class={fault === undefined ? 'quiet small' : 'field-problem'}
+        role={fault === undefined ? undefined : 'alert'}
+      >
+        {fault ?? hint}
+      </p>
+    </div>
+  );
+}
+
+/** Shows a fault that no field has. */
+function Fault({ of }: { of: ComponentChildren }) {
+  return (
+    <p class="field-problem" role="alert">
+      {of}
+    </p>
+  );
+}
+
+interface PartProps {
+  edited: EditedScheduleView | null;
+  faults: Faults;
+}
+
+/** Shows some fields under a title. */
+function Group({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <fieldset class="form-group">
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
   );
 }

@@ -1,24 +1,22 @@
+import { useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { BatchPage } from '../batch/batch-page.js';
 import { JobPage } from '../job/job-page.js';
-import { LogPage } from '../log/log-page.js';
 import { OverviewPage } from '../overview/overview-page.js';
-import { QueuePage } from '../queue/queue-page.js';
-import { SearchPage } from '../search/search-page.js';
-import { LazySchedules } from '../schedules/lazy-schedules.js';
-import { connection, overview, session, trouble } from '../state/live.js';
-import { href, route } from '../state/route.js';
-import { WorkersPage } from '../workers/workers-page.js';
-import { Clock, Notice } from '../parts/parts.js';
 import { Confirm } from '../parts/confirm.js';
 import { CountingDialog } from '../parts/counting.js';
+import { lazy } from '../parts/lazy.js';
+import { Clock, Notice } from '../parts/parts.js';
+import { Toasts } from '../parts/toasts.js';
+import { QueuePage } from '../queue/queue-page.js';
+import { SearchPage } from '../search/search-page.js';
+import { connection, overview, session, trouble } from '../state/live.js';
+import { href, route } from '../state/route.js';
 import { Header } from './header.js';
-import { useKeys } from './keys.js';
 import { KeysHelp } from './keys-help.js';
+import { useKeys } from './keys.js';
 import { Palette } from './palette.js';
 import { RunsPanel } from './runs-panel.js';
-import { Toasts } from '../parts/toasts.js';
-import { useTitle } from './use-title.js';
 
 export function App() {
   useKeys();
@@ -72,12 +70,14 @@ function Page(): ComponentChildren {
       );
     case 'recurring':
       return <LazySchedules />;
+    case 'outbox':
+      return <LazyOutbox />;
     case 'workers':
-      return <WorkersPage />;
+      return <LazyWorkers />;
     case 'search':
       return <SearchPage />;
     case 'log':
-      return <LogPage />;
+      return <LazyLog />;
     default:
       return (
         <Notice title="There is no such page.">
@@ -112,4 +112,26 @@ function ConnectionBanner() {
       </span>
     </div>
   );
+}
+
+/** The pages that are loaded only when they are opened. */
+const LazySchedules = lazy(
+  'The recurring jobs',
+  async () => (await import('../schedules/schedules-page.js')).SchedulesPage,
+);
+
+const LazyWorkers = lazy('The workers', async () => (await import('../workers/workers-page.js')).WorkersPage);
+const LazyLog = lazy('The action log', async () => (await import('../log/log-page.js')).LogPage);
+const LazyOutbox = lazy('The outbox', async () => (await import('../outbox/outbox-page.js')).OutboxPage);
+
+/** Names the page in the browser's tab, with how many queues need a look. */
+function useTitle(): void {
+  useSignalEffect(() => {
+    const server = session.value?.servers.find(({ isHere }) => isHere);
+    const title = `${server ? `${server.name} · ` : ''}${session.value?.title ?? 'Queues'}`;
+    const [page, first, second] = route.value.parts;
+    const named = page === 'job' || page === 'batch' ? second : page === 'queue' ? first : page;
+    const critical = overview.value?.queues.filter(({ verdict }) => verdict.severity === 'critical').length ?? 0;
+    document.title = `${critical > 0 ? `(${critical}) ` : ''}${named ? `${named} · ` : ''}${title}`;
+  });
 }

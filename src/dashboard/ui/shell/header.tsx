@@ -1,9 +1,15 @@
-import { connection, session } from '../state/live.js';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { ServerView } from '../../views/stream-views.js';
+import type { VerdictView } from '../../views/verdict-views.js';
+import type { SessionView } from '../../views/views.js';
+import { VerdictMark } from '../parts/parts.js';
+import { BASE, Problem, get } from '../state/api.js';
+import { connection, overview, session } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
-import { openPalette } from './palette.js';
 import { PAGES } from './palette-entries.js';
-import { Servers } from './servers.js';
+import { openPalette } from './palette.js';
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
@@ -90,4 +96,73 @@ function ThemeButton() {
       </svg>
     </button>
   );
+}
+
+/** The time between two looks at the other servers, in ms. */
+const LOOK_MS = 10_000;
+
+type Server = SessionView['servers'][number];
+
+/** What the other servers have said last: a verdict, or null without a reply. Undefined: you may not see it. */
+const others = signal<ReadonlyMap<string, VerdictView | null | undefined>>(new Map());
+
+/** Shows the servers with their verdicts. A link goes to the same page of another one. */
+function Servers() {
+  const servers = session.value?.servers ?? [];
+  const key = servers.map((server) => server.href).join(' ');
+  useEffect(() => {
+    const look = () => document.hidden || servers.filter(({ isHere }) => !isHere).forEach((each) => void ask(each));
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [key]);
+  return servers.length < 2 ? null : (
+    <nav class="servers" aria-label="Servers">
+      {servers.map((server) => (
+        <a key={server.href} href={addressOf(server)} aria-current={server.isHere ? 'true' : undefined}>
+          <Sign server={server} />
+          <bdi>{server.name}</bdi>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Returns the address of this page on another server. A job or a batch is of one server, so there it is its queue. */
+function addressOf({ href: to }: Server): string {
+  const { parts, params } = route.value;
+  const isOfOne = parts[0] === 'job' || parts[0] === 'batch';
+  const page = isOfOne ? href(['queue', parts[1]!]) : href(parts, Object.fromEntries(params));
+  return new URL(to, BASE).href + page;
+}
+
+/** Shows the verdict on a server; a question mark where it does not answer. */
+function Sign({ server }: { server: Server }) {
+  const isAway = connection.value === 'away' || connection.value === 'lost';
+  const own = isAway ? null : overview.value?.sentence;
+  const verdict = server.isHere ? own : others.value.get(server.href);
+  if (verdict === undefined) {
+    return <VerdictMark severity="ok" isIdle />;
+  }
+  return verdict === null ? (
+    <span class="server-away" role="img" aria-label="No answer" title="No answer">
+      ?
+    </span>
+  ) : (
+    <VerdictMark {...verdict} />
+  );
+}
+
+async function ask({ href: to }: Server): Promise<void> {
+  const answered = await get<ServerView>(
+    'verdict',
+    {},
+    AbortSignal.timeout(LOOK_MS / 2),
+    new URL(`${to}/`, BASE),
+  ).catch((error: unknown) => ({ verdict: isRefusal(error) ? undefined : null }));
+  others.value = new Map(others.value).set(to, answered.verdict);
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && (error.status === 401 || error.status === 403);
 }

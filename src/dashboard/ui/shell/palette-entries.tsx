@@ -101,7 +101,7 @@ function searchEntry(text: string): Entry {
   return link({ key: 'search', text: words, hint: 'errors too; payloads by a term' }, ['search'], { q: text });
 }
 
-/** An entry without its deed. */
+/** An entry without its action. */
 type Shown = Pick<Entry, 'key' | 'text' | 'hint' | 'mark'>;
 
 /** Returns an entry that leads to a view. */

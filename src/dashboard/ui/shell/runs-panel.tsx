@@ -1,21 +1,27 @@
 import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { ACTIONS } from '../../../queue/model/actions.js';
 import { jobsOf } from '../../../queue/actions/noted-action.js';
-import type { RunView } from '../../views/views.js';
+import type { RunEnds, RunView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
-import { ACTION_WORDS, PAST_WORDS } from '../parts/actions.js';
 import { Problem, post } from '../state/api.js';
 import { now, overview, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
+import { restsOfRuns } from '../parts/actions.js';
 import { say } from '../parts/toasts.js';
 
 const SHOWN_MS = 60_000;
+/** How long a run is shown whose others may follow, in ms. */
+const REST_SHOWN_MS = 600_000;
 const dismissed = signal<ReadonlySet<string>>(new Set());
 
 /** Shows background runs on many jobs: running and just ended ones. */
 export function RunsPanel() {
   const runs = (overview.value?.runs ?? []).filter(
-    (run) => !dismissed.value.has(run.id) && (isActive(run) || now.value - run.updatedAt < SHOWN_MS),
+    (run) =>
+      !dismissed.value.has(run.id) &&
+      (isActive(run) || now.value - run.updatedAt < (restsOfRuns.has(run.id) ? REST_SHOWN_MS : SHOWN_MS)),
   );
   if (runs.length === 0) {
     return null;
@@ -34,9 +40,9 @@ export function isActive({ status }: RunView): boolean {
 }
 
 function Run({ run }: { run: RunView }) {
-  const { id, queue, action, state, done, spared, searched, total, status, user, error } = run;
+  const { id, queue, action, state, done, spared, searched, total, status, user, error, ends } = run;
   const active = isActive(run);
-  const verb = ACTION_WORDS[action];
+  const verb = ACTIONS[action].button;
   return (
     <article class={`run run-${status}`}>
       <p>
@@ -45,10 +51,11 @@ function Run({ run }: { run: RunView }) {
         </strong>
       </p>
       <p>
-        {count(done)} {PAST_WORDS[action]}
+        {count(done)} {ACTIONS[action].done}
         {spared > 0 ? `, ${count(spared)} left alone` : ''}
         {active || status === 'done' ? '' : `, ${status}`}
       </p>
+      {ends && <Ends run={id} queue={queue} ends={ends} />}
       {active && (
         <progress
           max={Math.max(1, total)}
@@ -74,6 +81,34 @@ function Run({ run }: { run: RunView }) {
         </button>
       )}
     </article>
+  );
+}
+
+/** Says how the jobs of a redrive of a few ended, and offers the others. */
+function Ends({ run, queue, ends }: { run: string; queue: string; ends: RunEnds }) {
+  const { completed, failed, open, failedId, error } = ends;
+  const [begun, setBegun] = useState(false);
+  const rest = restsOfRuns.get(run);
+  return (
+    <p role="status">
+      {count(completed)} completed, {count(failed)} failed
+      {open > 0 && `, ${count(open)} not ended yet`}
+      {error !== null && (
+        <>: {failedId === null ? <bdi>{error}</bdi> : <a href={href(['job', queue, failedId])}>{error}</a>}</>
+      )}{' '}
+      {rest && !begun && (
+        <button
+          type="button"
+          disabled={unreachable.value}
+          onClick={() => {
+            setBegun(true);
+            rest.redrive();
+          }}
+        >
+          {rest.words}
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { encodesPayloads, permissionsOf, type ShownAction } from '../../../queue/model/actions.js';
 import type { DashboardAction } from '../../dashboard-options.js';
 import type { OverviewView, SessionView } from '../../views/views.js';
 import { changed, keyed, listed, type KeyedOverview } from '../../views/overview-changes.js';
@@ -29,14 +30,14 @@ export const now = computed(() => tick.value + clockLead.value);
 export const unreachable = computed(() => connection.value === 'away' || connection.value === 'lost');
 
 /** Returns whether the user may do this in some queue. The given queue, or that of the page, must be open to actions. */
-export function may(action: DashboardAction, queue = route.value.parts[1]): boolean {
-  return !isRefused(action, queue) && hasPermission(action);
+export function may(action: ShownAction, queue = route.value.parts[1]): boolean {
+  return !isRefused(action, queue) && permissionsOf(action).every(hasPermission);
 }
 
 /** Returns true if the dashboard refuses the action on a queue of another app. It cannot encode payloads for one. */
-function isRefused(action: DashboardAction, queue: string | undefined): boolean {
+function isRefused(action: ShownAction, queue: string | undefined): boolean {
   const isOther = overview.value?.queues.some((each) => each.isOther && each.name === queue) ?? false;
-  return isOther && (action === 'set-schedule' || session.value?.othersReadOnly === true);
+  return isOther && (encodesPayloads(action) || session.value?.othersReadOnly === true);
 }
 
 function hasPermission(action: DashboardAction): boolean {

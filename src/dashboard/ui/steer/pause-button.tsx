@@ -1,9 +1,10 @@
 import type { QueueView } from '../../views/views.js';
-import { choose, type Choice } from '../parts/confirm.js';
+import { ask, choose, type Choice } from '../parts/confirm.js';
 import { askPause, MINUTE_MS } from './ask-pause.js';
+import { plural, relative } from '../parts/format.js';
 import { say, tried } from '../parts/toasts.js';
 import { type Problem, post } from '../state/api.js';
-import { may, unreachable } from '../state/live.js';
+import { may, overview, unreachable } from '../state/live.js';
 
 /** The later ends of a pause. */
 const LATER_ENDS: readonly [Choice<number>, ...Choice<number>[]] = [
@@ -43,12 +44,64 @@ export function PauseButton({ queue }: { queue: QueueView }) {
   );
 }
 
-/** Resumes a paused queue. Pauses another one if the user agrees. */
-export async function pauseOrResume({ name, pausedAt }: QueueView): Promise<void> {
+/** The number of jobs that start first, or in a second. The user looks at them before the rest starts. */
+const FEW = 10;
+
+interface Resume {
+  first?: number;
+  perSecond?: number;
+}
+
+/** Asks before a resume that starts jobs, or ends a pause with a reason. Returns null if the user decided against it. */
+async function askResume(queue: QueueView): Promise<Resume | null> {
+  const { name, pausedAt, pausedBy, pauseReason, depths } = queue;
+  if (pauseReason === undefined && depths.pending === 0) {
+    return {};
+  }
+  const by = pausedBy === undefined ? '' : ` by ${pausedBy}`;
+  const why = pauseReason === undefined ? '' : `: “${pauseReason}”`;
+  const waiting = plural(depths.pending, 'job');
+  const starts = depths.pending === 0 ? 'No job waits.' : `${waiting} will start.`;
+  const asked = {
+    title: `Resume ${name}?`,
+    body: `Paused${by} ${relative(pausedAt!, overview.value?.at ?? Date.now())}${why}. ${starts}`,
+    destroys: false,
+  };
+  if (depths.pending <= FEW) {
+    return (await ask({ ...asked, verb: 'Resume' })) ? {} : null;
+  }
+  return choose(asked, [
+    { value: {}, words: `Start all ${waiting}`, verb: 'Resume' },
+    {
+      value: { first: FEW },
+      words: `Start only ${FEW} jobs. The rest starts when you clear the limits`,
+      verb: `Start ${FEW} jobs`,
+    },
+    {
+      value: { perSecond: FEW },
+      words: `Start ${FEW} jobs a second, until you clear the limits`,
+      verb: 'Resume slowly',
+    },
+  ]);
+}
+
+function startedInWords(name: string, { first, perSecond }: Resume): string {
+  if (first !== undefined) {
+    return `${name} starts ${first} jobs. Clear its limits for the rest.`;
+  }
+  return `${name} hands out ${perSecond === undefined ? 'jobs again' : `${perSecond} jobs a second`}.`;
+}
+
+/** Resumes a paused queue, or pauses another one, if the user agrees. */
+export async function pauseOrResume(queue: QueueView): Promise<void> {
+  const { name, pausedAt } = queue;
   try {
     if (pausedAt !== null) {
-      await post('queue/act', { action: 'resume', queue: name });
-      say(`${name} hands out jobs again.`);
+      const how = await askResume(queue);
+      if (how) {
+        const { done } = await post<{ done: number }>('queue/act', { action: 'resume', queue: name, ...how });
+        say(done > 0 ? startedInWords(name, how) : `${name} was not paused any more. Its limits stay.`);
+      }
     } else {
       const chosen = await askPause(
         `the queue ${name}`,

@@ -27,6 +27,12 @@ export function RemedyAction({
       return <a href={href(['workers'])}>Look at the workers</a>;
     case 'groups':
       return <a href={href(['queue', queue], { view: 'groups' })}>Look at the groups</a>;
+    case 'schedules':
+      return <a href={href(['recurring'])}>Look at the schedules</a>;
+    case 'outbox':
+      return <a href={href(['outbox'])}>Look at its rows</a>;
+    case 'job':
+      return <a href={href(['job', queue, remedyAt.id])}>Look at the job</a>;
     case 'batch':
       return <a href={href(['batch', queue, remedyAt.id])}>Look at the batch</a>;
     case 'jobs': {

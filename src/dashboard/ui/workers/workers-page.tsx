@@ -1,6 +1,6 @@
-import type { WorkerView } from '../../views/views.js';
+import type { EndedWorkerView, WorkerView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
-import { Notice, Time } from '../parts/parts.js';
+import { Notice, ScrolledTable, Time } from '../parts/parts.js';
 import { ClaimedJobs } from '../overview/workers-strip.js';
 import { connection, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -9,8 +9,8 @@ const MOST = 50;
 
 /** Shows every worker process of the fleet: its host, its queues, its running jobs. */
 export function WorkersPage() {
-  const workers = overview.value?.workers;
-  if (!workers) {
+  const { workers, ended } = overview.value ?? {};
+  if (!workers || !ended) {
     const away = connection.value === 'away' || connection.value === 'lost';
     return (
       <Notice
@@ -37,12 +37,46 @@ export function WorkersPage() {
           <Worker key={worker.id} worker={worker} />
         ))}
       </ul>
+      {ended.length > 0 && <EndedWorkers ended={ended} />}
     </>
   );
 }
 
+/** Shows the workers that died, when, how, and what they ran. */
+function EndedWorkers({ ended }: { ended: readonly EndedWorkerView[] }) {
+  return (
+    <section aria-labelledby="ended-title">
+      <h2 id="ended-title">{plural(ended.length, 'worker')} died in the last hour</h2>
+      <ScrolledTable label="Workers that died" kind="actions" columns={['Worker', 'When', 'How', 'What it ran']}>
+        {ended.map(({ id, host, pid, at, how, jobs, ran }) => (
+          <tr key={id}>
+            <th scope="row" data-label="Worker" title={id}>
+              <bdi>{host}</bdi>
+              {pid !== null && <span class="quiet"> pid {pid}</span>}
+            </th>
+            <td data-label="When">
+              <Time at={at} />
+            </td>
+            <td data-label="How" class="what">
+              <bdi>{how}</bdi>
+            </td>
+            <td data-label="What it ran" class="what">
+              {ran.map((job) => (
+                <a key={`${job.queue} ${job.id}`} class="tag" href={href(['job', job.queue, job.id])}>
+                  <bdi>{job.name || job.id}</bdi>
+                </a>
+              ))}
+              {jobs > ran.length && <span class="quiet"> and {count(jobs - ran.length)} more</span>}
+            </td>
+          </tr>
+        ))}
+      </ScrolledTable>
+    </section>
+  );
+}
+
 function Worker({ worker }: { worker: WorkerView }) {
-  const { id, host, pid, seenAt, slots, version, startedAt, queues, running, prefetched, stuck } = worker;
+  const { id, host, pid, seenAt, slots, app, version, startedAt, queues, running, prefetched, stuck } = worker;
   return (
     <li class="worker">
       <h2>
@@ -61,6 +95,14 @@ function Worker({ worker }: { worker: WorkerView }) {
           <div>
             <dt>Prefetched</dt>
             <dd>{count(prefetched.length)}</dd>
+          </div>
+        )}
+        {app !== null && (
+          <div>
+            <dt>App</dt>
+            <dd>
+              <bdi>{app}</bdi>
+            </dd>
           </div>
         )}
         {version !== null && (

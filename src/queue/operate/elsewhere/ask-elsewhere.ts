@@ -1,11 +1,10 @@
 // What a producer asks other queues before it sends jobs.
 import type { AskedOptions } from '../../store/asked-options.js';
-import type { EncodedJob } from '../../store/enqueue-call.js';
+import { EnqueueRejected, type EncodedJob } from '../../store/enqueue-call.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
-import type { QueueAccess } from '../../store/queue-store.js';
-import type { DependOutcome } from '../../store/verbs/batch-verbs.js';
+import type { BatchAdder, DependOutcome, KnownOutcome } from '../../store/verbs/batch-verbs.js';
 import { groupBy } from '../../runtime/group-by.js';
-import { OpenedQueues } from '../opened-queues.js';
+import type { OpenedQueues } from '../opened-queues.js';
 
 /** The most pairs, or members, of one script call. */
 const SLICE = 500;
@@ -25,13 +24,13 @@ interface Pair {
  * @throws the error of a call to another queue; nothing is enqueued yet
  */
 export async function dependElsewhere(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
+  queue: { readonly name: string },
+  others: OpenedQueues,
   jobs: readonly EncodedJob[],
 ): Promise<void> {
   const pairs = jobs.flatMap(({ id: waiting, afterElsewhere = [] }) =>
     afterElsewhere.map(({ queue: name, id }): Pair => ({ waiting, queue: name, id })),
   );
-  const others = new OpenedQueues(queue, queue.callLimit);
   const outcomes = new Map<string, DependOutcome>();
   for (const [name, all] of groupBy(pairs, (pair) => pair.queue)) {
     for (let start = 0; start < all.length; start += SLICE) {
@@ -69,37 +68,57 @@ function keyOf({ waiting, queue, id }: Pair): string {
   return refTo(waiting, refTo(queue, id));
 }
 
-/** Returns the batch in another queue that a job joins. Undefined for another job, or one without an id of its own. */
+/** Returns the batch in another queue that a job joins; undefined for another job. */
 export function batchElsewhere({ options }: EncodedJob): string | undefined {
-  const { batch, request } = options ?? {};
-  return request !== undefined && batch !== undefined && splitRef('', batch).queue !== '' ? batch : undefined;
+  const { batch } = options ?? {};
+  return batch !== undefined && splitRef('', batch).queue !== '' ? batch : undefined;
 }
 
 /**
- * Finds out which jobs their batches in other queues know already, and notes it in their options. Their enqueue adds them
- * no second time, even if their hash is gone.
+ * Asks batches in other queues about the jobs that join them. Notes in their options which jobs are members already. Their
+ * enqueue adds them no second time, even if their hash is gone.
  *
- * @throws the error of a call to another queue; nothing is enqueued yet
+ * @throws EnqueueRejected for a job that its batch does not take; the error of a call to another queue. Nothing is
+ *   enqueued yet
  */
-export async function findKnownMembers(
-  queue: Pick<QueueAccess, 'name' | 'options' | 'store' | 'callLimit'>,
+export async function askBatches(
+  queue: { readonly name: string },
+  others: OpenedQueues,
   jobs: readonly EncodedJob[],
 ): Promise<void> {
-  const others = new OpenedQueues(queue, queue.callLimit);
   for (const [batch, members] of groupBy(jobs, batchElsewhere)) {
     if (batch === undefined) {
       continue;
     }
     const home = splitRef('', batch);
+    const adder = adderIn(home.queue, queue.name, members[0]!);
     for (let start = 0; start < members.length; start += SLICE) {
       const slice = members.slice(start, start + SLICE);
       const refs = slice.map(({ id }) => refTo(queue.name, id));
-      const replies = await others.run(home.queue, (calls) => calls.batches.known(home.id, refs));
-      slice.forEach((job, i) => {
-        if (replies[i] === 'known') {
-          job.options = { ...job.options, wasMember: true };
-        }
-      });
+      const replies = await others.run(home.queue, (calls) => calls.batches.known(home.id, refs, adder));
+      slice.forEach((job, i) => noteReply(job, replies[i]!, batch));
     }
+  }
+}
+
+/** Returns the running member that adds a job, as the queue of its batch knows it; undefined for none. */
+function adderIn(home: string, queue: string, { options }: EncodedJob): BatchAdder | undefined {
+  if (!options?.addedBy) {
+    return undefined;
+  }
+  const [own, id, token] = options.addedBy;
+  const place = own === '' ? queue : own;
+  return place === home ? { member: id, token } : { member: refTo(place, id), token: '' };
+}
+
+/** @throws EnqueueRejected */
+function noteReply(job: EncodedJob, reply: KnownOutcome, batch: string): void {
+  if (reply === 'known') {
+    job.options = { ...job.options, wasMember: true };
+  } else if (reply !== 'new') {
+    throw new EnqueueRejected(job, 0, {
+      reason: reply,
+      about: reply === 'lost' ? job.options!.addedBy![1] : batch,
+    });
   }
 }

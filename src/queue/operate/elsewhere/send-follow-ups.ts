@@ -7,9 +7,6 @@ import type { OpenedQueues } from '../opened-queues.js';
 /** The most marks of earlier senders that one call looks at. */
 const MOST_MARKS = 100;
 
-/** A queue with an outbox. */
-export type OutboxQueue = Pick<QueueAccess, 'name' | 'exec'>;
-
 /** Returns whether an entry of an outbox is a follow-up, and not the end of a job. */
 export function isFollowUp({ state }: MemberEnd): boolean {
   return FOLLOW_UP_KINDS.some((kind) => kind === state);
@@ -22,7 +19,7 @@ export function isFollowUp({ state }: MemberEnd): boolean {
  * @throws the error of a call to one of the queues; the entries stay in the outbox
  */
 export async function sendFollowUps(
-  home: OutboxQueue,
+  home: QueueAccess,
   others: OpenedQueues,
   name: string,
   entries: readonly MemberEnd[],

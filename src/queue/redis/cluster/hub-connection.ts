@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { errorText } from '../connection-errors.js';
 import { ReplyReader, type Reply } from './reply-reader.js';
+import { backgroundInterval, backgroundTimeout } from '../../runtime/outside.js';
 
 /** The interval of the pings, in ms. A connection that is silent for as long after one is replaced. */
 const PING_MS = 2_000;
@@ -51,7 +52,7 @@ export class HubConnection {
     private readonly client: Redis,
     private readonly listener: HubConnectionListener,
   ) {
-    this.timer = setTimeout(() => this.close(), LONGEST_OPENING_MS).unref();
+    this.timer = backgroundTimeout(() => this.close(), LONGEST_OPENING_MS);
     client.once('end', () => this.close());
     this.open().catch(() => this.close()); // the client has reported the error
   }
@@ -94,7 +95,7 @@ export class HubConnection {
     this.socket.removeAllListeners('data');
     this.socket.on('data', (bytes: Buffer) => this.read(bytes));
     this.socket.once('close', () => this.close());
-    this.timer = setInterval(() => setImmediate(() => this.ping()), PING_MS).unref();
+    this.timer = backgroundInterval(() => setImmediate(() => this.ping()), PING_MS);
     this.waiting.splice(0).forEach((channel) => this.subscribe(channel));
   }
 

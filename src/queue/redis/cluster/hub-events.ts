@@ -1,6 +1,7 @@
 import type { Connection } from '../connection.js';
 import type { EventSource } from '../event-connection.js';
 import { Hub } from './hub.js';
+import { backgroundTimeout } from '../../runtime/outside.js';
 
 /** The time for which a channel without listeners is kept, in ms. So successive waits for results share it. */
 const KEPT_MS = 1_000;
@@ -34,7 +35,7 @@ export class HubEvents implements EventSource {
     const channel = this.channels.get(name);
     if (channel) {
       clearTimeout(channel.leaving);
-      channel.leaving = setTimeout(() => this.leave(name), KEPT_MS).unref();
+      channel.leaving = backgroundTimeout(() => this.leave(name), KEPT_MS);
     }
   }
 

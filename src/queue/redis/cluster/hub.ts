@@ -5,6 +5,7 @@ import { addressOfSlot, masterOfSlot } from '../ioredis-internals.js';
 import { isPassing } from '../passing-errors.js';
 import { HubConnection } from './hub-connection.js';
 import { keptIn } from '../../runtime/kept.js';
+import { backgroundInterval, backgroundTimeout } from '../../runtime/outside.js';
 
 /** The interval at which the masters of the channels are compared with the known ones, in ms. */
 const LOOK_MS = 1_000;
@@ -81,7 +82,7 @@ export class Hub {
   private add(name: string, listener: HubListener, isSharded: boolean): () => void {
     const channel = { name, isSharded, slot: slotOf(name), listener, at: undefined };
     this.channels.set(name, channel);
-    this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.looking ??= backgroundInterval(() => this.look(), LOOK_MS);
     this.lookSoon(0);
     return () => this.leave(name, channel);
   }
@@ -112,10 +113,10 @@ export class Hub {
 
   /** Looks for the masters of the channels before the next interval, once for all channels of this moment. */
   private lookSoon(ms: number): void {
-    this.soon ??= setTimeout(() => {
+    this.soon ??= backgroundTimeout(() => {
       this.soon = undefined;
       this.followSlots();
-    }, ms).unref();
+    }, ms);
   }
 
   private look(): void {

@@ -7,6 +7,7 @@ import {
   waitsToReconnect,
 } from '../ioredis-internals.js';
 import { isCluster, streamOf, type RedisClient } from '../redis-client.js';
+import { backgroundTimeout } from '../../runtime/outside.js';
 
 /**
  * Replaces the open connections of a client. Leaves alone a connecting client, which has its own timeout. A disconnect
@@ -64,12 +65,12 @@ function connectUnlessItCloses(client: Cluster): void {
     client.off('close', end);
     disconnecting.delete(client);
   };
-  const timer = setTimeout(() => {
+  const timer = backgroundTimeout(() => {
     end();
     if (client.status === 'disconnecting' && !isClosedByApplication(client)) {
       connect(client);
     }
-  }, LONGEST_END_MS).unref();
+  }, LONGEST_END_MS);
   client.once('close', end);
 }
 

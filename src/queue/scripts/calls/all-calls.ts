@@ -36,6 +36,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     keys,
     options,
     retention: context.retention,
+    announced: context.announced,
     ...jobCalls(context),
     ...attemptCalls(context),
     ...queueCalls(context),
@@ -61,7 +62,7 @@ export function contextOf(keys: QueueKeys, options: ResolvedQueueOptions): CallC
   const { events, eventExtras } = options;
   const published = eventExtras?.results && events !== 'off' ? `${events}+results` : events;
   const enqueuesPublished = eventExtras?.enqueued ? events : 'off';
-  return { keys, options, published, enqueuesPublished, retention: retentionOf(options, published) };
+  return { keys, options, published, enqueuesPublished, announced: {}, retention: retentionOf(options, published) };
 }
 
 /** Returns the first arguments of each script that ends jobs; see lua/lib/retention/retention_args.lua. */
@@ -76,5 +77,6 @@ function retentionOf(options: ResolvedQueueOptions, published: string): CallCont
     published,
     attemptsByHand(options),
     options.maxCrashes,
+    options.rememberedIds,
   ];
 }

@@ -1,4 +1,4 @@
-import { errorFingerprint } from '../../errors/describe-error.js';
+import { errorFingerprint } from '../../errors/error-kind.js';
 import { exhaustedError } from '../../errors/exhausted-errors.js';
 import type { ClaimRef } from '../../model/job.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../../model/queue-options.js';
@@ -19,17 +19,18 @@ import { decodeRefusal } from '../../replies/decode-refusal.js';
 import { ALL_COMPLETED, type CompleteReply } from '../../store/complete-reply.js';
 import type { Completion, Release, StoreCalls } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
-import { EVICTED_TTL_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
+import { EVICTED_TTL_MS, RUN_KEPT_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { configuresLimits } from '../../model/limits.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { type CallContext, call } from '../script-call.js';
 import { inGroups } from '../in-groups.js';
+import { SCHEDULE_PREFIX } from '../../validation/names.js';
 
 /** Returns the calls of `lua/attempt`, one for each script; see StoreCalls and the headers there. */
 export function attemptCalls({ keys, options, published, retention }: CallContext) {
   return {
     claim(request) {
-      const { count, token, worker, stream, slots, mostBytes, only, announces } = request;
+      const { count, token, worker, stream, slots, mostBytes, only, announces, turnsInRow = 1 } = request;
       const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
       const { visibilityMs, maxPayloadBytes } = options;
       const { maxAttempts = attemptsByHand(options) } = request;
@@ -40,9 +41,9 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
         token,
         worker,
         maxAttempts,
-        slots ?? '',
+        slots === undefined || turnsInRow === 1 ? (slots ?? '') : `${slots}:${turnsInRow}`,
         mostBytes ?? '',
-        announces && configuresLimits(options) ? '1' : '',
+        announces ? (configuresLimits(options) ? '1' : '0') : '',
         // A worker announces these. A claim by hand notes what a sweep or a worker could not expect.
         slots !== undefined || isUsual ? '' : maxPayloadBytes,
         ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
@@ -79,8 +80,9 @@ export function attemptCalls({ keys, options, published, retention }: CallContex
       call('attemptNoteDeath', keys.forStart, [error, ...claimArguments(claims)], wholeNumberOf),
 
     complete(completions, isLimited = false) {
-      const { completedHistory, resultTtlMs } = options;
-      const args = [completedHistory, EVICTED_TTL_MS, published, resultTtlMs, ...completionArguments(completions)];
+      const { completedHistory, resultTtlMs, rememberedIds } = options;
+      const limits = [completedHistory, EVICTED_TTL_MS, published, resultTtlMs, rememberedIds];
+      const args = [...limits, ...completionArguments(completions, resultTtlMs)];
       return call('attemptComplete', completionKeys(keys, completions, isLimited), args, (reply) =>
         reply ? completeReply(listOf(reply), completions.length) : ALL_COMPLETED,
       );
@@ -158,9 +160,12 @@ function claimArguments(claims: readonly Pick<ClaimRef, 'id' | 'token'>[]): stri
   return claims.flatMap(({ id, token }) => [id, token]);
 }
 
-/** Returns how often a job may be released for this reason, and the error of a job beyond that. */
+/** Returns how often a job may be released for this reason, and the error of a job beyond that. An outage has its error. */
 function boundArguments(release: Release, options: ResolvedQueueOptions): [number | '', string, string] {
-  const { id, reason } = release;
+  const { id, reason, error } = release;
+  if (error) {
+    return ['', '', JSON.stringify(error)];
+  }
   if (reason !== 'rate_limited' && reason !== 'snooze') {
     return ['', '', ''];
   }
@@ -180,13 +185,23 @@ function completionKeys(
   return isLimited ? keys.forLimitedComplete : keys.forComplete;
 }
 
-/** Returns the arguments of completions. Jobs of one claim share its token, and most of them their ending. */
-function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
+/**
+ * Returns the arguments of completions. Jobs of one claim share its token, and most of them their ending.
+ *
+ * @param completions may be attempts, whose fields are getters: a copy by `...` has none of them
+ */
+function completionArguments(completions: readonly Completion[], queueTtlMs: number): ScriptArgument[] {
+  const ttlOf = (completion: Completion) => ownTtlOf(completion, queueTtlMs);
   return inGroups(completions, {
-    areTogether: (a, b) => a.token === b.token && a.plain === b.plain && a.resultTtlMs === b.resultTtlMs,
-    addHead: (args, completion, count) => args.push(completion.token, endingOf(completion), count),
+    areTogether: (a, b) => a.token === b.token && a.plain === b.plain && ttlOf(a) === ttlOf(b),
+    addHead: (args, first, count) => args.push(first.token, endingOf(first.plain, ttlOf(first)), count),
     addOwn: (args, { id, fence, result }) => args.push(id, fence, result),
   });
+}
+
+/** Returns the lifetime that is not the queue's. A run of a schedule is kept until a worker has noted its end. */
+function ownTtlOf({ id, resultTtlMs }: Completion, queueTtlMs: number): number | undefined {
+  return (resultTtlMs ?? queueTtlMs) < RUN_KEPT_MS && id.startsWith(SCHEDULE_PREFIX) ? RUN_KEPT_MS : resultTtlMs;
 }
 
 function completeReply(reply: readonly unknown[], count: number): CompleteReply {
@@ -213,9 +228,13 @@ function startOutcomes(reply: unknown, count: number): StartOutcome[] {
   );
 }
 
-function endingOf({ plain = false, resultTtlMs }: Completion): string {
+function endingOf(plain: Completion['plain'], resultTtlMs: number | undefined): string {
   if (resultTtlMs !== undefined) {
-    return JSON.stringify({ plain: plain === true, result_ttl_ms: resultTtlMs });
+    return JSON.stringify({
+      plain: plain === true,
+      ...(plain === 'own' && { own: true }),
+      result_ttl_ms: resultTtlMs,
+    });
   }
-  return plain === 'grouped' ? 'grouped' : plain ? 'plain' : '';
+  return typeof plain === 'string' ? plain : plain ? 'plain' : '';
 }

@@ -5,13 +5,20 @@ import {
   type BatchRecord,
   type MemberEnd,
 } from '../../model/batch.js';
-import { DEPEND_OUTCOMES, type BatchAdder, type BatchVerbs } from '../../store/verbs/batch-verbs.js';
+import {
+  DEPEND_OUTCOMES,
+  KNOWN_OUTCOMES,
+  type BatchAdder,
+  type BatchVerbs,
+} from '../../store/verbs/batch-verbs.js';
 import type { AskedOptions } from '../../store/asked-options.js';
 import { aged, type EncodedJob } from '../../store/enqueue-call.js';
 import { parseJson } from '../../codec/parse-json.js';
+import { asStored, type Replied } from '../../codec/sealed.js';
 import {
   fieldsOf,
   flagOf,
+  behindLines,
   listOf,
   listsOf,
   oneOf,
@@ -19,6 +26,7 @@ import {
   rowsOf,
   textOf,
   wholeNumberOf,
+  wholeNumbersOf,
 } from '../../replies/check-reply.js';
 import { UnexpectedReply } from '../../store/unexpected-reply.js';
 import { followUpOf, refTo, splitRef } from '../../store/job-ref.js';
@@ -36,7 +44,7 @@ const MOST_BYTES = 1_048_576;
 /** Returns the calls of `lua/batch`, one for each script; see BatchVerbs and the headers there. */
 export function batchCalls({ keys, retention }: CallContext) {
   return {
-    create({ id, failFast, resultTtlMs, followUps }) {
+    create({ id, hasOwnId, failFast, resultTtlMs, recordTtlMs, followUps }) {
       const each = followUps.flatMap(({ kind, name, payload, options, elsewhere }) => [
         kind,
         name,
@@ -44,7 +52,7 @@ export function batchCalls({ keys, retention }: CallContext) {
         elsewhere ? JSON.stringify(options) : encodeJobOptions(options),
         elsewhere ? refTo(elsewhere.queue, elsewhere.id) : '',
       ]);
-      const args = [id, failFast ? '1' : '0', resultTtlMs, ...each];
+      const args = [id, failFast ? '1' : '0', resultTtlMs, recordTtlMs, hasOwnId ? '1' : '0', ...each];
       return call('batchCreate', keys.standard, args, oneOf('created', 'exists'));
     },
 
@@ -56,8 +64,18 @@ export function batchCalls({ keys, retention }: CallContext) {
         oneOf('joined', 'stopped', 'sealed', 'no-batch', 'lost'),
       ),
 
-    known: (id, members) =>
-      call('batchKnown', keys.standard, [id, ...members], oneOfEach(members.length, 'known', 'new')),
+    known: (id, members, { member, token } = NOBODY) =>
+      call(
+        'batchKnown',
+        keys.standard,
+        [id, member, token, ...members],
+        oneOfEach(members.length, ...KNOWN_OUTCOMES),
+      ),
+
+    readers: (ids) =>
+      call('batchReaders', keys.standard, ids, (reply) =>
+        wholeNumbersOf(reply, ids.length).map((each) => each === 1),
+      ),
 
     seal: (id) => call('batchSeal', keys.standard, [id], oneOf('sealed', 'posted', 'missing')),
 
@@ -135,7 +153,7 @@ export function batchCalls({ keys, retention }: CallContext) {
           id: id!,
           number: number!,
           state: state!,
-          detail: detail!,
+          detail: asStored(detail!),
         })),
       );
     },
@@ -155,11 +173,14 @@ function placesOf(entries: readonly MemberEnd[]): string[] {
 }
 
 /** Returns a follow-up as its queue gets it. Its delay counts from the end of the last member. */
-function decodeFollowUp(id: string, [age, name, payload, options]: readonly string[]): EncodedJob | undefined {
+function decodeFollowUp(id: string, [age, name, payload, options]: readonly Replied[]): EncodedJob | undefined {
   if (age === '') {
     return undefined;
   }
-  return aged({ id, name: name!, payload: payload!, options: JSON.parse(options!) as AskedOptions }, Number(age));
+  return aged(
+    { id, name: name!, payload: asStored(payload!), options: JSON.parse(options!) as AskedOptions },
+    Number(age),
+  );
 }
 
 function decodeMember(queue: string, member: string, outcome: string): BatchMember {
@@ -174,9 +195,9 @@ function decodeMember(queue: string, member: string, outcome: string): BatchMemb
   };
 }
 
-function decodeEnd(place: string, text: string): MemberEnd {
+function decodeEnd(place: string, text: Replied): MemberEnd {
   const [queue, batch, id] = place.split('\t');
-  const [number, state, ...detail] = text.split('\n');
+  const [number, state] = text.split('\n');
   if (
     queue === undefined ||
     batch === undefined ||
@@ -186,7 +207,7 @@ function decodeEnd(place: string, text: string): MemberEnd {
   ) {
     throw new UnexpectedReply('the end of a member', [place, text]);
   }
-  return { queue, batch, id, number, state, detail: detail.join('\n') };
+  return { queue, batch, id, number, state, detail: asStored(behindLines(text, 2)) };
 }
 
 function decodeBatch(queue: string, id: string, reply: readonly (string | number | null)[]): BatchRecord {

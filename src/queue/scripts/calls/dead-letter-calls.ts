@@ -54,10 +54,16 @@ export function deadLetterCalls({ keys }: CallContext) {
         wholeNumberOf,
       ),
 
-    redrive: (ids, payload = '') => call('deadLetterRedrive', keys.standard, [payload, ...ids], wholeNumberOf),
+    redrive: (ids, payload?, isolated?) =>
+      call(
+        'deadLetterRedrive',
+        keys.standard,
+        [payload ?? '', isolated === true ? '1' : '', ...ids],
+        wholeNumberOf,
+      ),
 
-    redriveAsNew: (id, newId, payload = '') =>
-      call('deadLetterRedriveAsNew', keys.standard, [id, newId, payload], (reply) => {
+    redriveAsNew: (id, newId, payload?) =>
+      call('deadLetterRedriveAsNew', keys.standard, [id, newId, payload ?? ''], (reply) => {
         const [outcome, known] = listOf(reply);
         return { outcome: REDRIVEN(outcome), id: textOf(known) };
       }),

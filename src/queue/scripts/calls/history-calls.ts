@@ -1,6 +1,7 @@
 import { flagOf, listOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { Histogram } from '../../runtime/histogram.js';
-import type { HistoryMark, StoredMinute } from '../../model/history.js';
+import { parseJson } from '../../codec/parse-json.js';
+import type { HistoryMark, StoredMinute, WorkerDeath } from '../../model/history.js';
 import type { HistorySlice, HistoryVerbs } from '../../store/store-calls.js';
 import { HISTORY_KEPT_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
@@ -26,9 +27,9 @@ export function historyCalls({ keys }: CallContext) {
     },
 
     closeMinute: ({ pending, processing, oldestPendingAgeMs, version, gapMs }) =>
-      close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]),
+      close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS, '0']),
 
-    reportVersion: (version) => close(['', '', '', version, 0, HISTORY_KEPT_MS]),
+    reportVersion: (version, begins = true) => close(['', '', '', version, 0, HISTORY_KEPT_MS, begins ? '0' : '1']),
 
     read(backMs, after, most) {
       const { historyOpen, history, historyMarks } = keys;
@@ -39,13 +40,19 @@ export function historyCalls({ keys }: CallContext) {
   } satisfies HistoryVerbs;
 }
 
-function decodeSlice([now, since, closedAt, entries, marks]: unknown[]): HistorySlice {
+const COUNTED = ['enqueued', 'completed', 'failed', 'cancelled'] as const;
+
+function decodeSlice([now, since, closedAt, entries, marks, counters]: unknown[]): HistorySlice {
+  const totals = listOf(counters).map((total) => Number(textOf(total)));
   return {
     nowMs: wholeNumberOf(now),
     sinceMs: since === '' ? undefined : wholeNumberOf(since),
     closedAtMs: closedAt === '' ? undefined : wholeNumberOf(closedAt),
     entries: listOf(entries).map((entry) => decodeMinute(entryOf(entry))),
-    marks: listOf(marks).map((entry) => decodeMark(entryOf(entry))),
+    marks: listOf(marks)
+      .map((entry) => decodeMark(entryOf(entry)))
+      .toReversed(),
+    closedTotals: Object.fromEntries(COUNTED.map((name, i) => [name, totals[i]!])),
   };
 }
 
@@ -74,9 +81,30 @@ function decodeMinute([id, fields]: StreamEntry): StoredMinute {
 function decodeMark([id, fields]: StreamEntry): HistoryMark {
   const field = fieldsOf(fields);
   const at = new Date(timeOf(id));
-  return field('kind') === 'outage'
-    ? { kind: 'outage', at: new Date(Number(field('from'))), endedAt: at }
-    : { kind: 'deploy', at, version: field('version') };
+  switch (field('kind')) {
+    case 'outage':
+      return { kind: 'outage', at: new Date(Number(field('from'))), endedAt: at };
+    case 'death':
+      return { kind: 'death', at, death: deathOf(field) };
+    default:
+      return { kind: 'deploy', at, version: field('version') };
+  }
+}
+
+function deathOf(field: (name: string) => string): WorkerDeath {
+  const [names, ids] = ['names', 'ids'].map((name) => textsIn(field(name)));
+  return {
+    worker: field('worker'),
+    how: field('how'),
+    jobs: Number(field('jobs')),
+    ran: ids!.map((id, i) => ({ id, name: names![i] ?? '' })),
+  };
+}
+
+/** Returns the texts of a list. An empty list of Lua is encoded as an object. */
+function textsIn(json: string): string[] {
+  const { value } = parseJson(json);
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function fieldsOf(fields: readonly string[]): (name: string) => string {

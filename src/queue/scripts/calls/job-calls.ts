@@ -1,4 +1,4 @@
-import { oneOf, wholeNumbersOf } from '../../replies/check-reply.js';
+import { flagOf, oneOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../../replies/decode-job.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../../store/enqueue-call.js';
 import type { StoreCalls } from '../../store/store-calls.js';
@@ -21,7 +21,17 @@ export function jobCalls(context: CallContext) {
   return {
     enqueue: (jobs: readonly EncodedJob[], mayBeBounded = false) => enqueue(context, jobs, mayBeBounded),
 
+    checkEnqueue: (jobs) =>
+      call(
+        'jobCheckEnqueue',
+        keys.standard,
+        jobs.flatMap(({ id, options }) => [id, encodeJobOptions(options)]),
+        (reply) => void decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
+      ),
+
     remove: (id, ifStatus?) => call('jobRemove', keys.standard, [id, ifStatus ?? ''], REMOVED),
+
+    holdResult: (id, forMs) => call('jobHoldResult', keys.standard, [id, forMs], flagOf),
 
     promote: (id) => call('jobPromote', keys.standard, [id], RESTARTED),
 
@@ -75,7 +85,7 @@ function enqueue(
   mayBeBounded: boolean,
 ): ScriptCall<EnqueueReply[]> {
   const { keys, options, enqueuesPublished } = context;
-  const { maxPending, maxPendingBytes } = options;
+  const { maxPending, maxPendingBytes, groups } = options;
   const publishes = enqueuesPublished !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
   const plain = !isBounded && !publishes && jobs.every((job) => !job.options || isPlain(job.options));
@@ -85,7 +95,7 @@ function enqueue(
     args: plain
       ? plainArguments(jobs)
       : [
-          ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options)]),
+          ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options, groups)]),
           ...(isBounded || publishes ? [maxPending ?? '', maxPendingBytes ?? '', enqueuesPublished] : []),
         ],
     ...(plain && { resend: (reply) => (isBoundedReply(reply) ? enqueue(context, jobs, true) : undefined) }),

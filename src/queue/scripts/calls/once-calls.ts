@@ -1,6 +1,6 @@
 import { listOf, oneOf, rowsOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeEnqueue, EnqueueRejected } from '../../store/enqueue-call.js';
-import { errorFingerprint } from '../../errors/describe-error.js';
+import { errorFingerprint } from '../../errors/error-kind.js';
 import type {
   DeadEntry,
   DeadReply,
@@ -10,6 +10,7 @@ import type {
   OnceVerbs,
 } from '../../store/verbs/once-verbs.js';
 import type { RedisClient } from '../../redis/redis-client.js';
+import type { GroupLimits } from '../../model/limits.js';
 import { encodeJobOptions } from '../encode-job-options.js';
 import { type CallContext, call, command } from '../script-call.js';
 
@@ -19,10 +20,10 @@ const DEAD_OUTCOME = oneOf('new', 'known', 'existing');
 export function onceCalls({ keys, options, enqueuesPublished }: CallContext) {
   return {
     enqueue({ source, fence, isUnbounded }, entries) {
-      const { maxPending = '', maxPendingBytes = '' } = isUnbounded ? {} : options;
+      const { maxPending = '', maxPendingBytes = '', groups = {} } = isUnbounded ? {} : options;
       const each = entries.flatMap((entry) => {
         const { id, name, payload } = entry.job;
-        return [entry.key, id, name, payload, encodeOptions(entry)];
+        return [entry.key, id, name, payload, encodeOptions(entry, groups)];
       });
       const args = [source, fence, maxPending, maxPendingBytes, enqueuesPublished, ...each];
       return call('onceEnqueue', keys.forEnqueueOnce(source), args, (reply) => decode(entries, reply));
@@ -61,7 +62,7 @@ function deadReply(reply: unknown): DeadReply {
 
 function deadArguments({ key, job, ran, failure }: DeadEntry): (string | number)[] {
   const { id, name, payload, options } = job;
-  const { error, startedAt, endedAt } = failure;
+  const { error, kind, startedAt, endedAt } = failure;
   const last = { attempt: ran.attempts, fence: 0, outcome: 'error', startedAt, endedAt, worker: null, error };
   return [
     key,
@@ -73,14 +74,14 @@ function deadArguments({ key, job, ran, failure }: DeadEntry): (string | number)
     ran.errors,
     ran.crashes,
     error.message,
-    errorFingerprint(error),
+    kind ?? errorFingerprint(error),
     JSON.stringify(last),
   ];
 }
 
 /** Returns the options of a job, with what only its entry has. */
-function encodeOptions({ job, ran, mustBeNew }: OnceEntry): string {
-  const encoded = encodeJobOptions(job.options);
+function encodeOptions({ job, ran, mustBeNew }: OnceEntry, bounds: GroupLimits): string {
+  const encoded = encodeJobOptions(job.options, bounds);
   if (ran === undefined && mustBeNew === undefined) {
     return encoded;
   }
@@ -100,6 +101,9 @@ function decode(entries: readonly OnceEntry[], reply: unknown): OnceReplies {
 function decodeOne({ job }: OnceEntry, told: string[] | undefined): OnceReply {
   if (told?.[0] === 'known' || told?.[0] === 'held') {
     return { outcome: told[0] };
+  }
+  if (told?.[0] === 'broken') {
+    return { outcome: 'broken', message: told[1]! };
   }
   try {
     return decodeEnqueue([job], told ? [1, ...told] : [])[0]!;

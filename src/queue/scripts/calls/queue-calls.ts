@@ -1,14 +1,15 @@
-import { decodeAnnouncedContent } from '../../codec/announced-content.js';
+import { decodeAnnouncedContent, mergedContent } from '../../codec/announced-content.js';
 import { flagOf, listOf, oneOf, rowsOf, textOf, wholeNumberOf, wholeNumbersOf } from '../../replies/check-reply.js';
 import { decodeClean } from '../../replies/decode-clean.js';
 import { decodeJobs } from '../../replies/decode-job.js';
 import { decodeStats } from '../../replies/decode-stats.js';
 import type { StoreCalls } from '../../store/store-calls.js';
+import { limitChangeArguments } from '../encode-limits.js';
 import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call, command } from '../script-call.js';
 
 /** Returns the calls of `lua/queue`, one for each script; see StoreCalls and the headers there. */
-export function queueCalls({ keys, options }: CallContext) {
+export function queueCalls({ keys, options, announced }: CallContext) {
   return {
     stats: () => call('queueStats', keys.standard, [WORKER_SEEN_MS], (reply) => decodeStats(rowsOf(reply, 2))),
 
@@ -51,7 +52,7 @@ export function queueCalls({ keys, options }: CallContext) {
 
     extendPause: (knownEndMs, forMs) => call('queueExtendPause', keys.standard, [knownEndMs, forMs], flagOf),
 
-    resume: () => call('queueResume', keys.standard, [], flagOf),
+    resume: (limits?) => call('queueResume', keys.standard, limits ? limitChangeArguments(limits) : [], flagOf),
 
     purge(limit) {
       const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, options.visibilityMs];
@@ -70,9 +71,12 @@ export function queueCalls({ keys, options }: CallContext) {
     notePayload: () => call('queueNotePayload', keys.standard, [options.maxPayloadBytes], () => undefined),
 
     content: () =>
-      call('queueContent', keys.standard, [], (reply) =>
-        decodeAnnouncedContent(reply === null ? null : textOf(reply)),
-      ),
+      call('queueContent', keys.standard, [], (reply) => {
+        const [ofWorkers, ofProducers] = listOf(reply).map((text) =>
+          decodeAnnouncedContent(text === null ? null : textOf(text)),
+        );
+        return (announced.content = mergedContent(ofWorkers, ofProducers));
+      }),
 
     unserved(jobs) {
       const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];

@@ -3,7 +3,7 @@ import { wholeNumberOf } from '../../replies/check-reply.js';
 import { decodeWorkers } from '../../replies/decode-worker.js';
 import type { WorkerVerbs } from '../../store/store-calls.js';
 import { configuredLimits, handlerLimitsText, limitsText } from '../encode-limits.js';
-import { LAYOUT, checkLayout } from '../layout.js';
+import { LAYOUT, OLDEST_LAYOUT, checkLayout } from '../layout.js';
 import { WORKER_SEEN_MS } from '../../runtime/lifetimes.js';
 import { type CallContext, call } from '../script-call.js';
 
@@ -18,6 +18,7 @@ export function workerCalls({ keys, options }: CallContext) {
         limitsText(options),
         configuredLimits(options),
         LAYOUT,
+        OLDEST_LAYOUT,
         JSON.stringify(announcedContent(options)),
         ...handlerLimitsText(handlers),
       ];

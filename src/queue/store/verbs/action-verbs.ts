@@ -28,6 +28,8 @@ export interface ActionEntry extends ActionAuthor {
   subject: string;
   /** The single object of the action; absent for the queue or several jobs. */
   target?: ActionTarget;
+  /** A second object, such as the new job of `redrive-as-new`. `subject` does not name it. */
+  other?: ActionTarget;
   /** The number of changes; null if the action has not ended, or its end is unknown. */
   count: number | null;
 }

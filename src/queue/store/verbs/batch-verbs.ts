@@ -1,5 +1,6 @@
 // The verbs of batches with a follow-up; see lua/batch.
 import type { BatchPage, BatchRecord, FollowUpKind, JobReference, MemberEnd } from '../../model/batch.js';
+import type { Sealed } from '../../codec/sealed.js';
 import type { AskedOptions } from '../asked-options.js';
 import type { EncodedJob } from '../enqueue-call.js';
 import type { StoreCall } from '../store-call.js';
@@ -11,15 +12,18 @@ export interface EncodedFollowUp {
   elsewhere?: JobReference;
   name: string;
   /** JSON. */
-  payload: string;
+  payload: Sealed;
   options: AskedOptions;
 }
 
 /** A batch in its encoded form. */
 export interface EncodedBatch {
   id: string;
+  /** True if the caller chose the id, which is then known as long as the record. */
+  hasOwnId: boolean;
   failFast: boolean;
   resultTtlMs: number;
+  recordTtlMs: number;
   followUps: readonly EncodedFollowUp[];
 }
 
@@ -55,6 +59,11 @@ export interface OpenMember {
   isUnchecked: boolean;
 }
 
+/** The reply of a batch about a job: a member, a possible one, or why it cannot join. */
+export const KNOWN_OUTCOMES = ['known', 'new', 'sealed', 'no-batch', 'lost'] as const;
+
+export type KnownOutcome = (typeof KNOWN_OUTCOMES)[number];
+
 /** The state of a job that others want to wait for: not ended (`open`), completed, or why they cannot. */
 export const DEPEND_OUTCOMES = ['open', 'completed', 'unknown', 'failed', 'cancelled', 'crowded'] as const;
 
@@ -69,7 +78,7 @@ export interface BatchAdder {
 }
 
 /** The reply to a delivery of ends. */
-export interface Delivered {
+interface Delivered {
   /** How many changed something. */
   changed: number;
   /** True if a batch has fired, and its follow-up may wait in the outbox there. */
@@ -77,7 +86,7 @@ export interface Delivered {
 }
 
 /** A follow-up that waits for its queue. */
-export interface PendingFollowUp {
+interface PendingFollowUp {
   entry: MemberEnd;
   /** Undefined before its batch has fired, and where the reply would be too long. */
   job: EncodedJob | undefined;
@@ -94,8 +103,14 @@ export interface BatchVerbs {
     members: readonly string[],
     adder?: BatchAdder,
   ): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch' | 'lost'>;
-  /** Returns which jobs of other queues are or were members, each as refTo returns it. */
-  known(id: string, members: readonly string[]): StoreCall<('known' | 'new')[]>;
+  /**
+   * Returns which jobs are or were members, and which may join. It writes nothing.
+   *
+   * @param members and adder as of `join`
+   */
+  known(id: string, members: readonly string[], adder?: BatchAdder): StoreCall<KnownOutcome[]>;
+  /** Returns which of these jobs may still read the records of the jobs that they came after. */
+  readers(ids: readonly string[]): StoreCall<boolean[]>;
   /** Returns `posted` if it has fired, and the outbox has something for another queue. */
   seal(id: string): StoreCall<'sealed' | 'posted' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;

@@ -1,3 +1,4 @@
+import type { Sealed } from '../../codec/sealed.js';
 import type { JobRecord } from '../../model/job.js';
 import type { StoreCall } from '../store-call.js';
 
@@ -61,7 +62,7 @@ export interface DeadLetterVerbs {
   /** @param letters with the time of failure as `list` said it; without: whenever it failed */
   discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
   /** @param payload JSON that takes the place of the stored one */
-  redrive(ids: readonly string[], payload?: string): StoreCall<number>;
+  redrive(ids: readonly string[], payload?: Sealed, isolated?: boolean): StoreCall<number>;
   /** Redrives one as a new job of this id, and keeps it. @param payload JSON for the new job, instead of the stored one */
-  redriveAsNew(id: string, newId: string, payload?: string): StoreCall<RedriveAsNewReply>;
+  redriveAsNew(id: string, newId: string, payload?: Sealed): StoreCall<RedriveAsNewReply>;
 }

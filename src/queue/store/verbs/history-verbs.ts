@@ -20,6 +20,8 @@ export interface HistorySlice {
   entries: StoredMinute[];
   /** Only in the first slice. */
   marks: HistoryMark[];
+  /** The counters of the queue when its last minute was closed. */
+  closedTotals: Readonly<Record<string, number>>;
 }
 
 /** The verbs of the history of minutes. */
@@ -28,8 +30,12 @@ export interface HistoryVerbs {
   addDurations(worker: string, batch: string, counts: readonly (string | number)[]): StoreCall<boolean>;
   /** Returns in how many ms the next minute is over. */
   closeMinute(reading: MinuteReading): StoreCall<number>;
-  /** Returns the same, and 0 where the last minute is still to be closed. */
-  reportVersion(version: string): StoreCall<number>;
+  /**
+   * Returns the same, and 0 where the last minute is still to be closed.
+   *
+   * @param begins false to change nothing in a queue without a history
+   */
+  reportVersion(version: string, begins?: boolean): StoreCall<number>;
   /** @param after the `id` of the entry after which to continue; undefined for the first slice */
   read(backMs: number, after: string | undefined, most: number): StoreCall<HistorySlice>;
 }

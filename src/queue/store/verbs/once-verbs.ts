@@ -1,6 +1,6 @@
 // The verbs of senders that keep jobs elsewhere, such as in rows of a database; see lua/once/enqueue.lua.
 import type { EncodedJob, EnqueueRejected, EnqueueReply } from '../enqueue-call.js';
-import type { StoredError } from '../../errors/stored-error.js';
+import type { SealedError } from '../../codec/sealed.js';
 import type { StoreCall } from '../store-call.js';
 
 /** A job that its sender keeps elsewhere. */
@@ -21,7 +21,7 @@ export interface DeadEntry {
   job: EncodedJob;
   ran: { attempts: number; errors: number; crashes: number };
   /** The last error of the job, and the time of that attempt there, in ms. */
-  failure: { error: StoredError; startedAt: number; endedAt: number };
+  failure: { error: SealedError; kind?: string; startedAt: number; endedAt: number };
 }
 
 /** The outcome of a dead letter. `existing`: its id is known. `full`: the cap would delete one. Neither gets a mark. */
@@ -29,12 +29,13 @@ export type DeadReply = { outcome: 'new' | 'known' | 'existing' } | { outcome: '
 
 /**
  * The outcome of an entry: `known` if an earlier call added its job, or why nothing was done. `held`: an earlier entry of
- * its group was not added.
+ * its group was not added. `broken`: the script failed at its content, and added nothing of it.
  */
 export type OnceReply =
   | EnqueueReply
   | { outcome: 'known' | 'held' }
-  | { outcome: 'refused'; reason: EnqueueRejected };
+  | { outcome: 'refused'; reason: EnqueueRejected }
+  | { outcome: 'broken'; message: string };
 
 /** The replies, or the fence of another sender, which has taken over. */
 export type OnceReplies<Reply = OnceReply> = { replies: Reply[] } | { newerFence: number };

@@ -26,6 +26,36 @@ export interface OutboxSigns {
   trouble?: string;
 }
 
+/** A row of the table, as it is shown. */
+export interface OutboxRecord {
+  /** The number of the row. Rows leave in this order. */
+  seq: string;
+  /** The id of its job. */
+  id: string;
+  /** The queue of its job. */
+  queue: string;
+  /** The name of its job. */
+  name: string;
+  /** The attempts to send it. */
+  attempts: number;
+  /** The time since its insert, in ms, by the database's clock. */
+  ageMs: number;
+  /** The reason of the last refusal. */
+  lastError: string | undefined;
+  /** True if it was refused too often, and waits for `retry`. */
+  isFailed: boolean;
+}
+
+/** The rows of one connection, to look at and to steer. */
+export interface OutboxRows {
+  /** Returns rows, the failed and refused ones first. */
+  list(limit: number): Promise<OutboxRecord[]>;
+  /** Lets refused and failed rows of a queue be sent again at once. Returns how many. */
+  retry(queue: string, seqs: readonly string[]): Promise<number>;
+  /** Deletes failed rows of a queue, whose jobs are never added. Returns how many. */
+  discard(queue: string, seqs: readonly string[]): Promise<number>;
+}
+
 /** Writes jobs into the table, in a transaction of the caller. */
 export interface OutboxWriter {
   /**
@@ -40,8 +70,10 @@ export interface OutboxWriter {
    * @throws InvalidOptionError for something else than an open transaction
    */
   markDone(transaction: TransactionHandle, queue: string, job: string): Promise<boolean>;
-  /** Reads the state of the table. Absent where there is none. */
-  signs?(): Promise<OutboxSigns>;
+  /** Reads the state of the table; undefined if this process may not. Absent where there is none. */
+  signs?(): Promise<OutboxSigns | undefined>;
+  /** Its rows, which a process without a right to read them cannot list. Absent where there is no table. */
+  readonly rows?: OutboxRows;
   /** The number of rows that this process has moved, by queue. Absent where there is no table. */
   readonly relayed?: ReadonlyMap<string, number>;
 }

@@ -1,35 +1,8 @@
 // The verbs that reach many queues of a server in few calls.
 import type { WorkerRecord } from '../../model/worker-record.js';
+import type { Place } from '../../validation/key-table.js';
 import type { CallLimit, Settled } from '../store-call.js';
 import type { AttemptLimits, StoreCalls } from '../store-calls.js';
-
-/**
- * The part of a queue that exists only while it has something. A look for `due` finds it in a queue with a scheduled job that
- * is due. It finds `scheduled` instead if all of them are due later.
- */
-export type Place =
-  | 'pending'
-  | 'prioritized'
-  | 'scheduled'
-  | 'due'
-  | 'claims'
-  | 'processing'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'dead'
-  | 'unique'
-  | 'uniqueExpiries'
-  | 'scheduleDue'
-  | 'scheduleOwners'
-  | 'groupDepths'
-  | 'groupsGated'
-  | 'groupsResting'
-  | 'batches'
-  | 'remoteMembers'
-  | 'batchOutbox'
-  | 'awaiting'
-  | 'wake';
 
 /** The result of a look at one queue. */
 export interface Look {

@@ -1,5 +1,6 @@
 // The verbs of recurring jobs; see lua/schedule.
 import type { Recurrence, ScheduleRecord } from '../../model/schedule.js';
+import type { Sealed } from '../../codec/sealed.js';
 import type { AskedOptions } from '../asked-options.js';
 import type { StoreCall } from '../store-call.js';
 
@@ -12,7 +13,7 @@ export interface StoredSchedule {
   recurrence: Recurrence;
   name: string;
   /** JSON. */
-  payload: string;
+  payload: Sealed;
   options: AskedOptions;
   onMissed: 'skip' | 'once';
   missedAfterMs: number;
@@ -41,9 +42,9 @@ export interface DueLook {
 }
 
 export type UpsertOutcome = 'created' | 'changed' | 'unchanged' | 'conflict' | 'declared' | 'stale' | 'next';
-export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'moved' | 'lost';
+type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'moved' | 'lost';
 
-export type ResumeReply =
+type ResumeReply =
   | { outcome: 'resumed' | 'missing' }
   | { outcome: 'next'; nowMs: number; version: string; recurrence: Recurrence };
 

@@ -1,4 +1,6 @@
 import type { ReclaimedJob } from '../call-outcomes.js';
+import type { JobReference } from '../../model/batch.js';
+import type { Place } from '../../validation/key-table.js';
 import type { StoreCall } from '../store-call.js';
 import type { MaintainReply } from './batch-verbs.js';
 
@@ -18,12 +20,25 @@ export interface TidyReply {
   more: boolean;
   /** How many dead letters `deadLetterCap` deleted since the last report. */
   dropped: number;
+  /** The remembered ids of ended jobs and their bound, if they are near it. Reported once an hour. */
+  remembered?: { ids: number; bound: number };
+  /** True if records of ended jobs are kept that may have been read. */
+  looksAtKept: boolean;
+}
+
+/** Records of ended jobs that are kept for jobs of other queues. */
+interface KeptReply {
+  /** True if more are due. */
+  more: boolean;
+  kept: { id: string; waiting: JobReference[] }[];
 }
 
 /** Looks at a queue without a gap between them, by the clock of the store, in ms. */
 export interface Watched {
   fromMs: number;
   toMs: number;
+  /** How long ago the caller met an outage of the store, in ms. Undefined if it met none. */
+  sinceOutageMs?: number;
 }
 
 /** The turns of the processes that ask for a right which another one has. */
@@ -39,6 +54,10 @@ export interface HoldReply {
   readonly hasRight: boolean;
   /** The ms until the process's turn to ask again. 0 if the process has the right, or gave it back. */
   readonly turnInMs: number;
+  /** True if the process has the right, and no other one waits for its turn to ask. */
+  readonly isAlone: boolean;
+  /** The time of the server, in ms, if the process has the right and found nothing where it looks. */
+  readonly idleAtMs?: number;
 }
 
 /** The verbs that run by the clock, in bounded slices. */
@@ -47,8 +66,16 @@ export interface SweepVerbs {
    * Takes or keeps the right to maintain a set of queues. If another process has it, the reply says when to ask again.
    *
    * @param lengthMs how long the process keeps the right; 0 gives it back
+   * @param looked the calls of the queues, and their places, where the holder looks for work with the same call. All are on
+   *   its server, in a Cluster in its slot. Undefined if it does not look
    */
-  hold(set: string, process: string, lengthMs: number, turns: AskingTurns): StoreCall<HoldReply>;
+  hold(
+    set: string,
+    process: string,
+    lengthMs: number,
+    turns: AskingTurns,
+    looked?: { readonly queues: readonly { readonly key: string }[]; readonly places: readonly Place[] },
+  ): StoreCall<HoldReply>;
   /**
    * @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one
    * @param everyMs how often the caller maintains the queue; undefined if it only reclaims
@@ -88,6 +115,13 @@ export interface SweepVerbs {
    * @param paceMs does nothing if another call with a pace began within this many ms; 0: always runs
    */
   tidy(limit: number, paceMs?: number): StoreCall<TidyReply>;
+  /**
+   * Gives the records of ended jobs, which others waited to read, their lifetimes back. Returns those that only jobs of
+   * other queues may still read.
+   *
+   * @param read ids of such records whose waiting jobs have ended
+   */
+  lookAtKept(limit: number, read?: readonly string[]): StoreCall<KeptReply>;
   /**
    * Returns undefined if the queue has no batches, and none of its jobs is in one.
    *

@@ -15,6 +15,10 @@ const MOST_ROUNDS = 3;
  */
 export class LookRounds {
   private round = 0;
+  /** True if the last round found no work. */
+  private hasRested = false;
+  /** The time until which rounds are left out, by the monotonic clock. */
+  private restsUntilMs = -Infinity;
   /** The queues of the last rounds, so that the calls for them are built once. */
   private readonly kept: (readonly StoreCalls[])[] = [];
   private readonly withWork = new WeakSet<JobQueue>();
@@ -25,6 +29,33 @@ export class LookRounds {
   /** Looks at all queues in the next round, because another process maintained them until then. */
   restart(): void {
     this.round = 0;
+    this.hadWork();
+  }
+
+  /**
+   * Returns the time until the round after this one if it finds no work, in ms. It is an interval if a claim could expire
+   * before. So it is after a round with work, because its right to maintain must not last long.
+   */
+  restMs(queues: readonly OpenQueue[]): number {
+    const allowsRest = this.hasRested && queues.every(({ queue }) => this.roundsOf(queue) === MOST_ROUNDS);
+    return allowsRest ? MOST_ROUNDS * this.intervalMs : this.intervalMs;
+  }
+
+  /** Returns whether a round without work was so recent that this one is left out. */
+  rests(nowMs: number): boolean {
+    return nowMs < this.restsUntilMs;
+  }
+
+  /** Notes the end of a round without work. @param restMs the time until the next one */
+  wasIdle(nowMs: number, restMs: number): void {
+    this.hasRested = true;
+    this.restsUntilMs = restMs > this.intervalMs ? nowMs + restMs - this.intervalMs / 2 : -Infinity;
+  }
+
+  /** Notes the end of a round with work. */
+  hadWork(): void {
+    this.hasRested = false;
+    this.restsUntilMs = -Infinity;
   }
 
   /** Notes whether a queue may have work, also after a look that failed. Then it is looked at in each round. */

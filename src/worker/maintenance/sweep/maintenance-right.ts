@@ -5,6 +5,7 @@ import type { Timer } from '../../../queue/runtime/clock.js';
 import type { QueueStore } from '../../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
 import type { AskingTurns } from '../../../queue/store/verbs/sweep-verbs.js';
+import { LOOKED_AT } from './due-queues.js';
 
 /** The longest time that a dead holder delays maintenance beyond an interval, in ms. */
 const LONGEST_DELAY_MS = 30_000;
@@ -17,6 +18,18 @@ const MOST_FIRST_TURNS = 3;
 
 /** The longest time of these turns, in ms. The only process that is left takes the right within it. */
 const LONGEST_ROUND_MS = 50_000;
+
+/** The most queues that the call for the right looks at. More of them share a look whose keys are built once. */
+const MOST_LOOKED_ALONG = 16;
+
+/** The outcome of a call for the right. */
+export interface HeldRight {
+  readonly hasRight: boolean;
+  /** The time of the server, in ms, if the call found all queues without work. */
+  readonly idleAtMs?: number | undefined;
+  /** The time until the next round if this one finds no work, in ms. */
+  readonly restMs?: number;
+}
 
 /** A queue whose calls are known. */
 export interface OpenQueue {
@@ -33,6 +46,8 @@ interface KnownSet {
   /** The time of the turn of this process to ask, by the monotonic clock; undefined to ask at each round. */
   turnAtMs?: number | undefined;
   timer?: Timer | undefined;
+  /** True if no other process waited when this one asked last. */
+  isAlone?: boolean;
 }
 
 /**
@@ -60,19 +75,32 @@ export class MaintenanceRight {
   }
 
   /**
-   * Takes or keeps the right to maintain the queues of a server. Returns false if another process has it. Until the turn of
-   * this process to ask again it returns false without a call.
+   * Takes or keeps the right to maintain the queues of a server. Another process may have it. Until the turn of this process
+   * to ask again it makes no call. A holder that was alone looks for work with the same call, and may rest after it.
+   *
+   * @param restMs the time until its next round if it finds no work
    */
-  async holds(server: string, queues: readonly OpenQueue[]): Promise<boolean> {
+  async holds(server: string, queues: readonly OpenQueue[], restMs: number): Promise<HeldRight> {
     const set = this.setOf(server, queues);
     if (this.waits(set, server)) {
-      return false;
+      return { hasRight: false };
     }
-    const lengthMs = this.intervalMs + Math.min(this.intervalMs, LONGEST_DELAY_MS);
-    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turnsOf(set));
-    const { hasRight, turnInMs } = await this.store.exec(call, limitOf(this.intervalMs));
+    const untilNextMs = set.isAlone ? restMs : this.intervalMs;
+    const lengthMs = untilNextMs + Math.min(this.intervalMs, LONGEST_DELAY_MS);
+    const looked =
+      set.isAlone && this.looksAlong(queues)
+        ? { queues: queues.map(({ calls }) => calls), places: LOOKED_AT }
+        : undefined;
+    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turnsOf(set), looked);
+    const { hasRight, turnInMs, isAlone, idleAtMs } = await this.store.exec(call, limitOf(this.intervalMs));
     set.turnAtMs = hasRight ? undefined : this.store.clock.monotonic() + turnInMs;
-    return hasRight;
+    set.isAlone = isAlone;
+    return { hasRight, idleAtMs, restMs: isAlone ? untilNextMs : this.intervalMs };
+  }
+
+  /** Returns whether the call for the right also looks for work. In a Cluster the keys of several queues are in several slots. */
+  private looksAlong(queues: readonly OpenQueue[]): boolean {
+    return queues.length <= (this.store.isSharded ? 1 : MOST_LOOKED_ALONG);
   }
 
   private turnsOf({ turnAtMs }: KnownSet): AskingTurns {

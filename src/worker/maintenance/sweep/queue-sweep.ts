@@ -1,9 +1,13 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
+import { UnreachedQueues } from '../../../queue/operate/elsewhere/unreached-queues.js';
 import { tryToMaintainBatches } from '../../../queue/operate/maintain-batches.js';
+import { OpenedQueues } from '../../../queue/operate/opened-queues.js';
+import type { JobQueueLogger } from '../../../queue/runtime/logger.js';
 import { limitOf } from '../../../queue/runtime/bounds.js';
+import type { CallLimit, QueueAccess } from '../../../queue/store/queue-store.js';
 import type { StoreCall } from '../../../queue/store/store-call.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
-import type { Watched } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { TidyReply, Watched } from '../../../queue/store/verbs/sweep-verbs.js';
 import { show } from '../../../queue/errors/show.js';
 import type { FailureLog } from '../../reports/failure-log.js';
 import type { FaultLog } from '../../reports/fault-log.js';
@@ -16,6 +20,18 @@ const SLICE = 200;
 
 /** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
 const MOST_SLICES = 500;
+
+/** The most kept records of one look. */
+const KEPT_SLICE = 100;
+
+/** The most looks at kept records in one run. */
+const MOST_KEPT_LOOKS = 50;
+
+/** The most waiting jobs that one call to another queue asks about. */
+const MOST_ASKED = 500;
+
+/** How late a sweep may be without a gap, in ms. */
+const LEAST_LATE_MS = 1_000;
 
 /** The most unreached queues that a warning names. */
 const MOST_NAMED = 5;
@@ -32,6 +48,7 @@ export interface SweepReport {
 
 /** The parts of a process that learn from its sweeps. */
 interface SweepListeners {
+  readonly logger: JobQueueLogger;
   readonly faults: FaultLog;
   readonly failures: FailureLog;
   readonly reports: EndReports;
@@ -57,7 +74,8 @@ export class QueueSweep {
 
   /** Returns the time without a sweep that means that the server was away, and not that a sweeper was late. */
   gapMs({ options }: JobQueue): number {
-    return Math.max(options.visibilityMs / 2, 2 * this.intervalMs);
+    const half = options.visibilityMs / 2;
+    return Math.max(half, this.intervalMs + Math.min(this.intervalMs, Math.max(half, LEAST_LATE_MS)));
   }
 
   /** @param watched the unbroken looks at the queue until now, if the caller looks */
@@ -69,27 +87,50 @@ export class QueueSweep {
       return moved === SLICE;
     });
     await this.adopt(queue, report);
+    let looksAtKept = false;
     await this.inSlices(async (i) => {
-      const { more, dropped } = await this.exec(queue, (calls) =>
-        calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0),
-      );
-      this.listeners.failures.dropped(queue.name, dropped);
-      return more;
+      const tidied = await this.exec(queue, (calls) => calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0));
+      this.listeners.failures.dropped(queue.name, tidied.dropped);
+      this.warnOfIds(queue, tidied.remembered);
+      looksAtKept = tidied.looksAtKept;
+      return tidied.more;
     });
+    if (looksAtKept) {
+      const limit = limitOf(this.intervalMs);
+      this.report(queue, 'the records of', await restoreLifetimes(queue, limit, () => this.stopped));
+    }
     await this.maintainBatches(queue);
   }
 
-  /** Maintains the batches. Logs which other queues could not be reached; it is no reason to stop. */
+  /** Says that ids of ended jobs are soon free before their time, or already are. */
+  private warnOfIds(queue: JobQueue, remembered: TidyReply['remembered']): void {
+    if (remembered) {
+      const { ids, bound } = remembered;
+      const now = ids < bound ? 'Beyond that' : 'So';
+      this.listeners.logger.warn(
+        `Queue "${queue.name}" remembers ${ids} of at most ${bound} ids of ended jobs. ${now} the ids that expire first are ` +
+          'free before their time. Raise `rememberedIds`, or lower `resultTtlMs`.',
+      );
+    }
+  }
+
+  /** Maintains the batches. */
   private async maintainBatches(queue: JobQueue): Promise<void> {
-    const { faults, reports } = this.listeners;
+    const { reports } = this.listeners;
     const unreached = await tryToMaintainBatches(queue, {
       limit: limitOf(this.intervalMs),
       isStopped: () => this.stopped,
       onFailed: (ids) => reports.unmet(queue, ids),
     });
-    const step = `other queues of ${queue.name}`;
+    this.report(queue, 'the batches of', unreached);
+  }
+
+  /** Logs which other queues could not be reached; it is no reason to stop. */
+  private report(queue: JobQueue, subject: string, unreached: ReadonlyMap<string, unknown>): void {
+    const { faults } = this.listeners;
+    const step = `other queues for ${subject} ${queue.name}`;
     if (unreached.size > 0) {
-      const what = `Could not reach other queues for the batches of queue "${queue.name}"; the next sweep tries again`;
+      const what = `Could not reach other queues for ${subject} queue "${queue.name}"; the next sweep tries again`;
       faults.failed(step, what, new Error(textOf(unreached)));
     } else {
       faults.succeeded(step);
@@ -133,6 +174,40 @@ export class QueueSweep {
       }
     }
   }
+}
+
+/**
+ * Gives the records of ended jobs back their lifetimes, once nobody waits to read them. Asks other queues about the jobs
+ * there. A record whose queues cannot be asked is kept until a later run.
+ *
+ * @returns the other queues that raised an error, each with its first
+ */
+export async function restoreLifetimes(
+  queue: QueueAccess,
+  limit: CallLimit,
+  isStopped: () => boolean,
+): Promise<ReadonlyMap<string, unknown>> {
+  const others = new OpenedQueues(queue, limit);
+  const unreached = new UnreachedQueues(queue.name, others);
+  let read: string[] = [];
+  for (let i = 0; i < MOST_KEPT_LOOKS && !isStopped(); i++) {
+    const { more, kept } = await queue.exec((calls) => calls.sweep.lookAtKept(KEPT_SLICE, read), limit);
+    const readers = kept.flatMap(({ id, waiting }) => waiting.map((job) => ({ ...job, record: id })));
+    const left = new Map(kept.map(({ id, waiting }) => [id, waiting.length]));
+    await unreached.callOthers(readers, async (name, each) => {
+      for (let start = 0; start < each.length; start += MOST_ASKED) {
+        const slice = each.slice(start, start + MOST_ASKED);
+        const stillRead = await others.run(name, (calls) => calls.batches.readers(slice.map(({ id }) => id)));
+        slice.forEach(({ record }, at) => left.set(record, left.get(record)! - (stillRead[at] ? 0 : 1)));
+      }
+      return 0;
+    });
+    read = [...left].filter(([, count]) => count === 0).map(([id]) => id);
+    if (!more && read.length === 0) {
+      break;
+    }
+  }
+  return unreached.all;
 }
 
 /** Returns the errors of the first unreached queues, and how many more there are. */

@@ -43,6 +43,7 @@ it('an action of the operator is seen by the viewer, with a name in the log', as
   await operator.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
   await says(viewer, '.verdict-line', 'is paused');
   await operator.getByRole('button', { name: 'Resume the queue' }).click();
+  await operator.locator('dialog').getByRole('button', { name: 'Resume', exact: true }).click();
   await says(viewer, '.verdict-line', 'is stuck');
   await viewer.goto(`${world.url}#/log`);
   await says(viewer, '.actions tbody tr', 'ops');

@@ -38,7 +38,7 @@ export class Producer {
     return {
       track: track?.data,
       result: track?.returnvalue,
-      isDone: await track?.getState(),
+      isDone: (await track?.getState()) === 'completed',
       waiting: counts.waiting,
       failed: counts.failed,
       hasSchedule: schedule !== undefined,

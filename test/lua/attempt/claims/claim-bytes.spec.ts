@@ -83,7 +83,7 @@ describe('attempt/claim.lua: bounded by bytes', () => {
 
   it('does not charge the rate of the queue for the jobs that it leaves', async () => {
     const q = testQueue();
-    await q.redis.hset(q.keys.settings, { rate_interval_us: 60_000_000, rate_burst: 3 });
+    await q.redis.hset(q.keys.settings, { rate_limit: 1, rate_period_ms: 60_000, rate_burst: 3 });
     await addSized(q, { a: 400, b: 400, c: 400 });
     for (const id of ['a', 'b', 'c']) {
       const answer = await q.run(q.claimCall(3, { mostBytes: 400, slots: 3 }));

@@ -64,6 +64,102 @@ it('jobs without a group that the claimer does not handle take nothing of the ra
   expect((await q.claim(3, { only })).map(({ id }) => id)).toEqual(['p', 'a0', 'a1']);
 });
 
+const inRow = (count: number, turnsInRow: number) => ({ slots: count, turnsInRow });
+const groupsOf = (jobs: ClaimedJob[]) => jobs.map(({ id }) => id[0]).join('');
+
+describe('for a claimer that runs jobs of a group together', () => {
+  it('a group has several turns in a row, and no more than its jobs', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 4);
+    await fill(q, 'b', 2);
+    for (const id of ['p1', 'p2', 'p3', 'p4']) await q.add(id);
+    expect(groupsOf(await q.claim(6, inRow(6, 3)))).toBe('pppaaa');
+    expect(groupsOf(await q.claim(6, inRow(6, 3)))).toBe('bbpa');
+  });
+
+  it('groups have the turns of their weights all the same', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('b', { weight: 3 }));
+    for (const group of ['a', 'b', 'c']) await fill(q, group, 200);
+    const line = [];
+    for (let i = 0; i < 50; i++) line.push(groupsOf(await q.claim(4, inRow(4, 4))));
+    const counts = shares(line.join(''));
+    expect(line.every((each) => new Set(each).size === 1)).toBe(true);
+    expect(Math.abs(counts.a! - 40)).toBeLessThanOrEqual(4);
+    expect(Math.abs(counts.b! - 120)).toBeLessThanOrEqual(8);
+  });
+
+  it('a group that comes later has its turn where the row began', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 100);
+    await fill(q, 'b', 100);
+    await q.claim(50, inRow(50, 50));
+    await fill(q, 'c', 3);
+    expect(groupsOf(await q.claim(8, inRow(8, 1)))).toBe('bcbcbcbb'); // and none of `a`
+  });
+
+  it('ends its row at a job that it does not handle, and at its limit', async () => {
+    const q = await limited({ groups: { rateLimit: { limit: 2, periodMs: 3_600_000, burst: 2 } } });
+    await fill(q, 'a', 5);
+    await fill(q, 'b', 1);
+    await q.run(q.scripts.enqueue([{ id: 'b-other', name: 'other', payload: '{}', options: { group: 'b' } }]));
+    await fill(q, 'c', 1);
+    const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
+    expect(groupsOf(await q.claim(9, { ...inRow(9, 3), only }))).toBe('aabc');
+  });
+});
+
+/** Claims one after the other, while an urgent job comes for each that is taken. */
+async function takenBesideUrgent(q: TestQueue, count: number): Promise<string[]> {
+  const taken: string[] = [];
+  for (let i = 0; i < count; i++) {
+    await q.add(`urgent${i}`, { group: 'a', priority: 1 + (i % 5) });
+    const [job] = await q.claim(1);
+    taken.push(job!.id);
+    await q.complete(job!);
+  }
+  return taken;
+}
+
+describe('a group with urgent jobs', () => {
+  it.each<[string, QueueLimits]>([
+    ['without limits', {}],
+    ['one at a time', { groups: { maxRunning: 1 } }],
+    ['with a rate', { groups: { rateLimit: { limit: 1_000, periodMs: 1, burst: 1_000 } } }],
+    ['in a queue with a rate', { rateLimit: { limit: 1_000, periodMs: 1, burst: 1_000 } }],
+  ])('gives one turn in ten to its oldest plain job (%s)', async (_, limits) => {
+    const q = await limited(limits);
+    for (let i = 0; i < 9; i++) await q.add(`plain${i}`, { group: 'a' });
+    for (let i = 0; i < 5; i++) await q.add(`first${i}`, { group: 'a', priority: 6 });
+    const taken = await takenBesideUrgent(q, 100);
+    const plain = taken.filter((id) => id.startsWith('plain'));
+    expect(plain.length).toBeGreaterThanOrEqual(6);
+    expect(plain).toEqual(plain.toSorted());
+    const lowest = taken.filter((id) => Number(id.slice('urgent'.length)) % 5 === 0);
+    expect(lowest.length).toBeGreaterThan(0); // of priority 1, behind all the others
+  });
+
+  it('leaves no turn unused where the job in turn cannot start', async () => {
+    const q = await limited({ groups: { rateLimit: { limit: 5, periodMs: 3_600_000, burst: 5 } } });
+    await q.add('dear', { group: 'a', cost: 5 });
+    for (let i = 0; i < 4; i++) await q.add(`urgent${i}`, { group: 'a', priority: 1 });
+    await q.add('first', { group: 'a', priority: 9 });
+    const taken = [];
+    for (let i = 0; i < 5; i++) taken.push(...(await q.claim(1)).map(({ id }) => id));
+    expect(taken.filter((id) => id !== 'dear').length).toBe(taken.includes('dear') ? 0 : 5);
+  });
+
+  it('passes over a plain job that the claimer does not handle', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.enqueue([{ id: 'other', name: 'other', payload: '{}', options: { group: 'a' } }]));
+    const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: -1 };
+    for (let i = 0; i < 30; i++) {
+      await q.add(`urgent${i}`, { group: 'a', priority: 1 });
+      expect((await q.claim(1, { only })).map(({ id }) => id)).toEqual([`urgent${i}`]);
+    }
+  });
+});
+
 describe('groups take turns', () => {
   it('one after the other, however deep they are', async () => {
     const q = testQueue();
@@ -110,6 +206,19 @@ describe('groups take turns', () => {
     await fill(q, 'b', 1);
     await q.claim(1);
     expect(await q.redis.zcount(finishes, '-inf', -1)).toBe(88);
+  });
+
+  it.each([2 ** 33 + 0.5, 1e13, 1e15])('by weight and cost, however long they have done so (%d)', async (clock) => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('a', { weight: 1 }));
+    await q.run(q.scripts.groups.set('b', { weight: 1_000 }));
+    await q.redis.hset(`${q.keys.groupsPrefix}settings`, 'virtual_time', clock);
+    await fill(q, 'a', 5);
+    await fill(q, 'b', 2_500);
+    let line = '';
+    while (line.length < 2_002) line += (await q.claim(500)).map(({ id }) => id[0]).join('');
+    expect([2, 3]).toContain(shares(line.slice(0, 2_002)).a);
+    expect(Number(await q.redis.hget(`${q.keys.groupsPrefix}settings`, 'virtual_time'))).toBeLessThan(10);
   });
 
   it('by weight', async () => {

@@ -36,6 +36,12 @@ export default async function work(job) {
     }
     case 'return':
       return job.payload.n;
+    case 'report all':
+      await Promise.all([job.progress(1), job.log('a line'), job.checkpoint(1)]);
+      return undefined;
+    case 'add':
+      await job.batch.add(job.name, { do: 'return', n: 1 });
+      return undefined;
     case 'sum up': {
       let sum = 0;
       for await (const { result } of job.batch.members()) sum += result;

@@ -27,7 +27,7 @@ export function actionCalls({ keys }: CallContext) {
   } satisfies ActionVerbs;
 }
 
-function fieldsOf({ by, via, action, subject, target, count, of, isVoid }: NotedAction): string[] {
+function fieldsOf({ by, via, action, subject, target, other, count, of, isVoid }: NotedAction): string[] {
   const text = wellFormed(startOf(subject, LONGEST));
   const counted = isVoid ? 'none' : count === null ? '' : String(count);
   return [
@@ -42,6 +42,7 @@ function fieldsOf({ by, via, action, subject, target, count, of, isVoid }: Noted
     'count',
     counted,
     ...(target ? ['kind', target.kind, 'id', target.id] : []),
+    ...(other ? ['other_kind', other.kind, 'other_id', other.id] : []),
     ...(of === undefined ? [] : ['of', of]),
   ];
 }
@@ -49,9 +50,9 @@ function fieldsOf({ by, via, action, subject, target, count, of, isVoid }: Noted
 function decodeEntry(entry: unknown): StoredAction {
   const [id, fields] = listOf(entry);
   const entryId = textOf(id);
-  const known = new Map(rowsOf(fields, 2).map(([name, value]) => [name!, value!]));
+  const known = new Map<string, string>(rowsOf(fields, 2).map(([name, value]) => [name!, value!]));
   const value = (name: string) => known.get(name) ?? '';
-  const [count, kind, of] = [value('count'), value('kind'), value('of')];
+  const [count, of] = [value('count'), value('of')];
   return {
     entryId,
     at: new Date(Number(entryId.split('-')[0])),
@@ -59,9 +60,14 @@ function decodeEntry(entry: unknown): StoredAction {
     via: value('via') as ActionAuthor['via'],
     action: value('action'),
     subject: value('subject'),
-    ...(kind !== '' && { target: { kind: kind as ActionTarget['kind'], id: value('id') } }),
+    ...(known.has('kind') && { target: targetOf(value('kind'), value('id')) }),
+    ...(known.has('other_kind') && { other: targetOf(value('other_kind'), value('other_id')) }),
     count: count === '' || count === 'none' ? null : Number(count),
     ...(of !== '' && { of }),
     ...(count === 'none' && { isVoid: true }),
   };
+}
+
+function targetOf(kind: string, id: string): ActionTarget {
+  return { kind: kind as ActionTarget['kind'], id };
 }

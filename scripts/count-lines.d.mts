@@ -1,0 +1,1 @@
+export function codeLines(file: string, text: string): number;

@@ -1,0 +1,180 @@
+// An incident that moves, in virtual time and in memory. Each ten seconds the sentences of the verdicts and alerts are held
+// against a ledger of what was done.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { alertsOf, parseRecord } from '#inspect/alerts/alerts.js';
+import type { QueueVerdict } from '#inspect/queue-signs.js';
+import { readSigns } from '#inspect/signs.js';
+import { verdictOf } from '#inspect/verdict.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { JobQueue } from '#queue/job-queue.js';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { bucketOf } from '#queue/runtime/histogram.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
+
+const STEP_MS = 10_000;
+const CALM_STEP_MS = 60_000;
+/** The steps of the usual work before the first fault. */
+const CALM = 10;
+
+/** What happens to the jobs of a queue in a step. */
+interface Flow {
+  /** The number of new jobs. */
+  comes: number;
+  /** The number of jobs that the workers may end. */
+  ends: number;
+  /** The run time of each job. */
+  runMs: number;
+  /** Returns the error of a job; undefined for one that completes. */
+  error?: (job: ClaimedJob, i: number) => Error | undefined;
+  /** True if the job ends its worker. */
+  crashes?: boolean;
+  /** False while no worker runs, as in a deploy. */
+  served?: boolean;
+}
+
+const USUAL: Flow = { comes: 4, ends: 4, runMs: 200 };
+const QUEUES = ['payment', 'email', 'video', 'image', 'search', 'invoice'] as const;
+type Name = (typeof QUEUES)[number];
+
+/** A part of the ledger: what is done to a queue, and the sentence that its verdict must have. */
+interface Entry {
+  /** The first step, counted after the calm time, and the step after the last. */
+  from: number;
+  to: number;
+  queue: Name;
+  flow: Partial<Flow>;
+  /** The number of steps after which the verdict must have the sentence. */
+  within: number;
+  says: RegExp;
+}
+
+const refused = (_job: ClaimedJob, i: number) =>
+  Object.assign(new Error(`Payment ch_3Pq${(7_919 * (i + 1)).toString(36)}XkZ of order ${i + 4_000} failed`), {
+    cause: Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:443'), { code: 'ECONNREFUSED' }),
+  });
+
+const LEDGER: readonly Entry[] = [
+  { from: 0, to: 60, queue: 'search', flow: {}, within: 0, says: /^(idle|flowing)/ },
+  { from: 0, to: 30, queue: 'payment', flow: { error: refused }, within: 12, says: /^failing: .* dead letters of one kind/ },
+  { from: 30, to: 60, queue: 'payment', flow: {}, within: 30, says: /./ },
+  { from: 6, to: 30, queue: 'email', flow: { comes: 40 }, within: 24, says: /^(falling behind|late): .*40.* waiting|^falling behind/ },
+  { from: 30, to: 60, queue: 'email', flow: { comes: 4, ends: 120 }, within: 2, says: /^(draining: |idle|flowing)/ },
+  { from: 6, to: 40, queue: 'image', flow: { crashes: true, comes: 1, ends: 1 }, within: 6, says: /^crashing: \d+ workers died in 10 min, all while running `image`/ },
+  { from: 6, to: 40, queue: 'video', flow: { ends: 1, runMs: 14_000 }, within: 24, says: /^(falling behind|late|slow): / },
+  { from: 12, to: 14, queue: 'invoice', flow: { served: false }, within: 2, says: /^(idle|flowing|waiting: .* no worker for \d+ s)/ },
+  { from: 14, to: 60, queue: 'invoice', flow: {}, within: 2, says: /^(idle|flowing)/ },
+]; // prettier-ignore
+
+/** One look at a queue. */
+interface Look {
+  step: number;
+  queue: Name;
+  verdict: QueueVerdict;
+}
+
+/** A shop of six queues in memory, whose time moves by steps. */
+class Shop {
+  private readonly clock = new VirtualClock();
+  private readonly store = new ScriptStore(this.clock);
+  readonly queues = new Map<Name, JobQueue>(QUEUES.map((name) => [name, new JobQueue(this.store, name)]));
+  readonly looks: Look[] = [];
+  readonly notices: { step: number; text: string }[] = [];
+  private readonly told = new Map<Name, string>();
+  private made = 0;
+  private deaths = 0;
+
+  async run(steps: number): Promise<void> {
+    for (let step = -CALM; step < steps; step++) {
+      await this.clock.advance(step < 0 ? CALM_STEP_MS : STEP_MS);
+      for (const [name, queue] of this.queues) {
+        await this.work(name, queue, flowAt(name, step));
+        if (step >= 0) await this.look(name, queue, step);
+      }
+    }
+  }
+
+  private async work(name: Name, queue: JobQueue, flow: Flow): Promise<void> {
+    const { comes, ends, runMs, error, crashes = false, served = true } = flow;
+    const options = { name, maxAttempts: 1 };
+    await queue.enqueueMany(Array.from({ length: comes }, () => ({ payload: { n: this.made++ }, ...options })));
+    if (served) {
+      await queue.exec((calls) =>
+        calls.workers.register(`web-1:1:${name}`, true, [{ name, maxAttempts: 1, maxCrashes: 3 }]),
+      );
+      const worker = crashes ? `web-2:${this.deaths++}:${name}` : `web-1:1:${name}`;
+      const { jobs } = await queue.exec((calls) =>
+        calls.claim({ count: ends, token: this.clock.randomId(), worker, stream: '0' }),
+      );
+      for (const [i, job] of jobs.entries()) {
+        const failure = error?.(job, i + this.made);
+        if (crashes) {
+          await queue.exec((calls) => calls.sweep.reclaimWorker(worker, '0', 100));
+        } else if (failure) {
+          await queue.fail(job, failure);
+        } else {
+          await queue.complete(job);
+        }
+      }
+      const counts =
+        jobs.length > 0 && !crashes ? [`r${bucketOf(runMs)}`, jobs.length, `w${bucketOf(50)}`, jobs.length] : [];
+      if (counts.length > 0) {
+        await queue.exec((calls) => calls.history.addDurations(worker, this.clock.randomId(), counts));
+      }
+    }
+    await queue.exec((calls) => calls.sweep.reclaim(100, 60_000, STEP_MS, 2 * STEP_MS));
+    const { pending, processing, oldestPendingAgeMs } = await queue.stats();
+    const reading = { pending, processing, oldestPendingAgeMs, version: '', gapMs: 180_000 };
+    await queue.exec((calls) => calls.history.closeMinute(reading));
+  }
+
+  private async look(name: Name, queue: JobQueue, step: number): Promise<void> {
+    const verdict = verdictOf(await readSigns(queue));
+    this.looks.push({ step, queue: name, verdict });
+    const facts = { nowMs: this.clock.now(), verdict, kinds: await queue.deadLetters.kinds() };
+    for (const { notice, record } of alertsOf(parseRecord(this.told.get(name) ?? ''), facts)) {
+      if (notice) this.notices.push({ step, text: notice.text });
+      this.told.set(name, JSON.stringify(record));
+    }
+  }
+}
+
+function flowAt(name: Name, step: number): Flow {
+  const entry = LEDGER.find(({ queue, from, to }) => queue === name && step >= from && step < to);
+  return { ...USUAL, ...entry?.flow };
+}
+
+const shop = new Shop();
+
+beforeAll(() => shop.run(60), 120_000);
+
+it.each(LEDGER.map((entry) => [entry.queue, entry.from, entry] as const))(
+  '%s from step %i: each sentence is that of the ledger',
+  (_queue, _from, { queue, from, to, within, says }) => {
+    const meant = shop.looks.filter((look) => look.queue === queue && look.step >= from + within && look.step < to);
+    expect(
+      meant
+        .filter(({ verdict }) => !says.test(verdict.summary))
+        .map(({ step, verdict }) => [step, verdict.summary]),
+    ).toEqual([]);
+  },
+);
+
+const noticesOf = (queue: Name) =>
+  shop.notices.filter(({ text }) => text.startsWith(queue)).map(({ text }) => text);
+
+describe('the alerts', () => {
+  it('name the refused connection once, whatever ids its errors have', () => {
+    expect(noticesOf('payment').filter((text) => text.includes('a new error'))).toEqual([
+      expect.stringContaining('ECONNREFUSED 10.0.0.7:443'),
+    ]);
+  });
+
+  it('say of a queue that nothing happened to nothing', () => {
+    expect(noticesOf('search')).toEqual([]);
+    expect(noticesOf('invoice')).toEqual([]);
+  });
+
+  it('say when a repaired queue is well again', () => {
+    expect(noticesOf('email').at(-1)).toMatch(/^email is well again/);
+  });
+});

@@ -1,0 +1,57 @@
+// A producer and a worker with a real SDK of Sentry. Its transport prints what it sends. Arguments: FOLDER of the SDK, URL of Redis.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { type SentrySdk, sentryJobs } from '../../../src/sentry.js';
+import { Worker } from '#worker/worker.js';
+
+interface RealSdk extends SentrySdk {
+  init(options: object): void;
+  createTransport(options: object, send: (request: { body: string | Uint8Array }) => Promise<object>): object;
+  setTag(name: string, value: string): void;
+  flush(ms: number): Promise<boolean>;
+}
+
+const [folder, url] = process.argv.slice(2) as [string, string];
+const Sentry = createRequire(join(folder, 'package.json'))('@sentry/node') as RealSdk;
+const items: unknown[] = [];
+Sentry.init({
+  dsn: 'https://public@sentry.invalid/1',
+  tracesSampleRate: 1,
+  transport: (options: object) =>
+    Sentry.createTransport(options, ({ body }) => {
+      const lines = (typeof body === 'string' ? body : new TextDecoder().decode(body)).split('\n');
+      items.push(...lines.filter((line) => line !== '').map((line) => JSON.parse(line) as unknown));
+      return Promise.resolve({ statusCode: 200 });
+    }),
+});
+
+const redis = new Redis(url, { maxRetriesPerRequest: null });
+const middleware = [sentryJobs(Sentry)];
+const queue = new JobQueue(redis, 'mail', { middleware, backoff: { type: 'fixed', delayMs: 0 } });
+const ended: string[] = [];
+let told: () => void = () => undefined;
+const handle = ({ id, payload }: { id: string; payload: unknown }) => {
+  Sentry.setTag('tenant', id);
+  if ((payload as { told: string }).told === 'fails')
+    throw new Error('smtp is down', { cause: new Error('connection refused') });
+};
+const worker = new Worker([{ queue, handlers: { mail: handle } }], {
+  middleware,
+  onEvent: ({ type, job }) => {
+    if (type === 'completed' || type === 'failed') ended.push(job.id);
+    told();
+  },
+});
+await worker.start();
+const attributes = {};
+await Sentry.startSpan({ name: 'POST /orders', op: 'http.server', attributes }, async () => {
+  await queue.enqueue({ told: 'works' }, { id: 'a' });
+  await queue.enqueue({ told: 'fails' }, { id: 'b', maxAttempts: 2 });
+});
+while (!(ended.includes('a') && ended.includes('b'))) await new Promise<void>((resolve) => (told = resolve));
+await Sentry.flush(5_000);
+await worker.stop();
+redis.disconnect();
+process.stdout.write(JSON.stringify(items), () => process.exit(0));
