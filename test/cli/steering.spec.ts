@@ -66,6 +66,32 @@ it('pauses, resumes, runs and removes a schedule', async () => {
   expect(await steer('pause')).toMatchObject({ code: EXIT.usage });
 });
 
+it('lists the late schedules of all queues with the cause and the next step', async () => {
+  const [nightly, well] = [newQueue(), newQueue()];
+  const redis = connect();
+  await nightly.schedules.upsert('nightly', { everyMs: 60_000 }, { payload: { secret: 1 } });
+  await redis.zadd(`queue:${nightly.name}:schedule_due`, Date.now() - 600_000, 'nightly');
+  await well.schedules.upsert('hourly', { everyMs: 3_600_000 });
+  const { stdout, code } = await cli(['schedules', '--late', '--json']);
+  expect(code).toBe(EXIT.ok);
+  const found = JSON.parse(stdout) as { queue: string; id: string; late: Record<string, string> }[];
+  const own = found.filter(({ queue }) => [nightly, well].some(({ name }) => name === queue));
+  expect(own.map(({ id, late }) => [id, late])).toEqual([
+    [
+      'nightly',
+      {
+        summary: expect.stringMatching(/^late: schedule `nightly` should have run 10 min ago, 1[01] runs missed$/),
+        cause: expect.any(String),
+        next: 'start a process whose maintenance is on',
+      },
+    ],
+  ]);
+  const one = await cli(['schedules', nightly.name, '--late']);
+  expect(one.stdout).toMatch(/late: schedule `nightly` should have run .* start a process whose maintenance is on/);
+  expect((await cli(['schedules', well.name, '--late'])).stdout).toBe('No schedule is late.\n');
+  expect(await cli(['schedules', well.name, 'pause', 'hourly', '--late'])).toMatchObject({ code: EXIT.usage });
+});
+
 describe('discard', () => {
   it('asks with the number of dead letters, also of those that fit a filter', async () => {
     const queue = newQueue();

@@ -4,6 +4,8 @@ import { onClock } from '../../inspect/schedules/clock.js';
 import { nextTimes } from '../../inspect/schedules/next-times.js';
 import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
 import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
+import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
+import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
@@ -26,15 +28,19 @@ export function addSchedules(program: Command, run: Run): void {
     .addArgument(new Argument('[action]', 'what to do with one of them').choices(SCHEDULE_ACTIONS))
     .argument('[id]', 'which one')
     .description('lists the recurring jobs of a queue, or of all; pauses, resumes, runs now or removes one')
+    .option('--late', 'only those whose runs nobody makes, or whose run does not end, and why')
     .action(
-      run(async (context, [name, action, id]) => {
+      run(async (context, [name, action, id], { late }) => {
+        if (late && action !== undefined) {
+          throw new CliError(`--late lists schedules; leave it out to ${action} one.`, EXIT.usage);
+        }
         if (name === undefined) {
-          await listAll(context);
+          await (late ? listLate(context, await context.session.queueNames()) : listAll(context));
           return;
         }
         const queue = await context.session.known(name);
         if (action === undefined) {
-          await list(context, queue);
+          await (late ? listLate(context, [name]) : list(context, queue));
         } else if (id === undefined) {
           throw new CliError(`Pass the id of the schedule to ${action}.`, EXIT.usage);
         } else {
@@ -66,6 +72,28 @@ async function listAll({ session, out }: Context): Promise<void> {
   show(out, schedules, ['queue', ...HEAD], (each) => [each.queue, ...rowOf(each, out)]);
 }
 
+/** Lists the schedules that are late, each with the reason and the next step that `health` would show. */
+async function listLate({ session, out }: Context, names: readonly string[]): Promise<void> {
+  const all = await Promise.all(
+    names.map(async (name) => {
+      const queue = session.queue(name);
+      const schedules = await read(session, queue).catch((error: unknown) => noneOf(name, error));
+      const signs = schedules.length > 0 && (await readSigns(queue));
+      return schedules.flatMap((each) => {
+        const late = signs && lateSchedule({ ...signs, schedules: [each] });
+        return late ? [{ ...each, late: { summary: late.summary, cause: late.cause, next: late.next } }] : [];
+      });
+    }),
+  );
+  const found = all.flat().toSorted((a, b) => overdue(a) - overdue(b));
+  const rows = () => found.map(({ queue, late }) => [queue, late.summary, late.next ?? '']);
+  out.show(found.map(inJson), () =>
+    found.length > 0
+      ? out.table(['queue', 'schedule', 'next step'], rows(), { whole: ['queue'] })
+      : 'No schedule is late.',
+  );
+}
+
 /** @throws the error if it is not that of an unreadable queue, whose verdict `health` shows */
 function noneOf(name: string, error: unknown): Shown[] {
   unreadable(name, error);
@@ -83,8 +111,11 @@ const HEAD = ['schedule', 'when', 'status', 'next', 'then', 'last runs', 'ticks'
 function show(out: Output, schedules: readonly Shown[], head: string[], row: (each: Shown) => Part[]): void {
   const layout = { whole: ['queue', 'schedule', 'last runs'], dropped: ['rules', 'ticks', 'then'] };
   const rows = () => schedules.map(row);
-  const json = schedules.map((each) => ({ ...each, nextTimes: each.nextTimes.map((at) => new Date(at)) }));
-  out.show(json, () => (schedules.length > 0 ? out.table(head, rows(), layout) : 'No schedule.'));
+  out.show(schedules.map(inJson), () => (schedules.length > 0 ? out.table(head, rows(), layout) : 'No schedule.'));
+}
+
+function inJson(schedule: Shown): object {
+  return { ...schedule, nextTimes: schedule.nextTimes.map((at) => new Date(at)) };
 }
 
 function rowOf(schedule: Shown, out: Output): Part[] {

@@ -136,11 +136,22 @@ const READING: readonly ToolEntry[] = [
   },
   {
     name: 'schedules',
-    description: 'Lists the recurring jobs of a queue with their next times and last runs.',
+    description:
+      'Lists the recurring jobs of a queue, or of all queues without one, with their next times and last runs.',
     fields: { queue: QUEUE },
-    required: ['queue'],
+    required: [],
     effect: 'reads',
     command: ({ queue }) => ({ name: 'schedules', args: words(queue) }),
+  },
+  {
+    name: 'late_schedules',
+    description:
+      'Lists the recurring jobs whose runs nobody makes, or whose run does not end, with the cause and the next step: ' +
+      'of one queue, or of all.',
+    fields: { queue: QUEUE },
+    required: [],
+    effect: 'reads',
+    command: ({ queue }) => ({ name: 'schedules', options: ['--late'], args: words(queue) }),
   },
 ];
 

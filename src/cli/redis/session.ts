@@ -182,7 +182,7 @@ export class Session {
   private async findNames(): Promise<readonly string[]> {
     const found = new Set<string>();
     const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
-    const match = `${this.prefix}:*:[sw]*[rt]s`; // stats and workers, in one pass
+    const match = `${this.prefix}:*:[sw]*[rtu][es]`; // stats, workers and schedule_due, in one pass
     for (const node of nodes) {
       let cursor = '0';
       do {
@@ -196,7 +196,7 @@ export class Session {
 
   /** Returns the name in a key of a queue, '' for another key. In a Cluster it is in braces. */
   private nameIn(key: string): string {
-    const [, name = ''] = /^(.*):(?:stats|workers)$/s.exec(key.slice(this.prefix.length + 1)) ?? [];
+    const [, name = ''] = /^(.*):(?:stats|workers|schedule_due)$/s.exec(key.slice(this.prefix.length + 1)) ?? [];
     return /^\{.*\}$/s.test(name) ? name.slice(1, -1) : name;
   }
 

@@ -15,6 +15,11 @@ const MANY_TIMES = 10;
 /** A run is never called hanging before this, in ms. */
 const SHORTEST_HANG_MS = 60_000;
 
+/** Finds a schedule whose runs nobody makes, or whose run does not end. */
+export function lateSchedule(signs: QueueSigns): ReturnType<Rule> {
+  return unrunSchedule(signs) ?? hangingSchedule(signs);
+}
+
 /** Finds the schedule that is late for longest: for longer than its period, and than a deploy. */
 export function unrunSchedule({ schedules = [], at = new Date() }: QueueSigns): ReturnType<Rule> {
   const late = schedules

@@ -66,6 +66,7 @@ describe('beside a queue with dead letters and secrets', () => {
       'job',
       'why',
       'schedules',
+      'late_schedules',
     ]);
     for (const { annotations } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
@@ -105,8 +106,28 @@ describe('beside a queue with dead letters and secrets', () => {
       call('why', { queue: name, id: IDS.failed }),
       call('errors', { queue: name }),
       call('schedules', { queue: name }),
+      call('late_schedules', { queue: name }),
     ]);
     expect(all.map(({ text }) => text).join('\n')).not.toContain(SECRET.slice(5));
+  });
+
+  it('lists the schedules of one queue and of all, and those that are late', async () => {
+    const { call } = await serve();
+    const { name, schedules } = new JobQueue(connect(), uniqueQueueName());
+    await schedules.upsert('nightly', { everyMs: 60_000 });
+    await connect().zadd(`queue:${name}:schedule_due`, Date.now() - 600_000, 'nightly');
+    for (const given of [{}, { queue: name }]) {
+      const nightly = expect.objectContaining({ queue: name, id: 'nightly' });
+      expect(await read(call, 'schedules', given)).toContainEqual(nightly);
+      const late = {
+        summary: expect.stringContaining('nightly'),
+        cause: expect.anything(),
+        next: expect.anything(),
+      };
+      expect(await read(call, 'late_schedules', given)).toContainEqual(
+        expect.objectContaining({ queue: name, id: 'nightly', late }),
+      );
+    }
   });
 
   it.each([
