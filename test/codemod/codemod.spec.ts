@@ -90,6 +90,34 @@ it.each([
   expect(todos).toEqual([]);
 });
 
+it('leaves the types of queues that it leaves', () => {
+  const before = [
+    'const made = new Queue(page);',
+    'const list: Queue[] = []; list.push(made); await Promise.all(list.map((each) => each.close()));',
+    'const places: Array<Queue> = []; places[0] = made;',
+    "const named = new Map<string, Queue>(); named.set(page, made); await named.get(page)?.add('a', {});",
+    'const some = new Set<Queue>(); some.add(made);',
+    "const found: Record<string, Queue> = {}; found[page] = made; for (const each of Object.values(found)) await each.add('a', {});",
+    'const make = (): Queue => new Queue(page); make();',
+    'type Added = ReturnType<typeof made.add>;',
+  ].join('\n');
+  const { body, todos } = ofStatements(before);
+  expect(body).toBe(before);
+  expect([...new Set(todos)]).toEqual([expect.stringContaining('a queue of your own is an injected one')]);
+});
+
+it('names each type of a member that has another name', () => {
+  const before = [
+    'type Added = typeof this.mails.add;',
+    'type Taken = Parameters<typeof this.mails.addBulk>;',
+    'type Gone = ReturnType<typeof this.mails.getMetrics>;',
+    "type Adds = Queue['add'];",
+  ];
+  const { body, todos } = ofStatements(before.join('\n'));
+  expect(body).toBe(before.join('\n'));
+  expect(todos).toEqual(before.map(() => 'the members of a queue have other names'));
+});
+
 const GONE = 'removeOnComplete: true, removeOnFail: true';
 
 it.each([

@@ -14,7 +14,7 @@ import { OriginFinder } from './origins.js';
 import { bulkItems, namedOptions, optionExpressions } from './option-sources.js';
 import { readProcessor, type Processor } from './processor.js';
 import { Queues, queueKey } from './queues.js';
-import { declarationsOf } from './values.js';
+import { declarationsOf, nameOf } from './values.js';
 
 export class App {
   readonly processors = new Map<ClassDeclaration, Processor>();
@@ -59,12 +59,11 @@ export class App {
     if (/@bull-board\//.test(text)) return true;
     const objects = file.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression);
     if (objects.some((each) => this.optionObjects.has(each))) return true;
+    const accesses = file.getDescendantsOfKind(SyntaxKind.PropertyAccessExpression);
+    if (accesses.some((each) => hasOtherName(each.getName(), each.getExpression()))) return true;
     return file
-      .getDescendantsOfKind(SyntaxKind.PropertyAccessExpression)
-      .some(
-        (each) =>
-          MEMBERS.has(each.getName()) && ['queue', 'job', 'counts'].includes(kindOf(each.getExpression()) ?? ''),
-      );
+      .getDescendantsOfKind(SyntaxKind.QualifiedName)
+      .some((each) => hasOtherName(each.getRight().getText(), nameOf(each.getLeft())));
   }
 
   private readFile(file: SourceFile, named: Set<ObjectLiteralExpression>): void {
@@ -140,6 +139,11 @@ const MEMBERS = new Set(
     ' ',
   ),
 );
+
+/** Returns true for a member that may have another name here. */
+function hasOtherName(name: string, owner: Node): boolean {
+  return MEMBERS.has(name) && ['queue', 'job', 'counts'].includes(kindOf(owner) ?? '');
+}
 
 /** Returns true for an object with the name of an option of a job. */
 function hasOption(node: ObjectLiteralExpression): boolean {

@@ -1,6 +1,14 @@
 // Where a queue or a job comes from. A job has one type in BullMQ, and one for each origin here. The flow is followed through
 // variables, members, parameters, results, lists and promises. Where the way ends, the origin is unknown, and nothing is guessed.
-import { Node, SyntaxKind, type CallExpression, type ParameterDeclaration, type SourceFile } from 'ts-morph';
+import {
+  Node,
+  SyntaxKind,
+  type CallExpression,
+  type ParameterDeclaration,
+  type PropertyDeclaration,
+  type SourceFile,
+  type VariableDeclaration,
+} from 'ts-morph';
 import { isFromBull } from './bull-imports.js';
 import { handledBy, isInjectedQueue, isProcess, kindOf } from './kinds.js';
 import { declarationsOf } from './values.js';
@@ -73,6 +81,7 @@ export class OriginFinder {
     if (Node.isArrayLiteralExpression(node)) return this.all(node.getElements());
     if (Node.isElementAccessExpression(node)) return this.of(node.getExpression());
     if (Node.isObjectLiteralExpression(node)) return new Set<Origin>(['stub']);
+    if (Node.isNewExpression(node) && isContainer(node)) return this.all(node.getArguments());
     if (Node.isNewExpression(node)) return kindOf(node) === undefined ? UNKNOWN : new Set<Origin>(['left']);
     if (Node.isCallExpression(node)) return this.ofCall(node);
     if (Node.isIdentifier(node) || Node.isPropertyAccessExpression(node)) {
@@ -104,8 +113,10 @@ export class OriginFinder {
       if (owner.getText() === 'Promise' && /^(all|race|any)$/.test(name)) return this.all(call.getArguments());
       if (/^(then|catch|finally)$/.test(name)) return this.ofChain(call, owner, name);
       if (/^(map|flatMap)$/.test(name)) return this.ofResults(call.getArguments()[0]);
-      if (SAME.test(name)) return this.all([owner, ...(name === 'concat' ? call.getArguments() : [])]);
       if (owner.getText() === 'Object' && name === 'values') return this.ofValues(call.getArguments()[0]);
+      if (name === 'get' && /^(Weak)?Map$/.test(owner.getType().getSymbol()?.getName() ?? ''))
+        return this.of(owner);
+      if (SAME.test(name)) return this.all([owner, ...(name === 'concat' ? call.getArguments() : [])]);
     }
     const functions = declarationsOf(called).filter(
       (each) => Node.isBodied(each) || Node.isBodyable(each) || isFunctionValue(each),
@@ -122,6 +133,14 @@ export class OriginFinder {
     return new Set([...results, ...(name === 'catch' ? this.of(owner) : [])]);
   }
 
+  /** Returns the origins of what a variable or a property holds, also as a list to which later code adds. */
+  private ofValuesOf(node: VariableDeclaration | PropertyDeclaration): Origins {
+    const values = valuesOf(node);
+    const added = values.some((each) => isContainer(each)) ? additionsTo(node) : [];
+    const isDictionary = added.length > 0 && values.every((each) => isEmptyObject(each));
+    return this.all(isDictionary ? added : [...values, ...added]);
+  }
+
   /** Returns the origins of the values of an object. */
   private ofValues(object: Node | undefined): Origins {
     const values =
@@ -129,6 +148,7 @@ export class OriginFinder {
         ?.getType()
         .getProperties()
         .flatMap((each) => each.getDeclarations()) ?? [];
+    if (object !== undefined && values.length === 0) return this.of(object);
     return values.length === 0 ? UNKNOWN : this.all(values);
   }
 
@@ -146,12 +166,9 @@ export class OriginFinder {
     if (Node.isVariableDeclaration(node)) {
       const loop = node.getParent().getParent();
       if (Node.isForOfStatement(loop)) return this.of(loop.getExpression());
-      return this.all([node.getInitializer(), ...assignmentsTo(node)]);
+      return this.ofValuesOf(node);
     }
-    if (Node.isPropertyDeclaration(node)) {
-      const values = [node.getInitializer(), ...assignmentsTo(node)].filter((each) => each !== undefined);
-      return values.length === 0 ? UNKNOWN : this.all(values);
-    }
+    if (Node.isPropertyDeclaration(node)) return valuesOf(node).length === 0 ? UNKNOWN : this.ofValuesOf(node);
     if (Node.isBindingElement(node)) return this.ofElement(node);
     if (Node.isPropertyAssignment(node)) return this.of(node.getInitializer());
     if (Node.isShorthandPropertyAssignment(node)) return this.of(node.getNameNode());
@@ -271,17 +288,57 @@ function listOf(node: Node): readonly Node[] | undefined {
   return isAll && node.getArguments()[0] ? listOf(node.getArguments()[0]!) : undefined;
 }
 
+/** Returns the first value and the later ones of a variable or a property. */
+function valuesOf(node: VariableDeclaration | PropertyDeclaration): Node[] {
+  return [node.getInitializer(), ...assignmentsTo(node)].filter((each) => each !== undefined);
+}
+
+/** Returns the part of a file that can assign a variable or a property. */
+function scopeOf(node: Node): Node | undefined {
+  if (Node.isPropertyDeclaration(node)) return node.getParent();
+  return node.getFirstAncestor((each) => Node.isBlock(each) || Node.isSourceFile(each));
+}
+
 /** Returns the values that are assigned to a variable or a property. */
 export function assignmentsTo(node: Node): Node[] {
-  const scope = Node.isPropertyDeclaration(node)
-    ? node.getParent()
-    : node.getFirstAncestor((each) => Node.isBlock(each) || Node.isSourceFile(each));
+  const scope = scopeOf(node);
   const name = Node.hasName(node) ? node.getName() : '';
   return (scope?.getDescendantsOfKind(SyntaxKind.BinaryExpression) ?? [])
     .filter((each) => /^(=|\?\?=|\|\|=)$/.test(each.getOperatorToken().getText()))
     .filter((each) => new RegExp(`(^|\\.)${name.replaceAll('$', '\\$')}$`).test(each.getLeft().getText()))
     .filter((each) => declarationsOf(each.getLeft()).includes(node))
     .map((each) => each.getRight());
+}
+
+/** Returns true for a list, a map, a set, or an object to which code may add. */
+function isContainer(node: Node): boolean {
+  if (Node.isNewExpression(node)) return /^((Weak)?(Map|Set)|Array)$/.test(node.getExpression().getText());
+  return Node.isArrayLiteralExpression(node) || isEmptyObject(node);
+}
+
+const isEmptyObject = (node: Node): boolean =>
+  Node.isObjectLiteralExpression(node) && node.getProperties().length === 0;
+
+/** The methods that add to a list, a map or a set, and the first argument that they add. */
+const ADDING: Record<string, number> = { push: 0, unshift: 0, add: 0, set: 1, splice: 2 };
+
+/** Returns what code adds to the list, the map or the set of a variable or a property. */
+function additionsTo(node: Node): Node[] {
+  const scope = scopeOf(node);
+  const isOfNode = (each: Node) => declarationsOf(each).includes(node);
+  const given = (scope?.getDescendantsOfKind(SyntaxKind.CallExpression) ?? []).flatMap((call) => {
+    const called = call.getExpression();
+    const name = Node.isPropertyAccessExpression(called) ? called.getName() : '';
+    if (!Node.isPropertyAccessExpression(called) || !Object.hasOwn(ADDING, name)) return [];
+    return isOfNode(called.getExpression()) ? call.getArguments().slice(ADDING[name]) : [];
+  });
+  const assigned = (scope?.getDescendantsOfKind(SyntaxKind.BinaryExpression) ?? []).flatMap((each) => {
+    const left = each.getLeft();
+    const isElement = /^(=|\?\?=|\|\|=)$/.test(each.getOperatorToken().getText());
+    if (!isElement || !Node.isElementAccessExpression(left)) return [];
+    return isOfNode(left.getExpression()) ? [each.getRight()] : [];
+  });
+  return [...given, ...assigned];
 }
 
 /** Returns what a function returns, without the functions inside of it. */

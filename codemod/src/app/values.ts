@@ -1,5 +1,12 @@
 // Texts and objects behind expressions, also of other files.
-import { Node, VariableDeclarationKind, type Expression, type ObjectLiteralExpression } from 'ts-morph';
+import {
+  Node,
+  VariableDeclarationKind,
+  type EntityName,
+  type Expression,
+  type Identifier,
+  type ObjectLiteralExpression,
+} from 'ts-morph';
 
 /** Returns the text of a literal, a constant, a member of an enum, or several of them. What can change has none. */
 export function textOf(node: Node | undefined): string | undefined {
@@ -49,6 +56,11 @@ export function declarationsOf(node: Node): Node[] {
   const parent = name.getParent();
   const symbol = Node.isShorthandPropertyAssignment(parent) ? parent.getValueSymbol() : name.getSymbol();
   return (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? [];
+}
+
+/** Returns the identifier that has the declarations of a name in a type, such as `this.queue` of `typeof this.queue.add`. */
+export function nameOf(name: EntityName): Identifier {
+  return Node.isQualifiedName(name) ? name.getRight() : name;
 }
 
 /** Returns the value of a property; the name itself where it is short for both. */

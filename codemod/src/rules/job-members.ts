@@ -3,7 +3,7 @@ import { Node, SyntaxKind, type CallExpression, type PropertyAccessExpression, t
 import { isFromBull } from '../app/bull-imports.js';
 import { kindOf } from '../app/kinds.js';
 import { assignmentsTo, type Origin } from '../app/origins.js';
-import { declarationsOf, textOf, unwrapped } from '../app/values.js';
+import { declarationsOf, nameOf, textOf, unwrapped } from '../app/values.js';
 import { pair } from '../rewrite/properties.js';
 import { REMOVED, type Rewriter, type Rule } from '../rewrite/rewriter.js';
 import { STATES } from './queue-call.js';
@@ -105,6 +105,21 @@ export const jobMembers: Rule = (node, r) => {
   if (texts.size !== 1 || text === undefined) return r.leave(node, `\`${name}\`${insteadOf(name, roles)}`, 'calls');
   const isNext = name === 'attemptsMade' && roles[0] === 'running' && isPlusOne(node);
   return isNext ? `${job}.attempt` : text;
+};
+
+/** Converts `typeof job.data`. */
+export const jobMemberTypes: Rule = (node, r) => {
+  if (!Node.isQualifiedName(node)) return undefined;
+  const left = node.getLeft();
+  const owner = nameOf(left);
+  const isOfJob = node.getFirstAncestor((each) => !Node.isQualifiedName(each))?.isKind(SyntaxKind.TypeQuery);
+  if (!isOfJob || kindOf(owner) !== 'job' || r.app.origins.of(owner).has('left')) return undefined;
+  const roles = rolesOf(owner, r) ?? [];
+  const name = node.getRight().getText();
+  const texts = new Set(roles.map((role) => memberText(name, role, r.text(left))));
+  const [text] = texts;
+  const isName = texts.size === 1 && text !== undefined && /^[\w.]+$/.test(text);
+  return isName ? text : r.leave(node, `\`${name}\`${insteadOf(name, roles)}`, 'calls');
 };
 
 function memberText(name: string, role: Role, job: string): string | undefined {

@@ -1,7 +1,9 @@
 // Names of BullMQ that have one here: types, errors, decorators and tokens.
 import { Node, type TypeReferenceNode } from 'ts-morph';
 import { isFromBull, originOf } from '../app/bull-imports.js';
+import { kindOf } from '../app/kinds.js';
 import type { Origin } from '../app/origins.js';
+import { nameOf, textOf } from '../app/values.js';
 import { REMOVED, type Rewriter, type Rule } from '../rewrite/rewriter.js';
 
 const TYPES: Record<string, string> = {
@@ -60,8 +62,76 @@ function queueType(node: TypeReferenceNode, r: Rewriter): string {
   const owner = ownerOf(node);
   if (isPicked(node)) return r.leave(node, 'the members of a queue have other names', 'calls');
   if (isMock(node) || (owner && isStub(owner, r))) return r.leave(node, STAND_IN, 'the-parts');
-  if (owner && r.app.origins.isLeft(owner)) return keptType(node, r);
+  if (owner && (r.app.origins.isLeft(owner) || originsOf(owner, r).has('left'))) return keptType(node, r);
   return r.imports.type('JobQueue');
+}
+
+/** What a method of a queue resolves to. */
+const RESULTS: Record<string, (r: Rewriter) => string> = {
+  add: (r) => `${r.imports.type('JobHandle')}<any>`,
+  addBulk: (r) => `${r.imports.type('JobHandle')}<any>[]`,
+  getJob: (r) => `${r.imports.type('JobRecord')}<any, any> | null`,
+};
+
+/** The methods that resolve to a list of jobs. */
+const LISTS = /^get(Jobs|Waiting|Active|Delayed|Completed|Failed)$/;
+
+/** What `add` takes, in the order of BullMQ. */
+const TAKEN_BY_ADD: ((r: Rewriter) => string)[] = [
+  () => 'string',
+  () => 'any',
+  (r) => `${r.imports.type('EnqueueOptions')} | undefined`,
+];
+
+/** Converts types that name a method of a queue, as `typeof queue.add` does: the result, and what `add` takes. */
+export const methodTypes: Rule = (node, r) => {
+  if (Node.isQualifiedName(node)) {
+    const name = Node.isTypeQuery(node.getParent()) ? methodNamed(node.getParentOrThrow(), r) : undefined;
+    return name !== undefined && name !== 'name'
+      ? r.leave(node, 'the members of a queue have other names', 'calls')
+      : undefined;
+  }
+  const [returned, taken] = [argumentOf(node, 'ReturnType'), parameterOf(node)];
+  const awaited = argumentOf(argumentOf(node, 'Awaited'), 'ReturnType');
+  const name = methodNamed(awaited ?? returned ?? taken?.of, r);
+  if (name === undefined) return undefined;
+  if (taken) return name === 'add' ? inList(node, TAKEN_BY_ADD[taken.index]?.(r)) : undefined;
+  const list = LISTS.test(name) ? `${r.imports.type('JobRecord')}<any, any>[]` : undefined;
+  const text = Object.hasOwn(RESULTS, name) ? RESULTS[name]!(r) : list;
+  return text && (awaited ? inList(node, text) : `Promise<${text}>`);
+};
+
+/** Returns the name of the method that a type is. Undefined for one of a queue that stays BullMQ's. */
+function methodNamed(node: Node | undefined, r: Rewriter): string | undefined {
+  if (Node.isTypeQuery(node)) {
+    const name = node.getExprName();
+    if (!Node.isQualifiedName(name)) return undefined;
+    const queue = nameOf(name.getLeft());
+    return kindOf(queue) === 'queue' && !r.app.origins.isLeft(queue) ? name.getRight().getText() : undefined;
+  }
+  if (!Node.isIndexedAccessTypeNode(node)) return undefined;
+  const [object, index] = [node.getObjectTypeNode(), node.getIndexTypeNode()];
+  const isQueue = Node.isTypeReference(object) && isFromBull(object.getTypeName(), 'Queue');
+  return isQueue && Node.isLiteralTypeNode(index) ? textOf(index.getLiteral()) : undefined;
+}
+
+/** Returns the type argument of a utility such as `Awaited`. */
+function argumentOf(node: Node | undefined, utility: string): Node | undefined {
+  const isIt = Node.isTypeReference(node) && node.getTypeName().getText() === utility;
+  return isIt ? node.getTypeArguments()[0] : undefined;
+}
+
+/** Returns the function and the place of `Parameters<…>[n]`. */
+function parameterOf(node: Node): { of: Node; index: number } | undefined {
+  const of = Node.isIndexedAccessTypeNode(node) ? argumentOf(node.getObjectTypeNode(), 'Parameters') : undefined;
+  return of && Node.isIndexedAccessTypeNode(node)
+    ? { of, index: Number(node.getIndexTypeNode().getText()) }
+    : undefined;
+}
+
+/** Returns a union in parentheses where it is the type of the elements of a list. */
+function inList(node: Node, text: string | undefined): string | undefined {
+  return text?.includes(' | ') && Node.isArrayTypeNode(node.getParent()) ? `(${text})` : text;
 }
 
 const STAND_IN = 'this stands in for a queue: `enqueue` is what `add` was, or test with nest-job-queue/testing';
@@ -153,7 +223,8 @@ function ownerOf(node: Node): Node | undefined {
     if (isValue) return each;
     if (Node.isReturnTyped(each))
       return each.getReturnTypeNode() === inner && !Node.isFunctionTypeNode(each) ? each : undefined;
-    if (Node.isStatement(each) || Node.isPropertySignature(each) || Node.isExpression(each)) return undefined;
+    const isElsewhere = Node.isExpression(each) && !Node.isNewExpression(each);
+    if (Node.isStatement(each) || Node.isPropertySignature(each) || isElsewhere) return undefined;
     inner = each;
   }
   return undefined;

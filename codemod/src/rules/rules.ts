@@ -6,6 +6,7 @@ import {
   endings,
   jobCalls,
   jobMembers,
+  jobMemberTypes,
   jobOptionMembers,
   jobPatterns,
   nextAttempt,
@@ -14,7 +15,7 @@ import {
 } from './job-members.js';
 import { optionMembers, optionObjects } from './job-options.js';
 import { modules } from './modules.js';
-import { boards, leftovers, missing, names, standIns, types } from './names.js';
+import { boards, leftovers, methodTypes, missing, names, standIns, types } from './names.js';
 import { bullMethod, processMethod, processorDecorator, workerHost, workerMembers } from './processors.js';
 import { bulkItems, queueCalls } from './queue-calls.js';
 
@@ -36,6 +37,7 @@ export const RULES: readonly Rule[] = [
   jobCalls,
   jobOptionMembers,
   jobMembers,
+  jobMemberTypes,
   jobPatterns,
   countMembers,
   scheduleMembers,
@@ -43,6 +45,7 @@ export const RULES: readonly Rule[] = [
   optionObjects,
   optionMembers,
   missing,
+  methodTypes,
   types,
   names,
   standIns,
