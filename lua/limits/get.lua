@@ -6,7 +6,9 @@
 --   max_running, rate limit, its period in ms, its burst, when the rate lets the next job start in ms, nil for now
 --   until when the queue rests in ms
 --   the settings of all groups in the order of lua/limits/set.lua
---   max_pending and max_pending_bytes Repeated: reads again.
+--   max_pending and max_pending_bytes
+--   while limits are set at run time, those of the code as JSON: '' if live workers have none, nil if unknown
+-- Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/now_us
@@ -23,4 +25,6 @@ for _, value in ipairs(redis.call('HMGET', groups .. 'settings', 'max_running', 
 end
 limits[#limits + 1] = redis.call('HGET', settings, 'max_pending')
 limits[#limits + 1] = redis.call('HGET', settings, 'max_pending_bytes')
+limits[#limits + 1] = limits[2] and (redis.call('HGET', settings, 'limits_text')
+  or redis.call('EXISTS', workers) == 1 and '') or false
 return limits

@@ -1,4 +1,5 @@
 // Rules for jobs that wait by intention: a pause, a limit, a rest, the order of a group.
+import type { RuntimeLimits } from '../queue/model/limits.js';
 import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
 import { closedUntil, isOld, isOverdue, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
@@ -94,7 +95,7 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
     summary: isFar
       ? `limited by its rate: ${count(stats.pending)} wait, the next may start in ${left(nextStartAt, at)}`
       : `limited by its rate: ${comes}${may} may start, ${waits(signs)}`,
-    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}${setBy(signs)}`,
+    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}${isFar ? `; the next job may start in ${left(nextStartAt, at)}` : ''}${setBy(signs, 'rateLimit')}`,
     next: 'raise the rate limit if this is too slow',
     remedy: { at: 'limits' },
   };
@@ -130,7 +131,7 @@ export function full(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: `limited: ${count(stats.processing)} run, as many as may; ${waits(signs)}`,
-    cause: `maxRunning is ${count(maxRunning)}${setBy(signs)}`,
+    cause: `maxRunning is ${count(maxRunning)}${setBy(signs, 'maxRunning')}`,
     next: 'raise maxRunning if this is too slow',
     remedy: { at: 'limits' },
   };
@@ -161,7 +162,19 @@ function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
 }
 
-/** Returns who set the limits at run time, and since when; empty for those of the code. */
-function setBy({ limitsSet, at = new Date() }: QueueSigns): string {
-  return limitsSet ? `; ${limitsSet.by} set it ${left(at, limitsSet.at)} ago, over what the code says` : '';
+/** Returns who set a limit at run time, when, and the limit of the code. Empty while that of the code holds. */
+function setBy({ limitsSet, configured, at = new Date() }: QueueSigns, limit: 'maxRunning' | 'rateLimit'): string {
+  if (!limitsSet) {
+    return '';
+  }
+  const entry = limitsSet.find(({ what }) => what.includes(limit));
+  const by = entry ? `, set by ${entry.by} ${left(at, entry.at)} ago` : ', set at run time';
+  return `${by}${configured ? `; the code says ${ofCode(configured, limit)}` : ''}`;
+}
+
+function ofCode({ maxRunning, rateLimit }: RuntimeLimits, limit: 'maxRunning' | 'rateLimit'): string {
+  if (limit === 'maxRunning') {
+    return maxRunning === undefined ? 'none' : count(maxRunning);
+  }
+  return rateLimit ? rate(rateLimit.limit / (rateLimit.periodMs / 1_000)) : 'none';
 }

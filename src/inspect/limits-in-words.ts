@@ -1,14 +1,29 @@
 import { count, duration } from './words.js';
 import type { GroupLimits, LimitChanges, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
+import type { LimitsEntry } from './queue-signs.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 
-/** Returns the limits of a queue in words; null if it has none. None that were set override those of the code, too. */
-export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
-  const words = [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
-  if (source === 'set') {
-    return `${words || 'none'}, set at run time`;
+/**
+ * Returns the limits of a queue in words; null if it has none. None that were set override those of the code, too.
+ *
+ * @param entries who set them, the newest first
+ */
+export function limitsInWords(
+  { source, configured, ...limits }: LimitsInForce,
+  entries: readonly LimitsEntry[] = [],
+  at = new Date(),
+): string | null {
+  const words = allIn(limits);
+  if (source !== 'set') {
+    return words || null;
   }
-  return words || null;
+  const [last] = entries;
+  const by = last ? `set by ${last.by} ${duration(at.getTime() - last.at.getTime())} ago` : 'set at run time';
+  return `${words || 'none'}, ${by}${configured ? `; the code says ${allIn(configured) || 'none'}` : ''}`;
+}
+
+function allIn({ maxPending, maxPendingBytes, ...limits }: RuntimeLimits): string {
+  return [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
 }
 
 const TAKEN_AWAY: Record<keyof LimitChanges, string> = {

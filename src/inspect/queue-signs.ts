@@ -2,7 +2,7 @@ import type { WorkerDeath } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
-import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
+import type { GroupLimits, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
 
 /** The severity. `ok` and `notice` need no action; `warning` needs one today; `critical` needs one now. */
 export type Severity = 'ok' | 'notice' | 'warning' | 'critical';
@@ -53,8 +53,10 @@ export interface QueueSigns {
   nextStartAt?: Date;
   /** The number of jobs that the whole fleet may run at once. */
   maxRunning?: number;
-  /** Who set the limits at run time, and when. Absent if they are those of the code, or nobody noted it. */
-  limitsSet?: { by: string; at: Date };
+  /** The last changes of the limits at run time, the newest first. Absent if those of the code hold. */
+  limitsSet?: readonly LimitsEntry[];
+  /** The limits of the code while others are set. Absent: the same hold, or no worker has said them. */
+  configured?: RuntimeLimits;
   /** The groups with the most waiting jobs, while groups hold some back. Absent for none. */
   waitingGroups?: readonly { name: string; pending: number }[];
   /** The limits of each group without limits of its own. */
@@ -73,6 +75,14 @@ export interface QueueSigns {
   schedules?: readonly ScheduleRecord[];
   /** The time of the figures. */
   at?: Date;
+}
+
+/** An entry of the action log for limits that were set. */
+export interface LimitsEntry {
+  by: string;
+  at: Date;
+  /** The limits in words, see `inWords`. */
+  what: string;
 }
 
 /** A worker that died, and when that became known. */

@@ -5,7 +5,7 @@ import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
 import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
-import type { QueueSigns, RecentChange, RecentRates, SeenDeath } from './queue-signs.js';
+import type { LimitsEntry, QueueSigns, RecentChange, RecentRates, SeenDeath } from './queue-signs.js';
 import { PATIENCE_MS } from './rule.js';
 import { noneIfUnreadable } from './unreadable.js';
 
@@ -45,13 +45,13 @@ export const MOST_SCHEDULES = 100;
 /** The part of the history that is read for the signs, in ms: an hour. */
 export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + LATE + 1) * MINUTE_MS;
 
-/** The entry of the action log for limits that were set. */
-export type LimitsEntry = { by: string; at: Date };
+/** The entries of the action log in which the author of a limit is sought. */
+const MOST_ENTRIES = 10;
 
 /** Reads who set the limits of a queue at last. */
-export async function lastLimitsEntry({ actionLog }: JobQueue): Promise<LimitsEntry | undefined> {
-  const [entry] = await actionLog.latest({ action: 'limits', limit: 1 });
-  return entry && { by: entry.by, at: entry.at };
+export async function lastLimitsEntries({ actionLog }: JobQueue): Promise<LimitsEntry[]> {
+  const entries = await actionLog.latest({ action: 'limits', limit: MOST_ENTRIES });
+  return entries.map(({ by, at, subject }) => ({ by, at, what: subject }));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function readFacts(
   queue: JobQueue,
   reading: Promise<HistoryReport> = queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
   readSchedules: () => Promise<readonly ScheduleRecord[]> = () => queue.schedules.list({ limit: MOST_SCHEDULES }),
-  readLimitsEntry: () => Promise<LimitsEntry | undefined> = () => lastLimitsEntry(queue),
+  readLimitsEntries: () => Promise<readonly LimitsEntry[]> = () => lastLimitsEntries(queue),
 ): Promise<QueueFacts> {
   const [stats, limits, history, workers] = await Promise.all([
     queue.stats(),
@@ -73,7 +73,7 @@ export async function readFacts(
     queue.checkKeys(),
   ]);
   const schedules = stats.schedules ? await noneIfUnreadable(queue.name, readSchedules()) : [];
-  const limitsSet = limits.source === 'set' ? await readLimitsEntry() : undefined;
+  const limitsSet = limits.source === 'set' ? await readLimitsEntries() : undefined;
   const waitingGroups = stats.heldByGroups ? await queue.groups.list({ limit: SHOWN_GROUPS }) : undefined;
   const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
   const more = { ...(limitsSet && { limitsSet }), ...(waitingGroups && { waitingGroups }) };
@@ -97,8 +97,8 @@ export interface QueueFacts {
   lostMembers?: readonly LostMember[];
   /** Absent for none. */
   schedules?: readonly ScheduleRecord[];
-  /** Who set the limits in force; absent if unknown. */
-  limitsSet?: LimitsEntry;
+  /** Who set the limits in force, the newest first; absent if those of the code hold. */
+  limitsSet?: readonly LimitsEntry[];
   /** The groups with the most waiting jobs; absent if none is held back. */
   waitingGroups?: readonly { name: string; pending: number }[];
 }
@@ -118,7 +118,7 @@ export function signsOf({
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
   const sinceMaintenanceMs = maintainedAt ? at.getTime() - maintainedAt.getTime() : 0;
-  const { maxRunning, restsUntil, rateLimit, nextStartAt, groups } = limits;
+  const { maxRunning, restsUntil, rateLimit, nextStartAt, groups, configured } = limits;
   const usualRunMs = history.total?.run.p95 ?? undefined;
   return {
     queue,
@@ -140,6 +140,7 @@ export function signsOf({
     maxRunning,
     groupLimits: groups,
     limitsSet,
+    ...(configured && { configured }),
     waitingGroups: waitingGroups?.map(({ name, pending }) => ({ name, pending })),
     lostMembers,
     schedules,

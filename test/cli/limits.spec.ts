@@ -27,7 +27,7 @@ describe('limits', () => {
     expect(await queue.limits.get()).toEqual({ ...ALL, maxRunning: 3, source: 'set' });
     expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending, maxPendingBytes');
     expect(stdout).toMatch(
-      /^limits +at most 3 run at once, 100 start in 1 min and 10 at once, at most 5,000 wait, .*, set at run time\n/m,
+      /^limits +at most 3 run at once, 100 start in 1 min and 10 at once, at most 5,000 wait, .*, set by .+ ago\n/m,
     );
     expect(stdout).toMatch(/^each group +at most 1 run at once, waits behind a dead letter$/m);
     expect(stdout).toMatch(/^no group +weight 3$/m);
@@ -42,8 +42,15 @@ describe('limits', () => {
     expect(stdout).toContain(
       'set: maxPending; kept: maxRunning\nAll of them, the kept ones too, now win over those in the code until --clear.',
     );
-    expect(await queue.limits.get()).toEqual({ maxRunning: 4, maxPending: 500, source: 'set' });
-    expect((await cli(['limits', queue.name])).stdout).not.toContain('win over');
+    expect(await queue.limits.get()).toEqual({
+      maxRunning: 4,
+      maxPending: 500,
+      source: 'set',
+      configured: { maxRunning: 4 },
+    });
+    const shown = (await cli(['limits', queue.name])).stdout;
+    expect(shown).not.toContain('win over');
+    expect(shown).toMatch(/, set by .+ ago; the code says at most 4 run at once$/m);
   });
 
   it('says that no limit was set, which overrides those of the code, too', async () => {
@@ -53,8 +60,8 @@ describe('limits', () => {
     expect(stdout).toMatch(
       /^removed: maxRunning\nNo limit is left, and those in the code do not count until --clear\.\n/,
     );
-    expect(stdout).toMatch(/^limits +none, set at run time$/m);
-    expect((await cli(['limits', queue.name, '--clear'])).stdout).not.toContain('set at run time');
+    expect(stdout).toMatch(/^limits +none, set by .+ ago; the code says at most 4 run at once$/m);
+    expect((await cli(['limits', queue.name, '--clear'])).stdout).not.toContain('set by');
   });
 
   it('changes a part of the rate, and takes one limit away', async () => {

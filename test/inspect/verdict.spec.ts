@@ -649,11 +649,30 @@ describe('a limit that somebody set by hand', () => {
     oldestUnheldAgeMs: 60_000,
   };
   const at = new Date('2026-01-01T12:00:00Z');
-  const limitsSet = { by: 'ada', at: new Date(at.getTime() - 2 * 3_600_000) };
+  const ago = (hours: number) => new Date(at.getTime() - hours * 3_600_000);
+  const limitsSet = [
+    { by: 'bob', at: ago(1), what: 'the queue: rateLimit {"limit":9,"periodMs":1000}' },
+    { by: 'ada', at: ago(2), what: 'the queue: maxRunning 2' },
+  ];
 
   it('names who set it and when', () => {
     const found = verdictOf({ queue: 'email', stats: limited, at, maxRunning: 2, limitsSet });
-    expect(found.cause).toBe('maxRunning is 2; ada set it 2 h ago, over what the code says');
+    expect(found.cause).toBe('maxRunning is 2, set by ada 2 h ago');
+  });
+
+  it.each([
+    [{ maxRunning: 50 }, '50'],
+    [{}, 'none'],
+  ])('says what the code says: %j', (configured, words) => {
+    const signs = { queue: 'email', stats: limited, at, limitsSet, configured };
+    expect(verdictOf({ ...signs, maxRunning: 2 }).cause).toBe(
+      `maxRunning is 2, set by ada 2 h ago; the code says ${words}`,
+    );
+    const rateLimit = { limit: 9, periodMs: 1_000 };
+    const nextStartAt = new Date(at.getTime() + 60_000);
+    expect(verdictOf({ ...signs, rateLimit, nextStartAt }).cause).toMatch(
+      /, set by bob 1 h ago; the code says none$/,
+    );
   });
 
   it('or the deepest of the groups that hold jobs back', () => {

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
+import type { LimitsEntry } from '../../inspect/queue-signs.js';
+import { lastLimitsEntries } from '../../inspect/signs.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { LimitChanges, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
@@ -34,7 +36,8 @@ async function limits({ session, out }: Context, [name]: string[], options: Comm
   if (clear && Object.keys(named).length > 0) {
     throw new CliError('--clear removes all limits; use it without other options.', EXIT.usage);
   }
-  const queue = (await session.known(name!)).limits;
+  const known = await session.known(name!);
+  const queue = known.limits;
   const before = await queue.get();
   const changes = changesOf(named, before);
   if (clear) {
@@ -43,7 +46,8 @@ async function limits({ session, out }: Context, [name]: string[], options: Comm
     await queue.change(changes);
   }
   const now = await queue.get();
-  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now, out)]));
+  const entries = now.source === 'set' ? await lastLimitsEntries(known) : [];
+  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now, entries, out)]));
 }
 
 /** Returns the changes that the options ask for. null clears a limit. */
@@ -84,7 +88,7 @@ function numberOrNone(option: string, value: string | boolean | undefined): numb
 
 /** Returns the limits in force without the fields that no user sets. */
 function settingsOf(now: LimitsInForce): RuntimeLimits {
-  const { source: _, restsUntil: _rest, nextStartAt: _next, ...settings } = now; // a limit that comes later stays too
+  const { source: _, configured: _code, restsUntil: _rest, nextStartAt: _next, ...settings } = now; // a limit that comes later stays too
   return settings;
 }
 
@@ -106,10 +110,10 @@ function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
   return named.length === 0 ? [] : [words.join('; '), rule, ''];
 }
 
-function rows(now: LimitsInForce, out: Output): Text[] {
+function rows(now: LimitsInForce, entries: readonly LimitsEntry[], out: Output): Text[] {
   const { groups, restsUntil, nextStartAt } = now;
   const shown: [name: string, words: string | null | undefined][] = [
-    ['limits', limitsInWords(now) ?? 'none'],
+    ['limits', limitsInWords(now, entries, new Date(out.nowMs)) ?? 'none'],
     ['each group', groups && groupLimitsInWords(groups)],
     ['no group', groups?.ungroupedWeight === undefined ? null : `weight ${groups.ungroupedWeight}`],
     ['rests until', restsUntil && out.when(restsUntil)],

@@ -13,14 +13,13 @@ import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { drainWords } from '../../inspect/rule.js';
-import type { QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
+import type { LimitsEntry, QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
 import {
   deathsOf,
-  lastLimitsEntry,
+  lastLimitsEntries,
   MOST_SCHEDULES,
   readFacts,
   signsOf,
-  type LimitsEntry,
   type QueueFacts,
 } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
@@ -70,7 +69,7 @@ export class OverviewReader {
   /** The schedules of each queue. A schedule counts as late only after a minute. */
   private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
   /** Who set the limits of each queue. The entry may be far back in its log. */
-  private readonly limitsEntries = new KeptReads<LimitsEntry | undefined>(LIMITS_MS);
+  private readonly limitsEntries = new KeptReads<LimitsEntry[]>(LIMITS_MS);
   /** When the last part of a reading arrived, by the clock of the store. */
   private heardAt = -Infinity;
 
@@ -168,7 +167,7 @@ export class OverviewReader {
         queue,
         this.history.read(queue, 1),
         () => this.schedules.get(queue.name, atMs, () => queue.schedules.list({ limit: MOST_SCHEDULES })),
-        () => this.limitsEntries.get(queue.name, atMs, () => lastLimitsEntry(queue)),
+        () => this.limitsEntries.get(queue.name, atMs, () => lastLimitsEntries(queue)),
       ),
       this.redactor.learn(queue.name),
     ]);
@@ -205,7 +204,7 @@ export class OverviewReader {
       totals: stats.totals,
       rates,
       ...lastHourOf(history, stats),
-      limits: limitsInWords(limits),
+      limits: limitsInWords(limits, facts.limitsSet, history.at),
       limitsSet: figuresOf(limits),
       signs,
     };
