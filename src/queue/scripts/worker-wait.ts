@@ -4,6 +4,7 @@ import { isOfUser, isPassing } from '../redis/passing-errors.js';
 import { RetryingTransport } from '../transport/retrying-transport.js';
 import { ScriptRunner } from '../transport/script-runner.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
+import { backgroundTimeout } from '../runtime/outside.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
@@ -30,6 +31,10 @@ export class RedisWorkerWait implements WorkerWait {
   private readonly keys: WaitKeys;
   private readonly own: RedisClient;
   private readonly blocking: RetryingTransport;
+  /** The wait in flight. */
+  private current: object | undefined;
+  /** Ends a wait that a nudge did not end. */
+  private overdue: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly connection: Connection,
@@ -55,6 +60,7 @@ export class RedisWorkerWait implements WorkerWait {
   ): Promise<WaitOutcome<Replies>> {
     let refusal: WaitOutcome<Replies>['refusal'];
     let told: ReturnType<WaitKeys['told']> = {};
+    this.current = {};
     const outcomes = await this.blocking.carry<Replies>(calls, {
       keys: this.keys.of(queues, running),
       seconds: ms / 1_000,
@@ -63,17 +69,36 @@ export class RedisWorkerWait implements WorkerWait {
       },
       onRefusal: (error) => (refusal = { error, passes: isPassing(error) || isOfUser(error) }),
     });
+    this.current = undefined;
+    clearTimeout(this.overdue);
     return { outcomes, ...told, refusal };
   }
 
   interrupt(): void {
     const { client } = this.connection;
     const key = this.keys.nudgeOf(this.queues[0]!);
+    const { current } = this;
     const sent = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
-    Promise.all(sent).catch(() => undefined); // the wait ends by itself
+    Promise.all(sent).then(
+      () => this.expectEnd(current),
+      () => undefined, // the wait ends by itself
+    );
+  }
+
+  /** Replaces the connection if the nudged wait does not end. It is half-open then, and the wait may be a long one. */
+  private expectEnd(wait: object | undefined): void {
+    const isWaiting = () => wait !== undefined && wait === this.current;
+    if (isWaiting()) {
+      clearTimeout(this.overdue);
+      this.overdue = backgroundTimeout(
+        () => isWaiting() && this.blocking.replaceConnection(),
+        LONGEST_WAIT_TRIP_MS,
+      );
+    }
   }
 
   close(): void {
+    clearTimeout(this.overdue);
     this.blocking.close();
     if (this.own.status !== 'end') {
       this.own.disconnect(); // twice, it would keep a timer for two seconds

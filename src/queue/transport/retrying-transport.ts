@@ -2,13 +2,20 @@ import { RedisKeyTypeError } from '../errors/redis-errors.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import { systemClock } from '../runtime/clock.js';
 import { InterruptibleWait } from '../runtime/interruptible-wait.js';
-import type { RedisClient } from '../redis/redis-client.js';
+import { cut } from '../redis/connection-silence.js';
+import { failUnanswered } from '../redis/ioredis-internals.js';
+import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { isOfUser, isPassing } from '../redis/passing-errors.js';
-import { withResponseTimeout, withHandshakeTimeout } from '../redis/response-timeout.js';
+import {
+  isUnanswered,
+  unansweredError,
+  withResponseTimeout,
+  withHandshakeTimeout,
+} from '../redis/response-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -35,8 +42,8 @@ export class RetryingTransport implements StoreTransport {
     private readonly client: RedisClient,
     private readonly runner: ScriptRunner,
     private readonly logger: JobQueueLogger,
-    /** The time a round trip may take beyond its wait, in ms. */
-    private readonly longestTripMs = LONGEST_TRIP_MS,
+    /** The time a round trip may take beyond its wait, in ms. Given if nobody else sends commands over the client. */
+    private readonly ownTripMs?: number,
   ) {}
 
   /**
@@ -90,8 +97,29 @@ export class RetryingTransport implements StoreTransport {
       const trip = withResponseTimeout(this.client, limitMs, this.runner.runTogether(calls, first));
       return await (first ? this.untilGivenUp(trip) : trip);
     } catch (error) {
+      if (this.ownTripMs !== undefined && isUnanswered(error)) {
+        this.replaceConnection(error as Error);
+      }
       return allFailed(calls, error as Error);
     }
+  }
+
+  /**
+   * Replaces a connection of its own that no longer replies, and drops its commands. The client would send them again over
+   * the next connection. A long wait would hold up the calls behind it for longer than they may take. A Cluster's client
+   * drops them itself.
+   */
+  replaceConnection(
+    error: Error = unansweredError('A wait did not end in time; the connection is replaced.'),
+  ): void {
+    if (this.isReady && !isCluster(this.client)) {
+      cut(this.client);
+      failUnanswered(this.client, error);
+    }
+  }
+
+  private get longestTripMs(): number {
+    return this.ownTripMs ?? LONGEST_TRIP_MS;
   }
 
   private get isReady(): boolean {
