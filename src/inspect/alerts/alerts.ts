@@ -3,7 +3,10 @@ import { z } from 'zod';
 import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import { JOINED } from '../../queue/errors/error-kind.js';
 import { oneLine } from '../../queue/errors/one-line.js';
+import { keptIn } from '../../queue/runtime/kept.js';
+import type { RootCause } from '../../queue/errors/error-kind.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
+import { deployWords, keyOf, type SharedError, sharedWords } from '../shared-errors.js';
 import type { OutboxVerdict } from '../servers/outbox-verdict.js';
 import { capitalised, count } from '../words.js';
 
@@ -26,6 +29,8 @@ export interface VerdictNotice {
   event: 'began' | 'worse' | 'ended' | 'new-error';
   /** The name of the queue. Absent for a notice on the outbox. */
   queue?: string;
+  /** All queues with the same root cause, of a `new-error`. Absent where one queue has it. */
+  queues?: readonly string[];
   /** The whole notice in one line, such as the text of a message. */
   text: string;
   /** The verdict on the queue or the outbox now, as dashboard, health and command line show it. */
@@ -41,11 +46,24 @@ export interface VerdictNotice {
 /** A kind of error that is new in a queue. */
 export type NewErrorKind = Pick<ErrorKind, 'kind' | 'count' | 'firstAt' | 'error'>;
 
+/** A kind of error with its root cause, where its text may leave the app. */
+export type AlertKind = ErrorKind & { cause?: RootCause | undefined };
+
+/** What the fleet knows of the root cause of a new kind. */
+export interface CauseTurn {
+  /** `tell`: nobody has told the cause yet. `told`: it was told of another queue. `wait`: a process tells it now. */
+  turn: 'tell' | 'told' | 'wait';
+  /** The cause in all queues. */
+  error?: SharedError;
+}
+
 /** The facts that are compared with the told ones. */
 export interface AlertFacts {
   nowMs: number;
   verdict: QueueVerdict;
-  kinds: readonly ErrorKind[];
+  kinds: readonly AlertKind[];
+  /** The root causes of new kinds, by kind. Absent: each is told by itself. */
+  causes?: ReadonlyMap<string, CauseTurn>;
 }
 
 const recordSchema = z.object({
@@ -68,6 +86,8 @@ export type AlertRecord = z.infer<typeof recordSchema>;
 export interface AlertStep {
   notice?: VerdictNotice;
   record: AlertRecord;
+  /** The keys of the root causes that the notice tells. */
+  causes?: readonly string[];
 }
 
 /** Reads a record. One of another version or program counts as none. */
@@ -81,20 +101,49 @@ export function parseRecord(text: string): AlertRecord {
 
 /** Returns the steps to take, in their order. */
 export function alertsOf(told: AlertRecord, facts: AlertFacts): AlertStep[] {
-  const { notice, incident } = incidentOf(told.incident, facts.nowMs, subjectOf(facts.verdict));
-  const fresh = newKinds(told.kinds, facts);
+  const { nowMs } = facts;
+  const { notice, incident } = incidentOf(told.incident, nowMs, subjectOf(facts.verdict));
+  let kinds = Object.entries(told.kinds).filter(([, atMs]) => nowMs - atMs < KIND_REMEMBERED_MS);
+  const record = (): AlertRecord => ({ ...(incident && { incident }), kinds: Object.fromEntries(kinds) });
+  const steps: AlertStep[] = [{ ...(notice && { notice }), record: record() }];
   const isFlooded = isTellingFlood(told.kinds, facts);
-  const remembered = Object.entries(told.kinds).filter(([, atMs]) => facts.nowMs - atMs < KIND_REMEMBERED_MS);
-  const all = [...remembered, ...fresh.map(({ kind }) => [kind, facts.nowMs] as const)].slice(-MOST_KINDS);
-  const recordWith = (kinds: readonly (readonly [string, number])[]): AlertRecord => ({
-    ...(incident && { incident }),
-    kinds: Object.fromEntries(kinds),
-  });
+  for (const { fresh, error, isTold } of newErrors(told, facts)) {
+    const known = fresh.map(({ kind }): [string, number] => [kind, nowMs]);
+    kinds = [...kinds, ...known].slice(-MOST_KINDS);
+    const isQuiet = isTold || (isFlooded && !error);
+    const causes = fresh.map((kind) => keyOf({ ...kind, queue: facts.verdict.queue }));
+    steps.push({ ...(!isQuiet && { notice: newError(facts, fresh, error), causes }), record: record() });
+  }
+  return steps;
+}
+
+/** New kinds that one notice tells. */
+interface NewError {
+  fresh: AlertKind[];
+  /** Their root cause, if other queues have it too. */
+  error?: SharedError;
+  /** True if that was told of another queue. */
+  isTold?: boolean;
+}
+
+/** Returns the new kinds by notice: each cause that other queues have too, and then the others together. */
+function newErrors(told: AlertRecord, { causes, ...facts }: AlertFacts): NewError[] {
+  const shared = new Map<string, NewError>();
+  const [alone, known]: [AlertKind[], AlertKind[]] = [[], []];
+  for (const kind of newKinds(told, facts)) {
+    const { turn, error } = causes?.get(kind.kind) ?? { turn: 'tell' };
+    if (turn === 'told') {
+      known.push(kind);
+    } else if (turn === 'tell' && error && error.queues.length > 1) {
+      keptIn(shared, error.key, (): NewError => ({ fresh: [], error })).fresh.push(kind);
+    } else if (turn === 'tell') {
+      alone.push(kind);
+    }
+  }
   return [
-    { ...(notice && { notice }), record: recordWith(remembered) },
-    ...(fresh.length > 0
-      ? [{ ...(!isFlooded && { notice: newError(facts, fresh) }), record: recordWith(all) }]
-      : []),
+    ...(known.length > 0 ? [{ fresh: known, isTold: true }] : []),
+    ...shared.values(),
+    ...(alone.length > 0 ? [{ fresh: alone }] : []),
   ];
 }
 
@@ -150,7 +199,11 @@ function needsAction(severity: Severity): severity is 'warning' | 'critical' {
   return severity === 'warning' || severity === 'critical';
 }
 
-function newKinds(told: AlertRecord['kinds'], { nowMs, kinds }: AlertFacts): ErrorKind[] {
+/** Returns the kinds of which nothing was told in the last day. */
+export function newKinds(
+  { kinds: told }: AlertRecord,
+  { nowMs, kinds }: Pick<AlertFacts, 'nowMs' | 'kinds'>,
+): AlertKind[] {
   return kinds.filter(({ kind, isNew }) => isNew && nowMs - (told[kind] ?? -Infinity) >= KIND_REMEMBERED_MS);
 }
 
@@ -176,17 +229,34 @@ function inOneLine(sentences: readonly (string | undefined)[]): string {
   return sentences.filter(Boolean).join('. ');
 }
 
-function newError({ nowMs, verdict }: AlertFacts, fresh: readonly ErrorKind[]): VerdictNotice {
-  const kinds = fresh.map(({ kind, count: died, firstAt, error }) => ({ kind, count: died, firstAt, error }));
-  const [worst] = kinds;
-  const others = kinds.length > 1 ? ` (and ${count(kinds.length - 1)} more new kinds)` : '';
-  const words = oneLine(worst!.error ?? worst!.kind, LONGEST_ERROR);
+function newError(
+  { nowMs, verdict, causes }: AlertFacts,
+  fresh: readonly AlertKind[],
+  error: SharedError | undefined,
+): VerdictNotice {
+  const kinds = fresh.map(({ kind, count: died, firstAt, error: words }) => ({
+    kind,
+    count: died,
+    firstAt,
+    error: words,
+  }));
+  const text = error
+    ? `${sharedWords(error, nowMs)}: ${count(error.count)} died`
+    : ownWords(verdict.queue, kinds, causes?.get(kinds[0]!.kind)?.error?.deploy);
   return {
     event: 'new-error',
     queue: verdict.queue,
-    text: `${verdict.queue}: a new error, ${count(worst!.count)} died: ${words}${others}`,
+    ...(error && { queues: error.queues }),
+    text,
     verdict,
     at: new Date(nowMs),
     kinds,
   };
+}
+
+function ownWords(queue: string, kinds: readonly NewErrorKind[], deploy: SharedError['deploy']): string {
+  const [worst] = kinds;
+  const others = kinds.length > 1 ? ` (and ${count(kinds.length - 1)} more new kinds)` : '';
+  const words = oneLine(worst!.error ?? worst!.kind, LONGEST_ERROR);
+  return `${queue}: a new error${deployWords(deploy)}, ${count(worst!.count)} died: ${words}${others}`;
 }

@@ -1,5 +1,7 @@
 import {
+  type AlertKind,
   alertsOf,
+  newKinds,
   outboxAlertOf,
   parseRecord,
   type AlertRecord,
@@ -11,7 +13,7 @@ import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
-import { lastErrorWords, type ErrorKind } from '../../queue/dead-letters/error-kinds.js';
+import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import { nameOfCode } from '../../queue/errors/describe-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
@@ -22,6 +24,7 @@ import { within } from '../../queue/runtime/within.js';
 import { FaultLog } from '../../worker/reports/fault-log.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import { CausesOfFleet } from './causes-of-fleet.js';
 
 /** The time between two looks of a process, in ms. */
 const EVERY_MS = 15_000;
@@ -51,12 +54,14 @@ export class VerdictWatch implements BackgroundRole {
   private running: Promise<void> | undefined;
   private stopped = false;
   private readonly faults: FaultLog;
+  private readonly causes: CausesOfFleet;
 
   constructor(
     private readonly parts: VerdictWatchParts,
     private readonly fleetEveryMs: number = FLEET_EVERY_MS,
   ) {
     this.faults = new FaultLog(parts.logger);
+    this.causes = new CausesOfFleet(parts.queues, shownKinds);
   }
 
   start(): void {
@@ -116,7 +121,9 @@ export class VerdictWatch implements BackgroundRole {
     return this.inTurn(queue, async (told, nowMs) => {
       const verdict = await verdictOn(queue);
       const kinds = verdict.state === 'unreadable' ? [] : await shownKinds(queue);
-      return alertsOf(told, { nowMs, verdict, kinds });
+      const fresh = newKinds(told, { nowMs, kinds });
+      const causes = fresh.length > 0 ? await this.causes.turnsOf(queue, fresh, nowMs) : undefined;
+      return alertsOf(told, { nowMs, verdict, kinds, ...(causes && { causes }) });
     });
   }
 
@@ -131,10 +138,13 @@ export class VerdictWatch implements BackgroundRole {
       return;
     }
     let kept = turn.record;
-    for (const { notice, record } of await alertsAfter(parseRecord(kept), turn.nowMs)) {
+    for (const { notice, record, causes } of await alertsAfter(parseRecord(kept), turn.nowMs)) {
       const after = JSON.stringify(record);
       if (notice) {
         await this.tell(notice);
+      }
+      if (causes) {
+        await this.causes.told(causes);
       }
       if (after !== kept && !(await queue.exec(({ alerts }) => alerts.told(token, after)))) {
         return; // another process looks now
@@ -157,8 +167,8 @@ export class VerdictWatch implements BackgroundRole {
  * Returns the kinds of error with words that may leave the app. Of an encrypted queue they have no message, because a
  * notice goes to services of others.
  */
-async function shownKinds(queue: JobQueue): Promise<ErrorKind[]> {
-  const [kinds, content] = await Promise.all([queue.deadLetters.kinds(), ShownContent.of(queue)]);
+async function shownKinds(queue: JobQueue, lastMs?: number): Promise<AlertKind[]> {
+  const [kinds, content] = await Promise.all([queue.deadLetters.kinds({ lastMs }), ShownContent.of(queue)]);
   return kinds.map(({ sample, error, ...kind }) => {
     if (!sample) {
       return { ...kind, ...(error !== undefined && { error }) };
@@ -166,8 +176,11 @@ async function shownKinds(queue: JobQueue): Promise<ErrorKind[]> {
     const record = content.record(sample);
     const { attemptLog } = record;
     const { name = 'Error' } = attemptLog.findLast((attempt) => attempt.error !== null)?.error ?? {};
-    const words = content.isSecret ? `${nameOfCode(name)}, whose message is encrypted` : lastErrorWords(record);
-    return { ...kind, ...(words !== undefined && { error: words }) };
+    if (content.isSecret) {
+      return { ...kind, error: `${nameOfCode(name)}, whose message is encrypted` };
+    }
+    const words = lastErrorWords(record);
+    return { ...kind, ...(words !== undefined && { error: words }), cause: lastCause(record) };
   });
 }
 

@@ -108,6 +108,10 @@ const listSchema = z
     { error: 'expected an object of filters' },
   )
   .refine(possible, ages);
+const kindsSchema = z.strictObject(
+  { lastMs: duration(1).optional() },
+  { error: 'expected an object with lastMs' },
+);
 const flag = z.boolean({ error: 'expected true or false' }).optional();
 const manySchema = z.strictObject(
   {
@@ -169,13 +173,21 @@ export class DeadLetters {
    * Returns the kinds of error among the dead letters, the most frequent first. At most a hundred are counted apart, the
    * rest as one. Each job is counted when it dies, so a read costs the same for any number of dead letters.
    *
+   * @param options.lastMs only kinds of which a job died within this time, in ms. Default: all
+   * @throws InvalidOptionError
    * @example
    * const [worst] = await queue.deadLetters.kinds();
    * await queue.deadLetters.redriveAll({ kind: worst.kind });
    */
-  async kinds(): Promise<ErrorKind[]> {
-    const counted = await this.queue.exec(({ deadLetters }) => deadLetters.kinds());
-    return withSamples({ get: (id) => this.queue.get(id), list: (options) => this.list(options) }, counted);
+  async kinds(options: { lastMs?: number | undefined } = {}): Promise<ErrorKind[]> {
+    const { lastMs = Infinity } = checkOptions('deadLetters.kinds', kindsSchema, options);
+    const { nowMs, kinds } = await this.queue.exec(({ deadLetters }) => deadLetters.kinds());
+    const meant = kinds.filter(({ lastAtMs }) => nowMs - lastAtMs <= lastMs);
+    const queue: Parameters<typeof withSamples>[0] = {
+      get: (id) => this.queue.get(id),
+      list: (filter) => this.list(filter),
+    };
+    return withSamples(queue, { nowMs, kinds: meant });
   }
 
   /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */

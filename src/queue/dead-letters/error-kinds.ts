@@ -1,4 +1,5 @@
-import { errorWords, JOINED } from '../errors/error-kind.js';
+import { REDACTED } from '../codec/redact.js';
+import { errorWords, JOINED, type RootCause, rootCauseOf } from '../errors/error-kind.js';
 import { CRASHED, type JobRecord } from '../model/job.js';
 import type { KindCount } from '../store/store-calls.js';
 
@@ -52,6 +53,21 @@ export function lastErrorWords({
   return words !== undefined && errorKind?.startsWith(JOINED)
     ? `many kinds from one place, such as: ${words}`
     : words;
+}
+
+/** The text of an error that this process cannot read, because it is encrypted or hidden. */
+const UNREADABLE = /^\$codec:/;
+
+/** Returns the root cause of the last error of a job. Undefined if none is stored, or its text cannot be read. */
+export function lastCause({
+  lastError,
+  attemptLog,
+}: Pick<JobRecord, 'lastError' | 'attemptLog'>): RootCause | undefined {
+  if (lastError === undefined || lastError === REDACTED || UNREADABLE.test(lastError)) {
+    return undefined;
+  }
+  const error = attemptLog.findLast((attempt) => attempt.error !== null)?.error;
+  return rootCauseOf(error?.message === lastError ? error : { name: 'Error', message: lastError });
 }
 
 /** The reads of the queue that the samples need. */

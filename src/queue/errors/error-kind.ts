@@ -57,17 +57,41 @@ function partOf({ name, code, message }: StoredError): string {
  * @param own the app's own words for the kind, by `errorKind`
  */
 export function errorFingerprint(error: StoredError, keyed = (text: string) => text, own?: string): string {
-  const digest = (text: string) =>
-    createHash('sha1').update(keyed(text)).digest('hex').slice(0, FINGERPRINT_LENGTH);
+  const digest = (text: string) => digestOf(keyed(text));
   return own === undefined
     ? `${digest(kindText(error))} ${JOINED}${digest(`${error.name}\n${ownFrame(error)}`)}`
     : digest(`own\n${own}`);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha1').update(text).digest('hex').slice(0, FINGERPRINT_LENGTH);
 }
 
 /** Returns the first frame of the app's own code, also of a cause; empty if there is none. */
 function ownFrame({ stack, cause }: StoredError): string {
   const frame = stack?.split('\n').find((line) => FRAME.test(line) && !FOREIGN_FRAME.test(line));
   return frame?.trim() ?? (cause ? ownFrame(cause) : '');
+}
+
+/** The address of a service in a message: a host with a port, a domain, or an IP address. */
+const ADDRESS =
+  /(?<![\w@./-])(?:\[[\da-f:]+\]:\d+|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?!\d)|(?:[\w-]+\.)+[a-z]{2,}(?![\w(])|(?:\d+\.){3}\d+)/i;
+
+/** The cause at the end of the chain of an error, which errors of several queues may have in common. */
+export interface RootCause {
+  /** A digest that all errors with this cause have. */
+  key: string;
+  /** The cause in words. */
+  words: string;
+}
+
+/** Returns the root cause of an error. Its address is part of the key, because two services that are down are two causes. */
+export function rootCauseOf(error: StoredError): RootCause {
+  const root = rootOf(error);
+  const inner = root.message === '' && root.errors?.[0] ? rootOf(root.errors[0]) : root;
+  const { name, code, message } = inner;
+  const text = [code ?? name, errorKey(message), ADDRESS.exec(message)?.[0] ?? ''].join('\n');
+  return { key: digestOf(text), words: errorWords(inner) };
 }
 
 /** Returns the words for an error: its message, that of its root cause, and its code where neither has it. */

@@ -65,6 +65,38 @@ onEachStore('onVerdict', () => {
     expect(JSON.stringify(told)).not.toContain('secret');
   });
 
+  it('tells an error of several queues once, whichever processes look at them', async () => {
+    const names = ['payment', 'webhook', 'invoice'].map((name) => uniqueQueueName(name));
+    const address = `${names[0]}.test:443`;
+    const refused = (name: string) =>
+      handlerOf(name, () => {
+        const cause = Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
+        return Promise.reject(new Error(`${name} failed`, { cause }));
+      });
+    const jobs = { maintenance: false, maxAttempts: 1, logFailures: false } as const;
+    const app = await startApp({ jobs, providers: names.map(refused) });
+    const queues = names.map((name) => app.get(JobQueueService).queue(name));
+    const told: VerdictNotice[] = [];
+    const registry = app.get(QueueRegistry, { strict: false });
+    const watch = () =>
+      new VerdictWatch(
+        { options: { onVerdict: (each) => told.push(each) }, queues: registry, logger: new KeptLog() },
+        0,
+      );
+    for (const queue of queues) await queue.enqueue({});
+    await eventually(async () =>
+      (await Promise.all(queues.map((queue) => queue.stats()))).every(({ failed }) => failed === 1),
+    );
+    await Promise.all([watch().runOnce(), watch().runOnce()]);
+    await watch().runOnce();
+    const errors = told.filter(({ event }) => event === 'new-error');
+    expect(errors).toHaveLength(1);
+    expect(errors[0]!.queues!.toSorted()).toEqual(names.toSorted());
+    expect(errors[0]!.text).toMatch(
+      new RegExp(`^connect ECONNREFUSED ${address} in .+ since \\d\\d:\\d\\d UTC: 3 died$`),
+    );
+  });
+
   it.each([
     ['an error', new Error('no route'), 'no route'],
     ['nothing', undefined, show(undefined)],

@@ -1,0 +1,125 @@
+// Errors of several queues that have one root cause, such as a service that is down. Alerts, dashboard and command line
+// show each cause once.
+import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import { oneLine } from '../queue/errors/one-line.js';
+import type { RootCause } from '../queue/errors/error-kind.js';
+import type { HistoryMark } from '../queue/model/history.js';
+import { keptIn } from '../queue/runtime/kept.js';
+import { duration } from './words.js';
+
+/** A kind of which a job died within this time, in ms, is part of what happens now. */
+export const GOES_ON_MS = 3_600_000;
+/** The time between a deploy and the first death of which the deploy is named, in ms. */
+const AFTER_DEPLOY_MS = 900_000;
+/** The most queues that a sentence names. */
+const MOST_NAMED = 4;
+const LONGEST_WORDS = 200;
+const DAY_MS = 86_400_000;
+
+/** A kind of error of one queue, with its root cause where its text may be read. */
+export interface KindOfQueue extends Pick<ErrorKind, 'kind' | 'count' | 'lastHour' | 'firstAt' | 'lastAt'> {
+  queue: string;
+  /** Words for the kind. */
+  error?: string;
+  cause?: RootCause | undefined;
+}
+
+/** An error with its root cause, in all queues that have it. */
+export interface SharedError {
+  /** The key of the cause. */
+  key: string;
+  /** The cause in words. */
+  words: string;
+  /** Its kinds, that with the most dead letters first. */
+  kinds: readonly KindOfQueue[];
+  /** The queues that have it, in the same order. */
+  queues: readonly string[];
+  count: number;
+  lastHour: number;
+  since: Date;
+  lastAt: Date;
+  /** The deploy shortly before the first death. Absent for none. */
+  deploy?: { version: string; beforeMs: number };
+}
+
+/** Returns the causes of all kinds, the most deaths of the last hour first. */
+export function causesOf(kinds: readonly KindOfQueue[], marks: readonly HistoryMark[] = []): SharedError[] {
+  const groups = new Map<string, KindOfQueue[]>();
+  for (const kind of kinds) {
+    keptIn(groups, keyOf(kind), () => []).push(kind);
+  }
+  return [...groups]
+    .map(([key, group]) => errorOf(key, group, marks))
+    .toSorted((a, b) => b.lastHour - a.lastHour || b.count - a.count || b.lastAt.getTime() - a.lastAt.getTime());
+}
+
+/** Returns the causes that jobs of two or more queues died of in the last hour. */
+export function sharedErrors(
+  kinds: readonly KindOfQueue[],
+  marks: readonly HistoryMark[],
+  nowMs: number,
+): SharedError[] {
+  const recent = kinds.filter(({ lastAt }) => nowMs - lastAt.getTime() <= GOES_ON_MS);
+  return causesOf(recent, marks).filter(({ queues }) => queues.length > 1);
+}
+
+/** Returns the key of a cause. A kind that no error made says nothing of a common cause. */
+export function keyOf({ queue, kind, cause }: Pick<KindOfQueue, 'queue' | 'kind' | 'cause'>): string {
+  return /^[\da-f]/.test(kind) ? (cause?.key ?? kind) : `${queue} ${kind}`;
+}
+
+function errorOf(key: string, unordered: readonly KindOfQueue[], marks: readonly HistoryMark[]): SharedError {
+  const kinds = unordered.toSorted((a, b) => b.count - a.count);
+  const [worst] = kinds as [KindOfQueue];
+  const queues = [...new Set(kinds.map(({ queue }) => queue))];
+  const cause = kinds.find((each) => each.cause)?.cause;
+  const isShared = queues.length > 1 && cause !== undefined;
+  const since = new Date(Math.min(...kinds.map(({ firstAt }) => firstAt.getTime())));
+  const deploy = deployBefore(since, marks);
+  return {
+    key,
+    words: oneLine((isShared ? cause.words : worst.error) ?? worst.kind, LONGEST_WORDS),
+    kinds,
+    queues,
+    count: sum(kinds, ({ count }) => count),
+    lastHour: sum(kinds, ({ lastHour }) => lastHour),
+    since,
+    lastAt: new Date(Math.max(...kinds.map(({ lastAt }) => lastAt.getTime()))),
+    ...(deploy && { deploy }),
+  };
+}
+
+function deployBefore(since: Date, marks: readonly HistoryMark[]): SharedError['deploy'] {
+  const befores = marks.flatMap(({ kind, version, at }) => {
+    const beforeMs = since.getTime() - at.getTime();
+    return kind === 'deploy' && version && beforeMs >= 0 && beforeMs <= AFTER_DEPLOY_MS
+      ? [{ version, beforeMs }]
+      : [];
+  });
+  return befores.toSorted((a, b) => a.beforeMs - b.beforeMs)[0];
+}
+
+/** Returns an error, its queues, its begin and the deploy before it in words. */
+export function sharedWords({ words, queues, since, deploy }: SharedError, nowMs: number): string {
+  return `${words} in ${namesOf(queues)} since ${sinceWords(since, nowMs)}${deployWords(deploy)}`;
+}
+
+/** Returns the names of queues in words. */
+function namesOf(queues: readonly string[]): string {
+  const more = queues.length - MOST_NAMED;
+  return `${queues.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Returns the begin of an error in words: the time of day, or the day where that is not today. */
+export function sinceWords(since: Date, nowMs: number): string {
+  const text = since.toISOString();
+  return nowMs - since.getTime() < DAY_MS ? `${text.slice(11, 16)} UTC` : text.slice(0, 10);
+}
+
+export function deployWords(deploy: SharedError['deploy']): string {
+  return deploy ? `, ${duration(deploy.beforeMs)} after version ${deploy.version}` : '';
+}
+
+function sum(kinds: readonly KindOfQueue[], of: (kind: KindOfQueue) => number): number {
+  return kinds.reduce((total, kind) => total + of(kind), 0);
+}

@@ -1,0 +1,114 @@
+// Tells each root cause of errors once, whatever the number of queues that have it. The processes of a fleet look at
+// different queues, so Redis keeps which cause was told of which queue.
+import { z } from 'zod';
+import type { AlertKind, CauseTurn } from '../../inspect/alerts/alerts.js';
+import { causesOf, GOES_ON_MS, keyOf, type KindOfQueue, type SharedError } from '../../inspect/shared-errors.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+
+/** The queue whose record of alerts has the causes. It has no jobs. */
+const CAUSES_RECORD = '@errors';
+/** A process that tells a cause and has not said so after this time has died, in ms. */
+const LONGEST_TURN_MS = 30_000;
+/** The most looks at a record that others write at the same time. */
+const MOST_LOOKS = 5;
+/** The part of the history with the deploys before an error, in ms. */
+const DEPLOYS_MS = 2 * GOES_ON_MS;
+/** The most causes that are remembered. */
+const MOST_CAUSES = 300;
+
+const recordSchema = z.record(
+  z.string(),
+  z.object({ queue: z.string(), atMs: z.number(), isTold: z.boolean().optional() }),
+);
+type CauseRecord = z.infer<typeof recordSchema>;
+
+/** The root causes that the processes of a fleet tell. */
+export class CausesOfFleet {
+  constructor(
+    private readonly queues: QueueRegistry,
+    /** Reads the kinds of error of a queue, with words that may leave the app. */
+    private readonly kindsOf: (queue: JobQueue, lastMs?: number) => Promise<AlertKind[]>,
+  ) {}
+
+  /** Returns for each new kind of a queue whether to tell its cause, and the other queues that have it. */
+  async turnsOf(
+    queue: JobQueue,
+    fresh: readonly AlertKind[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, CauseTurn>> {
+    const kinds = fresh.map((kind) => ({ ...kind, queue: queue.name }));
+    const turns = new Map<string, CauseTurn['turn']>();
+    await this.change((record) => {
+      for (const key of new Set(kinds.map(keyOf))) {
+        const known = record[key];
+        const isKnown = known !== undefined && nowMs - known.atMs < GOES_ON_MS;
+        const isOfOther =
+          isKnown && !known.isTold && known.queue !== queue.name && nowMs - known.atMs < LONGEST_TURN_MS;
+        const turn = isKnown && known.isTold ? 'told' : isOfOther ? 'wait' : 'tell';
+        turns.set(key, turn);
+        if (turn !== 'wait') {
+          record[key] = { queue: queue.name, atMs: nowMs, ...(turn === 'told' && { isTold: true }) };
+        }
+      }
+    });
+    const isTelling = [...turns.values()].includes('tell');
+    const errors = isTelling ? await this.errorsWith(queue, kinds, nowMs) : [];
+    return new Map(
+      kinds.map((kind): [string, CauseTurn] => {
+        const error = errors.find(({ kinds: all }) => all.includes(kind));
+        return [kind.kind, { turn: turns.get(keyOf(kind)) ?? 'tell', ...(error && { error }) }];
+      }),
+    );
+  }
+
+  /** Notes that causes were told. */
+  async told(keys: readonly string[]): Promise<void> {
+    await this.change((record) => {
+      for (const key of keys) {
+        if (record[key]) record[key].isTold = true;
+      }
+    });
+  }
+
+  /** Returns the causes of kinds, with the other queues of this process that have them. An unreadable queue is left out. */
+  private async errorsWith(queue: JobQueue, kinds: readonly KindOfQueue[], nowMs: number): Promise<SharedError[]> {
+    const others = this.queues.all.filter(({ name }) => name !== queue.name);
+    const [history, ...found] = await Promise.all([
+      queue.history.read({ lastMs: DEPLOYS_MS }).catch(() => undefined),
+      ...others.map((other) =>
+        this.kindsOf(other, GOES_ON_MS).then(
+          (all) => all.map((kind) => ({ ...kind, queue: other.name })),
+          () => [],
+        ),
+      ),
+    ]);
+    const recent = found.flat().filter(({ lastAt }) => nowMs - lastAt.getTime() < GOES_ON_MS);
+    return causesOf([...kinds, ...recent], history?.marks);
+  }
+
+  /** Changes the record. Begins again if another process has read it meanwhile, because both would tell the same. */
+  private async change(change: (record: CauseRecord) => void): Promise<void> {
+    const queue = this.queues.reference(CAUSES_RECORD);
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const token = queue.store.clock.randomId();
+      const { record: before = '' } = (await queue.exec(({ alerts }) => alerts.takeTurn(token, 0))) ?? {};
+      const record = parsed(before);
+      change(record);
+      const kept = Object.entries(record).toSorted(([, a], [, b]) => b.atMs - a.atMs);
+      const after = JSON.stringify(Object.fromEntries(kept.slice(0, MOST_CAUSES)));
+      if (after === before || (await queue.exec(({ alerts }) => alerts.told(token, after)))) {
+        return;
+      }
+    }
+  }
+}
+
+/** Reads a record. One of another version or program counts as none. */
+function parsed(text: string): CauseRecord {
+  try {
+    return recordSchema.parse(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
