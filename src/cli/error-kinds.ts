@@ -1,20 +1,62 @@
 // The kinds of error of the dead letters, for `errors` and `top`.
-import { lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import { causesOf, deployWords, GOES_ON_MS, type KindOfQueue, type SharedError } from '../inspect/shared-errors.js';
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import { unreadable } from '../inspect/unreadable.js';
+import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import type { HistoryMark } from '../queue/model/history.js';
 import type { Output } from './output.js';
 import type { Session } from './redis/session.js';
-import type { Part } from './text.js';
+import { text, type Part } from './text.js';
 
 /** A kind of error, with the words of one of its dead letters as they may be shown. */
-export type ShownKind = Omit<ErrorKind, 'sample'>;
+export type ShownKind = Omit<ErrorKind, 'sample'> & { sampleId?: string };
+
+/** A kind of a queue, with its root cause. */
+type KindWithCause = ShownKind & KindOfQueue;
 
 /** Returns the kinds of error of a queue, the most frequent first. */
 export async function readKinds(session: Session, queue: JobQueue): Promise<ShownKind[]> {
+  const kinds = await kindsWithCauses(session, queue);
+  return kinds.map(({ queue: _queue, cause: _cause, ...kind }) => kind);
+}
+
+async function kindsWithCauses(session: Session, queue: JobQueue): Promise<KindWithCause[]> {
   const content = await session.shownBy(queue);
   return (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
-    const words = sample ? lastErrorWords(content.record(sample)) : error;
-    return { ...kind, ...(words !== undefined && { error: words }), ...(sample && { sampleId: sample.id }) };
+    const record = sample && content.record(sample);
+    const words = record ? lastErrorWords(record) : error;
+    const cause = record && !content.isSecret ? lastCause(record) : undefined;
+    return {
+      ...kind,
+      ...(words !== undefined && { error: words }),
+      ...(sample && { sampleId: sample.id }),
+      queue: queue.name,
+      cause,
+    };
   });
+}
+
+/** Reads the root causes of the dead letters of all queues. */
+export async function readCauses(
+  session: Session,
+): Promise<{ causes: SharedError[]; unreadable: QueueVerdict[] }> {
+  const kinds: KindOfQueue[] = [];
+  const marks: HistoryMark[] = [];
+  const broken: QueueVerdict[] = [];
+  const readOne = async (name: string) => {
+    try {
+      const found = await kindsWithCauses(session, session.queue(name));
+      kinds.push(...found);
+      if (found.length > 0) {
+        marks.push(...(await session.queue(name).history.read({ lastMs: 2 * GOES_ON_MS })).marks);
+      }
+    } catch (error) {
+      broken.push(unreadable(name, error));
+    }
+  };
+  await Promise.all((await session.queueNames()).map(readOne));
+  return { causes: causesOf(kinds, marks), unreadable: broken };
 }
 
 /** Returns the kinds of error as a table. */
@@ -29,4 +71,27 @@ export function kindTable(kinds: readonly ShownKind[], out: Output): Part {
   ]);
   const head = ['kind', 'dead', 'in 1 h', 'last', '', 'error'];
   return rows.length > 0 ? out.table(head, rows, { whole: ['kind'] }) : 'No dead letters.';
+}
+
+/** Returns the root causes as JSON has them. */
+export function jsonOfCauses(causes: readonly SharedError[]): object[] {
+  return causes.map(({ key: _key, words, kinds, queues: _queues, ...facts }) => ({
+    error: words,
+    ...facts,
+    queues: kinds.map(({ cause: _cause, error: _error, ...kind }) => kind),
+  }));
+}
+
+/** Returns the root causes as a table, a row for each, whatever the number of its queues. */
+export function causeTable(causes: readonly SharedError[], out: Output): Part {
+  const rows = causes.map(({ words, queues, count, lastHour, since, lastAt, deploy }) => [
+    count,
+    lastHour,
+    out.ago(since),
+    out.ago(lastAt),
+    queues.join(', '),
+    text`${words}${deployWords(deploy)}`,
+  ]);
+  const head = ['dead', 'in 1 h', 'since', 'last', 'queues', 'error'];
+  return rows.length > 0 ? out.table(head, rows, { whole: ['queues'], dropped: ['last'] }) : 'No dead letters.';
 }

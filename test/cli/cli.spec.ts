@@ -121,6 +121,21 @@ describe('on a pipe', () => {
     expect((await queue.stats()).failed).toBe(0);
   });
 
+  it('lists a root cause of several queues as one row', async () => {
+    const queues = [newQueue(), newQueue()];
+    const address = `${queues[0]!.name}.test:443`;
+    for (const queue of queues) {
+      await queue.enqueue({});
+      const cause = Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
+      await queue.fail((await queue.claim())!, new Error(`${queue.name} failed`, { cause }), { final: true });
+    }
+    const rows = (await cli(['errors'])).stdout.split('\n').filter((line) => line.includes(address));
+    expect(rows).toEqual([expect.stringMatching(/^ *2 +2 .*, .* connect ECONNREFUSED /)]);
+    const json = JSON.parse((await cli(['errors', '--json'])).stdout) as { error: string; queues: object[] }[];
+    const found = json.filter(({ error }) => error.includes(address));
+    expect(found).toMatchObject([{ count: 2, queues: [{ count: 1 }, { count: 1 }] }]);
+  });
+
   it('lists the kinds of error, and discards one', async () => {
     const queue = newQueue();
     await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));

@@ -15,7 +15,7 @@ import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
 import { wholeNumber } from '../numbers.js';
-import { kindTable, readKinds } from '../error-kinds.js';
+import { causeTable, jsonOfCauses, kindTable, readCauses, readKinds } from '../error-kinds.js';
 import { text, type Text } from '../text.js';
 
 type Verb = DeadLetterCommand;
@@ -87,11 +87,17 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
 
 function addErrors(program: Command, run: Run): void {
   program
-    .command('errors <queue>')
-    .description('lists the kinds of error of the dead letters, the most frequent first')
+    .command('errors [queue]')
+    .description('lists the kinds of error of the dead letters; over all queues each root cause once')
     .action(
       run(async ({ session, out }, [name]) => {
-        const kinds = await readKinds(session, await session.known(name!));
+        if (name === undefined) {
+          const { causes, unreadable } = await readCauses(session);
+          out.show(jsonOfCauses(causes), () => causeTable(causes, out));
+          unreadable.forEach(({ queue, summary }) => out.tell(text`${queue} is ${summary}`.value));
+          return;
+        }
+        const kinds = await readKinds(session, await session.known(name));
         out.show(kinds, () => kindTable(kinds, out));
       }),
     );

@@ -82,9 +82,11 @@ const READING: readonly ToolEntry[] = [
   },
   {
     name: 'errors',
-    description: 'Lists the kinds of error of the dead letters of a queue, the most frequent first.',
+    description:
+      'Lists the kinds of error of the dead letters of a queue, the most frequent first. Without a queue it lists each ' +
+      'root cause of all queues once, with its queues, its begin and the deploy right before.',
     fields: { queue: QUEUE },
-    required: ['queue'],
+    required: [],
     effect: 'reads',
     command: ({ queue }) => ({ name: 'errors', args: words(queue) }),
   },

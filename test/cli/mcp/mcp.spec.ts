@@ -131,7 +131,7 @@ describe('beside a queue with dead letters and secrets', () => {
   });
 
   it.each([
-    ['errors', {}, 'errors: expected queue, found nothing'],
+    ['job', { id: 'a' }, 'job: expected queue, found nothing'],
     ['errors', { queue: 1 }, 'errors: queue: expected a string, found 1'],
     ['errors', { queue: 'a', yes: true }, 'errors: expected only queue, found yes'],
     ['list', { queue: 'a', status: 'dead' }, 'list: status: expected one of pending, scheduled'],
