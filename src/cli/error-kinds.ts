@@ -26,7 +26,7 @@ async function kindsWithCauses(session: Session, queue: JobQueue): Promise<KindW
   return (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
     const record = sample && content.record(sample);
     const words = record ? lastErrorWords(record) : error;
-    const cause = record && !content.isSecret ? lastCause(record) : undefined;
+    const cause = record && lastCause(record);
     return {
       ...kind,
       ...(words !== undefined && { error: words }),
@@ -38,9 +38,7 @@ async function kindsWithCauses(session: Session, queue: JobQueue): Promise<KindW
 }
 
 /** Reads the root causes of the dead letters of all queues. */
-export async function readCauses(
-  session: Session,
-): Promise<{ causes: SharedError[]; unreadable: QueueVerdict[] }> {
+export async function readCauses(session: Session): Promise<{ causes: SharedError[]; unreadable: QueueVerdict[] }> {
   const kinds: KindOfQueue[] = [];
   const marks: HistoryMark[] = [];
   const broken: QueueVerdict[] = [];

@@ -1,12 +1,15 @@
 // An incident that moves, in virtual time and in memory. Each ten seconds the sentences of the verdicts and alerts are held
 // against a ledger of what was done.
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { alertsOf, parseRecord } from '#inspect/alerts/alerts.js';
+import { type AlertKind, alertsOf, newKinds, parseRecord } from '#inspect/alerts/alerts.js';
 import type { QueueVerdict } from '#inspect/queue-signs.js';
+import { sharedErrors, sharedWords } from '#inspect/shared-errors.js';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import { ScriptStore } from '#memory/script-store.js';
+import { CausesOfFleet } from '#nest/verdicts/causes-of-fleet.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { lastCause } from '#queue/dead-letters/error-kinds.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { bucketOf } from '#queue/runtime/histogram.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -33,7 +36,7 @@ interface Flow {
 }
 
 const USUAL: Flow = { comes: 4, ends: 4, runMs: 200 };
-const QUEUES = ['payment', 'email', 'video', 'image', 'search', 'invoice'] as const;
+const QUEUES = ['payment', 'webhook', 'email', 'video', 'image', 'search', 'invoice'] as const;
 type Name = (typeof QUEUES)[number];
 
 /** A part of the ledger: what is done to a queue, and the sentence that its verdict must have. */
@@ -53,10 +56,17 @@ const refused = (_job: ClaimedJob, i: number) =>
     cause: Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:443'), { code: 'ECONNREFUSED' }),
   });
 
+const undelivered = (_job: ClaimedJob, i: number) =>
+  new Error(`Could not deliver evt_3Pq${(104_729 * (i + 1)).toString(36)}XkZ to tenant-${i}`, {
+    cause: refused(_job, i).cause,
+  });
+
 const LEDGER: readonly Entry[] = [
   { from: 0, to: 60, queue: 'search', flow: {}, within: 0, says: /^(idle|flowing)/ },
   { from: 0, to: 30, queue: 'payment', flow: { error: refused }, within: 12, says: /^failing: .* dead letters of one kind/ },
   { from: 30, to: 60, queue: 'payment', flow: {}, within: 30, says: /./ },
+  { from: 0, to: 30, queue: 'webhook', flow: { error: undelivered }, within: 12, says: /^failing: .* dead letters of one kind/ },
+  { from: 30, to: 60, queue: 'webhook', flow: {}, within: 30, says: /./ },
   { from: 6, to: 30, queue: 'email', flow: { comes: 40 }, within: 24, says: /^(falling behind|late): .*40.* waiting|^falling behind/ },
   { from: 30, to: 60, queue: 'email', flow: { comes: 4, ends: 120 }, within: 2, says: /^(draining: |idle|flowing)/ },
   { from: 6, to: 40, queue: 'image', flow: { crashes: true, comes: 1, ends: 1 }, within: 6, says: /^crashing: \d+ workers died in 10 min, all while running `image`/ },
@@ -79,7 +89,13 @@ class Shop {
   readonly queues = new Map<Name, JobQueue>(QUEUES.map((name) => [name, new JobQueue(this.store, name)]));
   readonly looks: Look[] = [];
   readonly notices: { step: number; text: string }[] = [];
+  /** The errors of several queues in each look, in words. */
+  readonly shared: { step: number; words: string[] }[] = [];
   private readonly told = new Map<Name, string>();
+  private readonly causes = new CausesOfFleet(
+    { all: [...this.queues.values()], reference: (name) => new JobQueue(this.store, name) },
+    kindsOf,
+  );
   private made = 0;
   private deaths = 0;
 
@@ -87,13 +103,14 @@ class Shop {
     for (let step = -CALM; step < steps; step++) {
       await this.clock.advance(step < 0 ? CALM_STEP_MS : STEP_MS);
       for (const [name, queue] of this.queues) {
-        await this.work(name, queue, flowAt(name, step));
+        await this.work(name, queue, flowAt(name, step), step < -1 ? '2.3.0' : '2.4.0');
         if (step >= 0) await this.look(name, queue, step);
       }
+      if (step >= 0) await this.lookAtErrors(step);
     }
   }
 
-  private async work(name: Name, queue: JobQueue, flow: Flow): Promise<void> {
+  private async work(name: Name, queue: JobQueue, flow: Flow, version: string): Promise<void> {
     const { comes, ends, runMs, error, crashes = false, served = true } = flow;
     const options = { name, maxAttempts: 1 };
     await queue.enqueueMany(Array.from({ length: comes }, () => ({ payload: { n: this.made++ }, ...options })));
@@ -123,19 +140,47 @@ class Shop {
     }
     await queue.exec((calls) => calls.sweep.reclaim(100, 60_000, STEP_MS, 2 * STEP_MS));
     const { pending, processing, oldestPendingAgeMs } = await queue.stats();
-    const reading = { pending, processing, oldestPendingAgeMs, version: '', gapMs: 180_000 };
+    const reading = { pending, processing, oldestPendingAgeMs, version, gapMs: 180_000 };
     await queue.exec((calls) => calls.history.closeMinute(reading));
   }
 
   private async look(name: Name, queue: JobQueue, step: number): Promise<void> {
     const verdict = verdictOf(await readSigns(queue));
     this.looks.push({ step, queue: name, verdict });
-    const facts = { nowMs: this.clock.now(), verdict, kinds: await queue.deadLetters.kinds() };
-    for (const { notice, record } of alertsOf(parseRecord(this.told.get(name) ?? ''), facts)) {
+    const told = parseRecord(this.told.get(name) ?? '');
+    const nowMs = this.clock.now();
+    const kinds = await kindsOf(queue);
+    const fresh = newKinds(told, { nowMs, kinds });
+    const turns = fresh.length > 0 ? await this.causes.turnsOf(queue, fresh, nowMs) : undefined;
+    for (const { notice, record, causes } of alertsOf(told, {
+      nowMs,
+      verdict,
+      kinds,
+      ...(turns && { causes: turns }),
+    })) {
       if (notice) this.notices.push({ step, text: notice.text });
+      if (causes) await this.causes.told(causes);
       this.told.set(name, JSON.stringify(record));
     }
   }
+
+  private async lookAtErrors(step: number): Promise<void> {
+    const all = [...this.queues.values()];
+    const kinds = await Promise.all(
+      all.map(async (queue) => (await kindsOf(queue)).map((kind) => ({ ...kind, queue: queue.name }))),
+    );
+    const { marks } = await all[0]!.history.read({ lastMs: 7_200_000 });
+    const nowMs = this.clock.now();
+    this.shared.push({
+      step,
+      words: sharedErrors(kinds.flat(), marks, nowMs).map((error) => sharedWords(error, nowMs)),
+    });
+  }
+}
+
+async function kindsOf(queue: JobQueue): Promise<AlertKind[]> {
+  const kinds = await queue.deadLetters.kinds();
+  return kinds.map((kind) => ({ ...kind, cause: kind.sample && lastCause(kind.sample) }));
 }
 
 function flowAt(name: Name, step: number): Flow {
@@ -159,13 +204,22 @@ it.each(LEDGER.map((entry) => [entry.queue, entry.from, entry] as const))(
   },
 );
 
+it('names the error of both queues in each look, with its begin and the deploy before it', () => {
+  const words =
+    /^connect ECONNREFUSED 10\.0\.0\.7:443 in (payment, webhook|webhook, payment) since \d\d:\d\d UTC, 10 s after version 2\.4\.0$/;
+  const wrong = shop.shared.filter((look) => look.words.length !== 1 || !words.test(look.words[0]!));
+  expect(wrong).toEqual([]);
+});
+
 const noticesOf = (queue: Name) =>
   shop.notices.filter(({ text }) => text.startsWith(queue)).map(({ text }) => text);
 
 describe('the alerts', () => {
-  it('name the refused connection once, whatever ids its errors have', () => {
-    expect(noticesOf('payment').filter((text) => text.includes('a new error'))).toEqual([
-      expect.stringContaining('ECONNREFUSED 10.0.0.7:443'),
+  it('name the refused connection once, whatever ids its errors and whatever queues it has', () => {
+    expect(shop.notices.map(({ text }) => text).filter((text) => text.includes('ECONNREFUSED'))).toEqual([
+      expect.stringMatching(
+        /^payment: a new error, 10 s after version 2\.4\.0, \d died: .*: connect ECONNREFUSED 10\.0\.0\.7:443/,
+      ),
     ]);
   });
 

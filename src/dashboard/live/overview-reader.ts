@@ -12,6 +12,9 @@ import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
+import { GOES_ON_MS, type KindOfQueue } from '../../inspect/shared-errors.js';
+import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
+import type { HistoryMark } from '../../queue/model/history.js';
 import { drainWords } from '../../inspect/rule.js';
 import type { LimitsEntry, QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
 import {
@@ -26,6 +29,7 @@ import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from '../../inspect/rate-window.js';
+import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { verdictView } from './verdict-view.js';
 import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
@@ -47,8 +51,12 @@ const LIMITS_MS = 60_000;
 type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns };
 
 /** All queues as they were read, before it is known who looks. */
-export interface OverviewReading extends Omit<OverviewView, 'queues' | 'sentence' | 'outbox'> {
+export interface OverviewReading extends Omit<OverviewView, 'queues' | 'sentence' | 'outbox' | 'errors'> {
   outbox: OutboxVerdict | null;
+  /** The kinds of error of which jobs die now. */
+  kinds: KindOfQueue[];
+  /** The deploys of each queue. */
+  deploys: { queue: string; mark: HistoryMark }[];
   queues: ReadQueue[];
 }
 
@@ -58,6 +66,9 @@ interface QueueReading {
   workers: SeenWorker[];
   claimed: ClaimedView[];
   deaths: (SeenDeath & { queue: string })[];
+  deploys: HistoryMark[];
+  /** True if jobs died in the last hour, or may have. */
+  isDying: boolean;
 }
 
 /** Reads all queues at one moment: a few commands for each, whatever its length. */
@@ -68,6 +79,8 @@ export class OverviewReader {
   private readonly others = new KeptReads<QueueReading | QueueVerdictView>(OTHERS_MS);
   /** The schedules of each queue. A schedule counts as late only after a minute. */
   private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
+  /** The kinds of error of each queue in which jobs die now. */
+  private readonly kinds = new KeptReads<KindOfQueue[]>(OTHERS_MS);
   /** Who set the limits of each queue. The entry may be far back in its log. */
   private readonly limitsEntries = new KeptReads<LimitsEntry[]>(LIMITS_MS);
   /** When the last part of a reading arrived, by the clock of the store. */
@@ -84,7 +97,7 @@ export class OverviewReader {
   async read(): Promise<Omit<OverviewReading, 'runs'>> {
     await this.shown.look();
     const names = this.shown.names();
-    [this.others, this.schedules, this.limitsEntries].forEach((kept) => kept.keepOnly(new Set(names)));
+    [this.others, this.schedules, this.kinds, this.limitsEntries].forEach((kept) => kept.keepOnly(new Set(names)));
     const at = await this.now(names);
     const all = await Promise.all(
       names.map((name) =>
@@ -95,9 +108,10 @@ export class OverviewReader {
     );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const [server = null, outbox = null] = await Promise.all([
+    const [server = null, outbox = null, kinds] = await Promise.all([
       readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
+      this.dyingKinds(read, at),
     ]);
     this.hear();
     return {
@@ -111,7 +125,32 @@ export class OverviewReader {
         read.flatMap(({ claimed }) => claimed),
       ),
       ended: endedOf(read.flatMap(({ deaths }) => deaths)),
+      kinds,
+      deploys: read.flatMap(({ view, deploys }) => deploys.map((mark) => ({ queue: view.name, mark }))),
     };
+  }
+
+  /** Returns the kinds of error of which jobs die now, if they die in several queues. */
+  private async dyingKinds(read: readonly QueueReading[], atMs: number): Promise<KindOfQueue[]> {
+    const dying = read.filter(({ isDying }) => isDying);
+    const kinds = dying.length < 2 ? [] : dying.map(({ view }) => this.kindsOf(view.name, atMs));
+    return (await Promise.all(kinds)).flat();
+  }
+
+  private kindsOf(name: string, atMs: number): Promise<KindOfQueue[]> {
+    return this.kinds.get(name, atMs, async () => {
+      const found = await noneIfUnreadable(name, this.shown.get(name).deadLetters.kinds({ lastMs: GOES_ON_MS }));
+      return found.map(({ sample, error, isNew: _isNew, ...kind }) => {
+        const record = sample && this.redactor.record(sample);
+        const words = record ? lastErrorWords(record) : error;
+        return {
+          ...kind,
+          queue: name,
+          ...(words !== undefined && { error: words }),
+          cause: record && lastCause(record),
+        };
+      });
+    });
   }
 
   /** Returns the time of Redis in epoch ms, by the first readable queue. */
@@ -182,6 +221,8 @@ export class OverviewReader {
       workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
       claimed: claimed.map((job) => this.claimed(job)),
       deaths: deathsOf(facts.history, facts.workers, HOUR_MS).map((death) => ({ ...death, queue: queue.name })),
+      deploys: facts.history.marks.filter(({ kind }) => kind === 'deploy'),
+      isDying: isDying(facts),
     };
   }
 
@@ -222,6 +263,12 @@ export class OverviewReader {
       isPrefetched: job.unstarted === true,
     };
   }
+}
+
+/** Returns whether jobs died in the last hour: by its closed minutes, or since the last of them. */
+function isDying({ stats, history: { points, closed } }: QueueFacts): boolean {
+  const sinceClosed = (stats.totals['failed'] ?? 0) - (closed?.totals['failed'] ?? 0);
+  return stats.failed > 0 && (sinceClosed > 0 || points.some(({ failed }) => failed > 0));
 }
 
 function figuresOf({ maxRunning, rateLimit, source }: LimitsInForce): QueueView['limitsSet'] {

@@ -1,13 +1,17 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { sharedErrors } from '../../inspect/shared-errors.js';
 import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
 import { HiddenParts } from '../security/hidden-parts.js';
 import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { Permissions } from '../security/permissions.js';
 import type { VerdictView } from '../views/verdict-views.js';
-import type { OverviewView, WorkerView } from '../views/views.js';
+import type { OverviewView, SharedErrorView, WorkerView } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
 import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-view.js';
+
+/** The most errors of several queues that the overview shows. */
+const MOST_ERRORS = 5;
 
 /** The words of a verdict by its signs, which viewers share. */
 const words = new WeakMap<QueueSigns, VerdictView>();
@@ -72,12 +76,38 @@ async function partFor(
     server: reading.server,
     outbox: outbox && outboxView(outbox),
     sentence: overallVerdict(worseFact(reading.server, outbox), [...queues, ...unreadable]),
+    errors: await errorsFor(permissions, request, reading),
     queues,
     unreadable,
     workers: workers.filter(hasSomething),
     ended: ended.filter(({ ran }) => ran.length > 0),
     runs: await Promise.all(reading.runs.filter(({ queue }) => visible.has(queue)).map((run) => parts.ofRun(run))),
   };
+}
+
+/** Returns the errors of several queues whose jobs the viewer may all see. */
+async function errorsFor(
+  permissions: Permissions,
+  request: DashboardRequest,
+  { at, kinds, deploys }: OverviewReading,
+): Promise<SharedErrorView[]> {
+  const names = [...new Set(kinds.map(({ queue }) => queue))];
+  const sees = await Promise.all(names.map((name) => permissions.seesAll(request, name)));
+  const seen = new Set(names.filter((_, i) => sees[i]));
+  const marks = deploys.filter(({ queue }) => seen.has(queue)).map(({ mark }) => mark);
+  const found = sharedErrors(
+    kinds.filter(({ queue }) => seen.has(queue)),
+    marks,
+    at,
+  );
+  return found.slice(0, MOST_ERRORS).map(({ key, words: text, queues, count, since, deploy = null }) => ({
+    key,
+    words: text,
+    queues: [...queues],
+    count,
+    since: since.getTime(),
+    deploy,
+  }));
 }
 
 function inWords(signs: QueueSigns): VerdictView {

@@ -89,6 +89,18 @@ export interface EndedWorkerView {
   ran: { queue: string; id: string; name: string }[];
 }
 
+/** An error that several queues have, by its root cause. */
+export interface SharedErrorView {
+  /** The key of the root cause, for the search. */
+  key: string;
+  words: string;
+  queues: string[];
+  count: number;
+  since: number;
+  /** The deploy shortly before the first death. */
+  deploy: { version: string; beforeMs: number } | null;
+}
+
 export interface OverviewView {
   at: number;
   /** The verdict on Redis; null if it is unknown. */
@@ -97,6 +109,8 @@ export interface OverviewView {
   outbox: VerdictView | null;
   /** The verdict on Redis and all queues below, in one sentence. */
   sentence: VerdictView;
+  /** The errors of which jobs of several queues die now, the most deaths first. */
+  errors: SharedErrorView[];
   queues: QueueView[];
   /** Queues without figures, because they could not be read. */
   unreadable: QueueVerdictView[];

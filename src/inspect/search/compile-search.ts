@@ -1,3 +1,4 @@
+import { lastCause } from '../../queue/dead-letters/error-kinds.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { ShownJob, ShownPayload } from '../../queue/store/shown-content.js';
@@ -73,6 +74,7 @@ function checkOf({ field, path, value }: OtherTerm): Check {
     name: ({ name }) => isWhole(name),
     group: ({ group }) => group !== undefined && isWhole(group),
     error: (job) => errorTexts(job).some(isPart),
+    cause: (job) => (lastCause(job)?.key ?? job.errorKind) === value,
     tag: ({ metadata = {} }) =>
       path === undefined
         ? Object.entries(metadata).some((entry) => entry.some(isPart))

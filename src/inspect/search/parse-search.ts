@@ -11,6 +11,7 @@ const MOST_TERMS = 20;
 const FIELDS = {
   payload: { hasPath: true },
   error: { hasPath: false },
+  cause: { hasPath: false },
   group: { hasPath: false },
   tag: { hasPath: true },
   queue: { hasPath: false },
@@ -125,6 +126,7 @@ function check({ field, path, value }: SearchTerm, written: string): void {
 const EXAMPLES: Readonly<Record<SearchField, string>> = {
   payload: '4',
   error: '"410 Gone"',
+  cause: '4ddfd7b1f5',
   group: 'tenant-1',
   tag: 'acme',
   queue: 'email',

@@ -26,7 +26,7 @@ type CauseRecord = z.infer<typeof recordSchema>;
 /** The root causes that the processes of a fleet tell. */
 export class CausesOfFleet {
   constructor(
-    private readonly queues: QueueRegistry,
+    private readonly queues: Pick<QueueRegistry, 'all' | 'reference'>,
     /** Reads the kinds of error of a queue, with words that may leave the app. */
     private readonly kindsOf: (queue: JobQueue, lastMs?: number) => Promise<AlertKind[]>,
   ) {}

@@ -108,10 +108,7 @@ const listSchema = z
     { error: 'expected an object of filters' },
   )
   .refine(possible, ages);
-const kindsSchema = z.strictObject(
-  { lastMs: duration(1).optional() },
-  { error: 'expected an object with lastMs' },
-);
+const kindsSchema = z.strictObject({ lastMs: duration(1).optional() }, { error: 'expected an object with lastMs' });
 const flag = z.boolean({ error: 'expected true or false' }).optional();
 const manySchema = z.strictObject(
   {

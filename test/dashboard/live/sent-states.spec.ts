@@ -9,6 +9,7 @@ const QUIET: OverviewView = {
   server: null,
   outbox: null,
   sentence: { severity: 'ok', sentence: 'All is well.' },
+  errors: [],
   queues: [],
   unreadable: [],
   workers: [],

@@ -1,5 +1,7 @@
 import type { QueueVerdictView } from '../../views/verdict-views.js';
-import { Notice, Sentence, VerdictMark } from '../parts/parts.js';
+import type { SharedErrorView } from '../../views/views.js';
+import { count, duration } from '../parts/format.js';
+import { Clock, Notice, Sentence, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { RemedyAction } from '../steer/remedy.js';
@@ -19,7 +21,7 @@ export function OverviewPage() {
       <Notice title="Loading the queues…" kind="loading" />
     );
   }
-  const { sentence, queues, unreadable, workers, outbox } = view;
+  const { sentence, errors, queues, unreadable, workers, outbox } = view;
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -41,6 +43,7 @@ export function OverviewPage() {
           <Sentence text={sentence.remedy} /> <RemedyAction verdict={sentence} />
         </p>
       )}
+      <SharedErrors errors={errors} />
       {queues.length + unreadable.length === 0 ? (
         <Notice title="No queue yet.">
           <p>Declare a handler with @JobHandler, or enqueue a first job: its queue shows up here.</p>
@@ -53,6 +56,40 @@ export function OverviewPage() {
       )}
       <WorkersStrip workers={workers} />
     </>
+  );
+}
+
+/** Shows each error that several queues have, with its queues, its begin and the deploy before it. */
+function SharedErrors({ errors }: { errors: readonly SharedErrorView[] }) {
+  return errors.length === 0 ? null : (
+    <ul class="shared-errors" aria-label="Errors of several queues">
+      {errors.map(({ key, words, queues, count: died, since, deploy }) => (
+        <li key={key}>
+          <VerdictMark severity="critical" />
+          <span>
+            <a href={href(['search'], { q: `cause:${key} state:failed` })}>
+              <bdi>{words}</bdi>
+            </a>{' '}
+            in{' '}
+            {queues.map((name, i) => (
+              <>
+                {i > 0 && ', '}
+                <a class="name" href={href(['queue', name], { state: 'failed' })}>
+                  <bdi>{name}</bdi>
+                </a>
+              </>
+            ))}{' '}
+            since <Clock at={since} />
+            {deploy && (
+              <>
+                , {duration(deploy.beforeMs)} after version <bdi>{deploy.version}</bdi>
+              </>
+            )}
+            : {count(died)} died
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

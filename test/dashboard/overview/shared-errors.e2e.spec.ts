@@ -1,0 +1,49 @@
+// An error that several queues have is one row of the overview, and of the search for its cause.
+import { expect, it } from '@jest/globals';
+import type { SharedErrorView } from '#dashboard/views/views.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startDashboard } from '../dashboard-app.js';
+
+/** Starts a dashboard of three queues, whose jobs die of a service that two of them need. */
+async function threeQueues(dashboard: object = {}) {
+  const names = ['payment', 'webhook', 'email'].map((name) => uniqueQueueName(name));
+  const app = await startDashboard({
+    dashboard: { queues: names, ...dashboard },
+    jobs: { worker: false, maintenance: false },
+  });
+  const down = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:443'), { code: 'ECONNREFUSED' });
+  const errors = [
+    new Error('Payment ch_3PqXk2 failed', { cause: down }),
+    new Error('Could not deliver', { cause: down }),
+    new Error('550 no such user'),
+  ];
+  for (const [i, name] of names.entries()) {
+    await app.queue(name).enqueue({}, { id: `job-${i}` });
+    await app.queue(name).fail((await app.queue(name).claim())!, errors[i]!, { final: true });
+  }
+  const read = async () =>
+    (await app.get<{ overview: { errors: SharedErrorView[] } }>('/api/overview')).body.overview.errors;
+  return { app, names, read };
+}
+
+it('is one row with its queues, and the search finds its jobs', async () => {
+  const { app, names, read } = await threeQueues();
+  const [error, ...others] = await read();
+  expect(others).toEqual([]);
+  expect(error).toMatchObject({ words: 'connect ECONNREFUSED 10.0.0.7:443', count: 2, deploy: null });
+  expect(error!.queues.toSorted()).toEqual(names.slice(0, 2).toSorted());
+  const query = new URLSearchParams({ text: `cause:${error!.key} state:failed` });
+  const { body } = await app.get<{ jobs: { id: string }[] }>(`/api/search/all?${query.toString()}`);
+  expect(body.jobs.map(({ id }) => id).toSorted()).toEqual(['job-0', 'job-1']);
+});
+
+it('is none for a viewer who sees one of its queues, or not each job', async () => {
+  const hidden = await threeQueues({
+    can: (_action: string, _request: object, { queue = '' }) => !queue.startsWith('webhook'),
+  });
+  expect(await hidden.read()).toEqual([]);
+  const byJob = await threeQueues({
+    can: (_action: string, _request: object, { id }: { id?: string }) => id !== 'job-0',
+  });
+  expect(await byJob.read()).toEqual([]);
+});
