@@ -222,7 +222,7 @@ export class OverviewReader {
       claimed: claimed.map((job) => this.claimed(job)),
       deaths: deathsOf(facts.history, facts.workers, HOUR_MS).map((death) => ({ ...death, queue: queue.name })),
       deploys: facts.history.marks.filter(({ kind }) => kind === 'deploy'),
-      isDying: isDying(facts),
+      isDying: hasDied(facts),
     };
   }
 
@@ -266,7 +266,7 @@ export class OverviewReader {
 }
 
 /** Returns whether jobs died in the last hour: by its closed minutes, or since the last of them. */
-function isDying({ stats, history: { points, closed } }: QueueFacts): boolean {
+function hasDied({ stats, history: { points, closed } }: QueueFacts): boolean {
   const sinceClosed = (stats.totals['failed'] ?? 0) - (closed?.totals['failed'] ?? 0);
   return stats.failed > 0 && (sinceClosed > 0 || points.some(({ failed }) => failed > 0));
 }

@@ -106,7 +106,7 @@ function QueueChips({ queues }: { queues: readonly QueueVerdictView[] }) {
   }
   return (
     <div class="chips" role="group" aria-label="Filter the queues">
-      {chips.map(([chip, count]) => (
+      {chips.map(([chip, number]) => (
         <button
           key={chip}
           type="button"
@@ -114,7 +114,7 @@ function QueueChips({ queues }: { queues: readonly QueueVerdictView[] }) {
           aria-pressed={chip === only}
           onClick={() => setParams({ only: chip === only ? null : chip })}
         >
-          {chipWords(chip)} {count}
+          {chipWords(chip)} {number}
         </button>
       ))}
       {(queues.length >= MANY || text !== '') && (
