@@ -11,6 +11,7 @@ const WAITS = 'adds jobs for maintenance, which tries again';
 /** The scripts that a full Redis refuses, each with its reason. */
 const REFUSED: Record<string, string> = {
   jobEnqueue: ADDS,
+  jobEnqueueNewest: ADDS,
   jobUpdate: SETS,
   deadLetterRedriveAsNew: ADDS,
   batchCreate: ADDS,

@@ -98,6 +98,12 @@ export interface UniqueOptions {
    * @default `keep`
    */
   onConflict?: 'keep' | 'replace' | undefined;
+  /**
+   * The longest wait of a job that is replaced again and again, from its first enqueue, in ms. Needs `replace` and a
+   * `delayMs` that is not longer.
+   * @default none: each replacement starts the delay again
+   */
+  maxDelayMs?: number | undefined;
 }
 
 const enqueueOptionsSchema = z.strictObject(jobFieldsAt('enqueue'), {
@@ -128,6 +134,7 @@ export function refuseContradictions(subject: string, options: UncheckedOptions)
   refuseBesideLifo(subject, options);
   refuseExpiryBeforeStart(subject, options);
   refuseBesideAfter(subject, options);
+  refuseUnboundedDelay(subject, options);
 }
 
 /** Refuses `lifo` beside an option that has its own order. */
@@ -150,5 +157,29 @@ function refuseBesideAfter(subject: string, { after, runAt, unique }: UncheckedO
   const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
   if (after !== undefined && other !== undefined) {
     throw new InvalidOptionError(subject, `after or ${other}`, 'both', 'With `after`, use delayMs.');
+  }
+}
+
+/** Refuses a longest wait of a job that waits for nothing, or that no later enqueue delays. */
+function refuseUnboundedDelay(subject: string, { unique, delayMs }: UncheckedOptions): void {
+  const { maxDelayMs, onConflict } = unique ?? {};
+  if (maxDelayMs === undefined) {
+    return;
+  }
+  if (onConflict !== 'replace') {
+    throw new InvalidOptionError(
+      `${subject}.unique.maxDelayMs`,
+      "onConflict: 'replace' beside it",
+      show(onConflict ?? 'keep'),
+      'Only a replacement delays a waiting job again. Leave `maxDelayMs` out.',
+    );
+  }
+  if (delayMs === undefined || delayMs > maxDelayMs) {
+    throw new InvalidOptionError(
+      `${subject}.unique.maxDelayMs`,
+      'at least the delayMs beside it',
+      delayMs === undefined ? 'no delayMs' : `${maxDelayMs}, below delayMs ${delayMs}`,
+      'The job starts `delayMs` after its last enqueue, and at most `maxDelayMs` after its first one.',
+    );
   }
 }

@@ -55,8 +55,9 @@ const uniqueSchema = z.strictObject(
       error: "expected 'pending', 'unfinished' or { ms }",
     }),
     onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+    maxDelayMs: duration(1).optional(),
   },
-  { error: 'expected { key, for, onConflict? }' },
+  { error: 'expected { key, for, onConflict?, maxDelayMs? }' },
 );
 type Unique = z.output<typeof uniqueSchema>;
 
@@ -141,10 +142,11 @@ export const JOB_OPTIONS = {
     schema: uniqueSchema,
     places: ['enqueue'],
     // A number stands for a time in ms.
-    script: ({ key, for: lasts, onConflict }: Unique) => ({
+    script: ({ key, for: lasts, onConflict, maxDelayMs }: Unique) => ({
       unique: key,
       unique_for: typeof lasts === 'object' ? lasts.ms : lasts,
       ...(onConflict === 'replace' && { unique_replace: true }),
+      ...(maxDelayMs !== undefined && { unique_max_delay: maxDelayMs }),
     }),
   },
   durability: {

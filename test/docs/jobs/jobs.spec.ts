@@ -100,6 +100,20 @@ describe('docs/jobs.md', () => {
     expect(Math.abs(moved.dueAt!.getTime() - Date.now() - 10_000)).toBeLessThan(5_000);
   });
 
+  it('debounce', async () => {
+    const { saved } = await example<{
+      saved: (jobs: JobQueueService, page: string, text: string) => Promise<JobHandle>;
+    }>('debounce');
+    const jobs = await service();
+    const { id } = await saved(jobs, 'home', 'a');
+    const { enqueuedAt } = (await jobs.get('render-page', id))!;
+    const began = enqueuedAt.getTime() - 59_000;
+    await stateOf('render-page').redis.hset(stateOf('render-page').keys.job(id), 'enqueued_at_ms', began);
+    expect((await saved(jobs, 'home', 'ab')).outcome).toBe('replaced');
+    const bounded = (await jobs.get('render-page', id))!;
+    expect([bounded.payload, bounded.dueAt!.getTime()]).toEqual([{ page: 'home', text: 'ab' }, began + 60_000]);
+  });
+
   it('time-limits', async () => {
     const { FetchHandler, fetchSoon } = await example<{
       FetchHandler: Type;

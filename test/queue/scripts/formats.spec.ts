@@ -50,6 +50,7 @@ FAILING.stack = 'Error: no\n    at handler (app.js:1:1)';
 /** Uses each feature, so that each form of text is stored. */
 async function useAll(): Promise<void> {
   await jobs();
+  await newest();
   await ends();
   await batches();
   await groups();
@@ -79,6 +80,14 @@ async function jobs(): Promise<void> {
   await other.enqueue({}, { id: 'elsewhere' });
   const after = ['plain', 'late', { queue: other.name, id: 'elsewhere' }];
   await queue.enqueue({}, { id: 'after', after, delayMs: 5 });
+}
+
+async function newest(): Promise<void> {
+  const queue = queueOf('newest');
+  const unique = { key: 'k', for: 'pending', onConflict: 'replace', maxDelayMs: DAY } as const;
+  await queue.enqueue({}, { id: 'debounced', unique, delayMs: 0 });
+  await queue.fail((await queue.claim({ worker: 'w' }))!, FAILING, { delayMs: DAY });
+  await queue.enqueue({}, { unique, delayMs: DAY });
 }
 
 async function ends(): Promise<void> {

@@ -83,6 +83,8 @@ describe('a queue refuses', () => {
   );
 });
 
+const BOUNDED = { key: 'k', for: 'pending', onConflict: 'replace', maxDelayMs: 1_000 };
+
 describe('an enqueue refuses, and writes nothing', () => {
   it.each<[string, unknown]>([
     ['enqueue.delayMs', { delayMs: -1 }],
@@ -113,6 +115,12 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.unique.for', { unique: { key: 'k', for: 'ever' } }],
     ['enqueue.unique.for.ms', { unique: { key: 'k', for: { ms: 0 } } }],
     ['enqueue.unique.onConflict', { unique: { key: 'k', for: 'pending', onConflict: 'drop' } }],
+    ['enqueue.unique.maxDelayMs', { unique: { ...BOUNDED, maxDelayMs: 0 }, delayMs: 0 }],
+    ['enqueue.unique.maxDelayMs', { unique: BOUNDED }],
+    ['enqueue.unique.maxDelayMs', { unique: BOUNDED, delayMs: 1_001 }],
+    ['enqueue.unique.maxDelayMs', { unique: BOUNDED, runAt: Date.now() + 10 }],
+    ['enqueue.unique.maxDelayMs', { unique: { ...BOUNDED, onConflict: 'keep' }, delayMs: 10 }],
+    ['enqueue.unique.maxDelayMs', { unique: { ...BOUNDED, onConflict: undefined }, delayMs: 10 }],
     ['enqueue.backoff.jitter', { backoff: { type: 'fixed', delayMs: 1, jitter: 2 } }],
     ['enqueue.backoff', { backoff: () => 5 }],
     ['enqueue.name', { name: 5 }],
@@ -278,5 +286,5 @@ it('an unknown option of an enqueue is answered without the options of the libra
 it('a `unique` that is no object is answered with its form', async () => {
   const { queue } = coreQueue();
   const error = await failure(() => queue.enqueue(1, { unique: 'k' as never }));
-  expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict? }, found "k".');
+  expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict?, maxDelayMs? }, found "k".');
 });

@@ -88,6 +88,9 @@ function enqueue(
   const { maxPending, maxPendingBytes, groups } = options;
   const publishes = enqueuesPublished !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
+  if (jobs.some(endsOlder)) {
+    return enqueueNewest(context, jobs);
+  }
   const plain = !isBounded && !publishes && jobs.every((job) => !job.options || isPlain(job.options));
   return {
     script: 'jobEnqueue',
@@ -101,6 +104,29 @@ function enqueue(
     ...(plain && { resend: (reply) => (isBoundedReply(reply) ? enqueue(context, jobs, true) : undefined) }),
     decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
   };
+}
+
+/** Returns whether a job may change an older one by more than a replacement; see lua/job/enqueue-newest. */
+function endsOlder({ options }: EncodedJob): boolean {
+  return options?.unique?.maxDelayMs !== undefined;
+}
+
+/** Returns the call that adds jobs, some of which may change or end older ones. */
+function enqueueNewest(context: CallContext, jobs: readonly EncodedJob[]): ScriptCall<EnqueueReply[]> {
+  const { keys, options, enqueuesPublished, retention } = context;
+  const { maxPending, maxPendingBytes, groups } = options;
+  return call(
+    'jobEnqueueNewest',
+    keys.standard,
+    [
+      ...retention,
+      maxPending ?? '',
+      maxPendingBytes ?? '',
+      enqueuesPublished,
+      ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options, groups)]),
+    ],
+    (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
+  );
 }
 
 /** Returns true if plain jobs met a bound that was set at run time, so that nothing was written. */
