@@ -176,14 +176,17 @@ function cpuOf({ pid }: OwnRedis): number {
   return (user! + system!) / 100;
 }
 
-/** The time for which a cell is watched after its first second, in s. Then the most that the server may work meanwhile. */
+/** The time for which a cell is watched at once, in s. Then the most that the server may work meanwhile. */
 const WATCHED_S = 1.5;
 const MOST_CPU_S = 0.7;
+
+/** How often a cell is watched until the server has done with it. It sorts out 20,000 entries once, for a second or two. */
+const MOST_WATCHES = 8;
 
 /**
  * Plants an outsize element beside a live worker.
  *
- * @throws if the server is still busy with it after a second. Also if a job of another queue does not run
+ * @throws if the server stays busy with it. Also if a job of another queue does not run
  */
 export async function attackOutsize(cell: Cell): Promise<void> {
   const server = await startOwnRedis();
@@ -199,12 +202,15 @@ export async function attackOutsize(cell: Cell): Promise<void> {
     const add = setInterval(() => void queue.enqueue({ at: 1 }, { group: 'g' }).catch(() => undefined), 50);
     const plain = setInterval(() => void queue.enqueue({}).catch(() => undefined), 50);
     await sleep(1_000);
-    const before = cpuOf(server);
-    await sleep(WATCHED_S * 1_000);
-    const used = cpuOf(server) - before;
+    let used = Infinity;
+    for (let watch = 0; used > MOST_CPU_S && watch < MOST_WATCHES; watch++) {
+      const before = cpuOf(server);
+      await sleep(WATCHED_S * 1_000);
+      used = cpuOf(server) - before;
+    }
     clearInterval(add);
     clearInterval(plain);
-    if (used > MOST_CPU_S) throw new Error(`busy for ${used.toFixed(2)} of ${WATCHED_S} s: ${told}`);
+    if (used > MOST_CPU_S) throw new Error(`still busy for ${used.toFixed(2)} of ${WATCHED_S} s: ${told}`);
     const job = await other.enqueue({});
     await job.result({ timeoutMs: 20_000 }).catch((error: Error) => {
       throw new Error(`another queue stands still: ${told}: ${error.message}`);
