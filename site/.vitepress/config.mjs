@@ -5,6 +5,7 @@ import llms from 'vitepress-plugin-llms';
 import { layOut, rewriteLinks, REPOSITORY } from './links.mjs';
 import { GROUPS } from './groups.mjs';
 import { libraryInTheBrowser } from './playground/library.mjs';
+import { SEARCH } from './search.mjs';
 import { writeContents } from './contents.mjs';
 
 /** The pages are outside of this package, so Vite does not find Vue from there. Node does, from the built files. */
@@ -38,7 +39,7 @@ export default defineConfig({
   transformPageData: layOut,
   buildEnd: ({ outDir }) => writeContents(outDir),
   themeConfig: {
-    search: { provider: 'local' },
+    search: SEARCH,
     nav: GROUPS.filter(({ text }) => NAVIGATION.includes(text)).map(({ text, items }) => ({
       text,
       items: items.slice(0, 8),

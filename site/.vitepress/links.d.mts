@@ -1,1 +1,1 @@
-export function siteLink(href: string): string;
+export function siteLink(href: string, page?: string): string;

@@ -129,6 +129,15 @@ it('is not too wide either while a chart is still as wide as before the window s
   expect(widest).toBe(PHONE.width);
 });
 
+it('tells the story of a crash on a phone, as on the first page of the site', async () => {
+  page = await openPage(shop.link, { viewport: { width: 390, height: 720 }, deviceScaleFactor: 1.5 });
+  await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
+  const film = await filmOf(page, 'control-page-crash-phone', 585);
+  await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
+  await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);
+  await film();
+}, 240_000);
+
 it('looks as in the README', async () => {
   page = await openPage(shop.link, { viewport: { width: 1280, height: 800 } });
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });

@@ -42,8 +42,14 @@ it.each([
   ['../README.md#quickstart', '/start.md#quickstart'],
   ['internals/words.md', 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/internals/words.md'],
   ['../examples/shop', 'https://github.com/nest-job-queue/nest-job-queue/blob/main/examples/shop'],
+  ['monitoring/alerts.yml', '/files/alerts.yml'],
   ['https://keda.sh', 'https://keda.sh'],
   ['#how', '#how'],
 ])('%s leads to %s', (href, link) => {
   expect(siteLink(href)).toBe(link);
+});
+
+it('leads a link of a part of the README to the page that has the other part', () => {
+  expect(siteLink('#health', 'start')).toBe('/guide.md#health');
+  expect(siteLink('#quickstart', 'start')).toBe('#quickstart');
 });

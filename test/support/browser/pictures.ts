@@ -65,7 +65,7 @@ interface Frame {
  * Films the changing page for the docs, `NAME.webp`, where SCREENSHOTS is set. Returns a function that ends the film and
  * writes it, at five pictures a second.
  */
-export async function filmOf(page: Page, name: string): Promise<() => Promise<void>> {
+export async function filmOf(page: Page, name: string, width = 960): Promise<() => Promise<void>> {
   if (!process.env.SCREENSHOTS) return () => Promise.resolve();
   const taken: { at: number; data: string }[] = [];
   const session = await page.context().newCDPSession(page);
@@ -78,9 +78,7 @@ export async function filmOf(page: Page, name: string): Promise<() => Promise<vo
   return async () => {
     await sleep(500);
     await session.detach();
-    const frames = taken.map(({ data }) =>
-      sharp(Buffer.from(data, 'base64')).resize({ width: 960 }).png().toBuffer(),
-    );
+    const frames = taken.map(({ data }) => sharp(Buffer.from(data, 'base64')).resize({ width }).png().toBuffer());
     const delay = taken.map(({ at }, i) => Math.round((taken[i + 1]?.at ?? at + 3_000) - at));
     await sharp(await Promise.all(frames), { join: { animated: true } })
       .webp({ delay, loop: 0, quality: 75, effort: 6 })
