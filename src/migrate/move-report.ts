@@ -25,7 +25,7 @@ export interface MoveReport {
 
 /** Jobs or schedulers that stay, for one reason. */
 export interface Left {
-  what: 'job' | 'scheduler';
+  what: 'job' | 'scheduler' | 'batch';
   reason: string;
   count: number;
   /** Some of their ids. */

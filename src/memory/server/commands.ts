@@ -26,6 +26,7 @@ export const ARITY = {
   PEXPIRE: -3,
   PEXPIREAT: -3,
   PTTL: 2,
+  RENAME: 3,
   SCAN: -2,
   TIME: 1,
   TYPE: 2,
@@ -141,6 +142,12 @@ function keyCommands(keys: Keyspace) {
       if (entry?.expiresAt === undefined) return 0;
       entry.expiresAt = undefined;
       return 1;
+    },
+    RENAME: (from: string, to: string): LuaTable => {
+      const entry = keys.entry(from) ?? refuse('ERR no such key');
+      keys.delete(from);
+      keys.put(to, entry.value, entry.expiresAt);
+      return LuaTable.of({ ok: 'OK' });
     },
     /** Returns all keys at once. */
     SCAN: (cursor: string, ...options: string[]): LuaTable => {

@@ -111,6 +111,7 @@ function strays(reads: KeyReads, keys: QueueKeys, seen: ReadonlyMap<string, stri
     const ttl = reads.ttl(key);
     if (ttl === -2) continue; // it has expired since
     if (ttl === -1 && kept.has(id)) continue; // others wait to read it
+    if (ttl > 0 && reads.field(key, 'moved')) continue; // it says where a moved job is
     if (place === undefined && (ttl < 0 || ttl > 10_000)) {
       faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);
     }

@@ -7,7 +7,7 @@ import { ScriptServer } from '#memory/server/script-server.js';
 const WITHOUT_KEYS = new Set(['TIME', 'PUBLISH', 'SPUBLISH', 'PUBSUB']);
 
 /** The commands with keys only. The key of each other command is its first argument. */
-const OF_KEYS = new Set(['EXISTS', 'UNLINK', 'DEL']);
+const OF_KEYS = new Set(['EXISTS', 'UNLINK', 'DEL', 'RENAME']);
 
 /** What the keys of tests in the texts of scripts begin with, see redis/clocked-redis.ts. */
 const OF_TESTS = 'test-';

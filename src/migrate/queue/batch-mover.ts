@@ -1,0 +1,119 @@
+import type { LeftCounter, MoveReport } from '../move-report.js';
+import type { NewPlace } from './new-place.js';
+import { fieldsOf, STEP, type OldPlace } from './old-place.js';
+import type { MoverRight, QueueMoveStep } from './transit.js';
+
+interface Parts {
+  old: OldPlace;
+  target: NewPlace;
+  report: Pick<MoveReport, 'moved'>;
+  left: LeftCounter;
+  onStep?: ((step: QueueMoveStep) => void) | undefined;
+}
+
+/** The lifetime of a copy that no mover finishes, in ms. */
+const COPY_MS = 3_600_000;
+const WHY_OPEN = 'the batch is not sealed';
+
+/** Moves the records of batches, whose members follow. See docs/internals/moving.md. */
+export class BatchMover {
+  constructor(private readonly parts: Parts) {}
+
+  async move(right: MoverRight): Promise<void> {
+    const { old, onStep, left } = this.parts;
+    await this.finishTransit(right);
+    for (const id of await old.client.zrange(`${old.keys.batches}_by_age`, '0', '-1')) {
+      const reply = await old.takeBatch(id);
+      onStep?.('take-batch');
+      if (reply === 'open') {
+        left.add('batch', WHY_OPEN, id);
+      } else if (reply === 'elsewhere') {
+        left.add('batch', 'another queue has a part of the batch', id);
+      } else if (reply === 'taken') {
+        await this.finishTransit(right);
+      }
+    }
+  }
+
+  /** Copies the batches in transit. A mover that died left some. */
+  async finishTransit(right: MoverRight): Promise<void> {
+    const { old, target, onStep, report, left } = this.parts;
+    for (const [id, key] of Object.entries(await old.client.hgetall(old.moving('batches')))) {
+      const createdAt = await this.copy(right, id);
+      onStep?.('copy-batch');
+      const reply = await target.putBatch(right, { id, key, createdAt });
+      onStep?.('put-batch');
+      if (reply === 'existing') {
+        left.add('batch', 'a batch with its id is at the new place already', id);
+      } else if (reply === 'new') {
+        report.moved['batches'] = (report.moved['batches'] ?? 0) + 1;
+      }
+      await old.settle(reply === 'existing' ? 'batch-back' : 'batch', id);
+      if (reply !== 'existing') {
+        await target.queue.exec((calls) => calls.once.forget(right.source, [key]));
+      }
+    }
+  }
+
+  /** Lets the new place check the batches, and the jobs that wait for others, of which nothing is left here. */
+  async openWatched(): Promise<void> {
+    const { old, target } = this.parts;
+    for (const watched of await old.client.hkeys(old.moving('watch'))) {
+      const [kind, id] = [watched[0], watched.slice(1)];
+      const others = kind === 'b' ? await this.openMembers(id) : await this.waitedFor(id);
+      if (others !== undefined && (await old.still(others)).length === 0) {
+        await target.watch(kind === 'b' ? 'watch-batch' : 'watch-job', id);
+        await old.settle('watched', watched);
+      }
+    }
+  }
+
+  private openMembers(id: string): Promise<string[]> {
+    const { client, keys } = this.parts.target;
+    return client.zrange(`${keys.batchRecordPrefix}${id}/open`, '0', '-1');
+  }
+
+  /** Returns the jobs that a job waits for; undefined while it is in transit itself. */
+  private async waitedFor(id: string): Promise<string[] | undefined> {
+    const { old, target } = this.parts;
+    if ((await old.still([id])).length > 0) {
+      return undefined;
+    }
+    const after = await target.client.hget(target.keys.job(id), 'after');
+    return after === null || after === '' ? [] : after.split('\n');
+  }
+
+  /** Copies the parts of a batch into keys of this mover. Returns when the batch was created. */
+  private async copy(right: MoverRight, id: string): Promise<string> {
+    const { old, target } = this.parts;
+    const from = (part: string) => old.moving(`batch:${id}${part}`);
+    const to = (part: string) => target.copyKey(right, id, part);
+    const parts = ['', '/open', '/members', '/outcomes'];
+    for (const part of parts) {
+      await target.client.del(to(part));
+    }
+    const record = await old.client.hgetall(from(''));
+    await this.write(fieldsOf(record), 2, (slice) => target.client.hset(to(''), ...slice));
+    const open = await old.client.zrange(from('/open'), '0', '-1', 'WITHSCORES');
+    const scored = open.map((_, i) => open[i ^ 1]!); // ZADD takes the score first
+    await this.write(scored, 2, (slice) => target.client.zadd(to('/open'), ...slice));
+    const members = await old.client.lrange(from('/members'), '0', '-1');
+    await this.write(members, 1, (slice) => target.client.rpush(to('/members'), ...slice));
+    const outcomes = fieldsOf(await old.client.hgetall(from('/outcomes')));
+    await this.write(outcomes, 2, (slice) => target.client.hset(to('/outcomes'), ...slice));
+    for (const part of parts) {
+      await target.client.pexpire(to(part), String(COPY_MS));
+    }
+    return record['created_at_ms'] ?? '0';
+  }
+
+  private async write(
+    values: readonly string[],
+    size: number,
+    send: (slice: string[]) => Promise<unknown>,
+  ): Promise<void> {
+    for (let i = 0; i < values.length; i += size * STEP) {
+      await send(values.slice(i, i + size * STEP));
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// The data of a move between its two places; see docs/internals/moving.md.
+import { JobQueueError } from '../../queue/errors/errors.js';
+
+/** The places of a queue whose jobs are taken, in the order of a pass. Those of groups have a line for each group. */
+export type LinePlace = 'pending' | 'prioritized' | 'scheduled' | 'group' | 'dead';
+
+/** Why a job stays at the old place for now. */
+type Stays = 'group' | 'batch' | 'dependents' | 'elsewhere' | 'broken';
+
+/** The reply of `take` about one job. */
+export type TakeReply = 'taken' | 'gone' | Stays;
+
+/** The reply of `put` about one job. */
+export type PutReply = 'new' | 'known' | 'existing' | 'unique' | 'full';
+
+/** A job in transit. */
+export interface MovingJob {
+  id: string;
+  /** Its key, place, score and what it holds, with tabs between. */
+  entry: string;
+  /** The fields and values of its hash, one after another. */
+  fields: string[];
+  /** False if a part of it is not UTF-8, which a call would change. */
+  isText: boolean;
+}
+
+/** Returns the place of an entry, and its key. */
+export function partsOf(entry: string): { key: string; place: LinePlace } {
+  const [key, place] = entry.split('\t') as [string, LinePlace];
+  return { key, place };
+}
+
+/** The newest mover of a queue. */
+export interface MoverRight {
+  source: string;
+  fence: number;
+}
+
+/** Another mover works on the same queue. */
+export class MoverOvertakenError extends JobQueueError {
+  static override readonly code: string = 'MOVER_OVERTAKEN';
+
+  constructor(queue: string) {
+    super(
+      `Another mover has taken over the queue "${queue}". This one stopped; nothing is lost, and nothing runs twice. ` +
+        'Let the other one end.',
+    );
+  }
+}
+
+/** The steps of a move, after each of which a test kills it. */
+export type QueueMoveStep =
+  | 'begin'
+  | 'take'
+  | 'put'
+  | 'give-back'
+  | 'acknowledge'
+  | 'forget'
+  | 'take-schedule'
+  | 'put-schedule'
+  | 'take-batch'
+  | 'copy-batch'
+  | 'put-batch';

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { OldPlace } from '#migrate/queue/old-place.js';
+import { MoverOvertakenError } from '#migrate/queue/transit.js';
+import { newPlaces } from '../../../support/migrate/places.js';
+import { newQueue } from '../../../support/worker/workers.js';
+
+describe('migrate/queue/take.lua', () => {
+  it('takes jobs of a place in the given order, and leaves a record that says where they are', async () => {
+    const { from, old } = await newPlaces();
+    for (const id of ['a', 'b', 'c']) await from.enqueue(1, { id });
+    expect(await old.take('pending', ['a', 'c', 'gone'])).toEqual(['taken', 'taken', 'broken']);
+    expect(await old.take('pending', ['a'])).toEqual(['gone']);
+    expect((await from.list('pending')).map(({ id }) => id)).toEqual(['b']);
+    expect((await old.inTransit()).map(({ id }) => id)).toEqual(['a', 'c']);
+    expect(await from.get('a')).toMatchObject({ status: 'cancelled', lastError: 'The job moved to there.' });
+    await old.acknowledge(await old.inTransit());
+  });
+
+  it('leaves a job that belongs to another queue, or whose batch, dependent or group is there', async () => {
+    const { from, old } = await newPlaces();
+    const other = newQueue();
+    const batch = from.batch();
+    await batch.add('x', 1, { id: 'member' });
+    await from.enqueue(1, { id: 'needed' });
+    await from.enqueue(1, { id: 'waits', after: ['needed'] });
+    const far = other.batch();
+    await far.add('x', 1, { id: 'far', queue: from });
+    expect(await old.take('pending', ['member', 'needed', 'far'])).toEqual([
+      'batch',
+      'dependents',
+      'elsewhere',
+    ]);
+    expect(await old.take('scheduled', ['waits'])).toEqual(['taken']);
+    expect(await old.take('pending', ['needed'])).toEqual(['taken']);
+    await old.giveBack(await old.inTransit());
+    expect((await from.list('pending')).map(({ id }) => id)).toEqual(['needed', 'member', 'far']);
+  });
+
+  it('is refused once another mover has begun', async () => {
+    const { from, old } = await newPlaces();
+    await from.enqueue(1, { id: 'a' });
+    await (await OldPlace.of(from, 'there')).begin('ada');
+    await expect(old.take('pending', ['a'])).rejects.toThrow(MoverOvertakenError);
+    expect((await from.list('pending')).map(({ id }) => id)).toEqual(['a']);
+  });
+});

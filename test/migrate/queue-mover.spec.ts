@@ -1,0 +1,308 @@
+// The mover of a queue to another place: each kind of thing, and its death after each step.
+import { describe, expect, it } from '@jest/globals';
+import type { QueueMoveStep } from '#migrate/queue/transit.js';
+import { idsIn, keysOfMove, queueScene } from '../support/migrate/queue-scene.js';
+
+const HOUR = 3_600_000;
+
+describe('a moved job', () => {
+  it('keeps its order, priority, due time, options and attempts', async () => {
+    const { from, to, run, report } = queueScene();
+    await from.enqueue({ n: 1 }, { id: 'a', name: 'work', maxAttempts: 3, metadata: { trace: 'x' } });
+    for (const id of ['b', 'c']) await from.enqueue({ n: 2 }, { id });
+    await from.enqueue(0, { id: 'urgent', priority: 9 });
+    await from.enqueue(0, { id: 'less', priority: 2 });
+    const runAt = new Date(Date.now() + HOUR);
+    await from.enqueue(0, { id: 'later', runAt });
+    const before = await from.get('a');
+    await run();
+    expect(await idsIn(to)).toEqual(['urgent', 'less', 'a', 'b', 'c']);
+    expect(await idsIn(to, 'scheduled')).toEqual(['later']);
+    expect(await to.get('later')).toMatchObject({ dueAt: runAt });
+    expect(await to.get('a')).toEqual({ ...before!, enqueuedAt: before!.enqueuedAt });
+    expect(report.moved).toEqual({ pending: 3, prioritized: 2, scheduled: 1 });
+    expect(await idsIn(from)).toEqual([]);
+    expect(await keysOfMove(from)).toEqual([]);
+    expect((await from.stats()).pausedAt).toBeDefined();
+    expect((await to.stats()).pausedAt ?? undefined).toBeUndefined();
+    expect((await to.claimMany(9)).map(({ id }) => id)).toHaveLength(5);
+  });
+
+  it('leaves a record there by which a repeated enqueue adds nothing', async () => {
+    const { from, run } = queueScene();
+    await from.enqueue(1, { id: 'mine' });
+    await run();
+    expect((await from.enqueue(1, { id: 'mine' })).outcome).not.toBe('new');
+    expect(await idsIn(from)).toEqual([]);
+    expect(await from.get('mine')).toMatchObject({ status: 'cancelled', lastError: 'The job moved to elsewhere.' });
+  });
+
+  it('keeps its fences growing', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'a', maxAttempts: 5 });
+    const first = (await from.claim())!;
+    await from.fail(first, new Error('once'));
+    await run();
+    const second = (await to.claim())!;
+    expect(second).toMatchObject({ id: 'a', attempt: 2 });
+    expect(second.fence).toBeGreaterThan(first.fence);
+  });
+
+  it('that runs stays until it is settled, and then moves', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'a', maxAttempts: 5 });
+    await from.enqueue(1, { id: 'b' });
+    const running = (await from.claim())!;
+    await run();
+    expect(await idsIn(to)).toEqual(['b']);
+    await from.fail(running, new Error('again'));
+    await run();
+    expect(await idsIn(to)).toEqual(['b', 'a']);
+  });
+
+  it('whose id or unique key is in use there stays, and moves once that is over', async () => {
+    const { from, to, run, report } = queueScene();
+    await from.enqueue({ old: 1 }, { id: 'taken' });
+    await from.enqueue({ old: 1 }, { id: 'second', unique: { key: 'key', for: 'unfinished' } });
+    await to.enqueue({ new: 1 }, { id: 'taken' });
+    await to.enqueue({ new: 1 }, { id: 'first', unique: { key: 'key', for: 'unfinished' } });
+    await run();
+    expect(await idsIn(from)).toEqual(['taken', 'second']);
+    expect(report.left.map(({ ids }) => ids)).toEqual([['taken'], ['second']]);
+    await to.remove('first');
+    await run();
+    expect(await idsIn(from)).toEqual(['taken']);
+    expect((await to.get('taken'))?.payload).toEqual({ new: 1 });
+    expect((await to.enqueue(1, { unique: { key: 'key', for: 'unfinished' } })).id).toBe('second');
+  });
+
+  it('of a dead letter keeps its error, its kind and its time, and is redriven there', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'a', maxAttempts: 1 });
+    await from.fail((await from.claim())!, new TypeError('no file'));
+    const before = await from.get('a');
+    await run();
+    expect(await to.get('a')).toEqual(before);
+    expect(await to.deadLetters.kinds()).toMatchObject([{ count: 1 }]);
+    expect(await from.deadLetters.kinds()).toEqual([]);
+    await to.deadLetters.redrive('a');
+    expect(await to.claim()).toMatchObject({ id: 'a', attempt: 1 });
+  });
+
+  it('that has ended is copied with its result and the rest of its lifetime', async () => {
+    const { from, to, run, report } = queueScene();
+    await from.enqueue(1, { id: 'done', name: 'work' });
+    await from.complete((await from.claim())!, { ok: true });
+    await from.enqueue(1, { id: 'gone' });
+    await from.cancel('gone');
+    await run();
+    expect(await to.get('done')).toEqual(await from.get('done'));
+    expect(await idsIn(to, 'cancelled')).toEqual(['gone']);
+    expect((await to.enqueue(1, { id: 'done' })).outcome).not.toBe('new');
+    expect(report.moved).toEqual({});
+  });
+});
+
+describe('groups', () => {
+  it('keep their order, limits and pauses, and wait for their running job', async () => {
+    const { from, to, run } = queueScene();
+    await from.limits.set({ groups: { maxRunning: 1 } });
+    await from.groups.set('b', { weight: 3 });
+    await from.groups.pause('c', { by: 'ada' });
+    for (const id of ['a1', 'a2', 'a3']) await from.enqueue(1, { id, group: 'a' });
+    for (const id of ['b1', 'b2']) await from.enqueue(1, { id, group: 'b' });
+    await from.enqueue(1, { id: 'c1', group: 'c' });
+    const running = (await from.claim())!;
+    await run();
+    const group = running.id[0]!;
+    expect(await idsIn(to)).toHaveLength(group === 'a' ? 3 : 4);
+    await from.complete(running, null);
+    await run();
+    expect(await to.limits.get()).toMatchObject({ groups: { maxRunning: 1 } });
+    expect((await to.groups.get('b')).limits).toMatchObject({ weight: 3 });
+    expect((await to.groups.get('c')).pausedAt).not.toBeNull();
+    const order: string[] = [];
+    for (let job = await to.claim(); job; job = await to.claim()) {
+      order.push(job.id);
+      await to.complete(job, null);
+    }
+    expect(order.filter((id) => id.startsWith('a'))).toEqual(['a1', 'a2', 'a3'].filter((id) => id !== running.id));
+    expect(order).not.toContain('c1');
+  });
+
+  it('stay held by a job that waits for its retry', async () => {
+    const { from, to, run } = queueScene();
+    await from.limits.set({ groups: { maxRunning: 1 } });
+    await from.enqueue(1, { id: 'a1', group: 'a', maxAttempts: 3, backoff: { type: 'fixed', delayMs: HOUR } });
+    await from.enqueue(1, { id: 'a2', group: 'a' });
+    await from.fail((await from.claim())!, new Error('later'));
+    await run();
+    expect(await to.claim()).toBeNull();
+    expect((await to.groups.get('a')).heldBy).toBe('a1');
+    await to.promote('a1');
+    expect(await to.claim()).toMatchObject({ id: 'a1' });
+  });
+});
+
+describe('jobs that belong together', () => {
+  it('a batch moves with its members, and fires once', async () => {
+    const { from, to, run } = queueScene();
+    const batch = from.batch({ then: { name: 'last', payload: { ok: true } } });
+    await batch.addMany('part', [1, 2, 3].map((n) => ({ payload: n, id: `p${n}` })));
+    await batch.seal();
+    await from.complete((await from.claim())!, 'first');
+    await run();
+    expect(await idsIn(from)).toEqual([]);
+    for (const job of await to.claimMany(9)) await to.complete(job, job.id);
+    const last = (await to.claim())!;
+    expect(last).toMatchObject({ name: 'last', payload: { ok: true } });
+    expect(await to.claim()).toBeNull();
+    await to.complete(last, null);
+    expect(await to.findBatch(batch.id).status()).toMatchObject({ completed: 3, total: 3 });
+    expect(await keysOfMove(from)).toEqual([]);
+  });
+
+  it('an open batch stays with its members until it is sealed', async () => {
+    const { from, to, run, report } = queueScene();
+    const batch = from.batch({ then: { name: 'last', payload: 1 } });
+    await batch.add('part', 1, { id: 'p1' });
+    await run();
+    expect(await idsIn(to)).toEqual([]);
+    expect(report.left.map(({ what }) => what).toSorted()).toEqual(['batch', 'job']);
+    await batch.seal();
+    await run();
+    expect(await idsIn(to)).toEqual(['p1']);
+  });
+
+  it('jobs that wait for others move, and start after them', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'n' });
+    await from.enqueue(1, { id: 'w1', after: ['n'] });
+    await from.enqueue(1, { id: 'w2', after: ['w1'] });
+    await run();
+    expect(await idsIn(to)).toEqual(['n']);
+    for (const id of ['n', 'w1', 'w2']) {
+      const job = (await to.claim())!;
+      expect(job.id).toBe(id);
+      await to.complete(job, id);
+    }
+    expect(await keysOfMove(from)).toEqual([]);
+  });
+});
+
+describe('what belongs to a queue', () => {
+  it('schedules go over with their ticks, and make none at the old place', async () => {
+    const { from, to, run, report } = queueScene();
+    await from.schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'UTC' }, { name: 'work', payload: { x: 1 } });
+    const before = await from.schedules.get('nightly');
+    await run();
+    expect(await to.schedules.get('nightly')).toMatchObject({
+      id: 'nightly',
+      nextAt: before!.nextAt,
+      payload: { x: 1 },
+      pausedAt: null,
+    });
+    expect((await from.schedules.get('nightly'))?.pausedAt).not.toBeNull();
+    expect(report.schedules).toEqual(['nightly']);
+  });
+
+  it('a pause of an operator goes over, and limits that are set there stay', async () => {
+    const { from, to, run, report } = queueScene();
+    await from.pause({ by: 'ada', reason: 'an incident' });
+    await from.limits.set({ maxRunning: 2, rateLimit: { limit: 5, periodMs: 1_000 } });
+    await run();
+    expect((await to.limits.get()).maxRunning).toBe(2);
+    expect(await to.stats()).toMatchObject({ pausedBy: 'ada', pauseReason: 'an incident' });
+    expect(report.settings).toEqual(['limits', 'pause']);
+    await to.limits.set({ maxRunning: 9 });
+    await run();
+    expect((await to.limits.get()).maxRunning).toBe(9);
+  });
+
+  it('a unique key of a time is held at both places', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'a', unique: { key: 'k', for: { ms: HOUR } } });
+    await from.complete((await from.claim())!, null);
+    await from.enqueue(1, { id: 'b', unique: { key: 'k2', for: { ms: HOUR } } });
+    await run();
+    for (const queue of [from, to]) {
+      expect((await queue.enqueue(1, { unique: { key: 'k', for: { ms: HOUR } } })).outcome).not.toBe('new');
+      expect((await queue.enqueue(1, { unique: { key: 'k2', for: { ms: HOUR } } })).outcome).not.toBe('new');
+    }
+  });
+});
+
+describe('a mover that dies', () => {
+  const steps: QueueMoveStep[] = [
+    'begin',
+    'take',
+    'put',
+    'give-back',
+    'acknowledge',
+    'forget',
+    'take-schedule',
+    'put-schedule',
+    'take-batch',
+    'copy-batch',
+    'put-batch',
+  ];
+
+  it.each(steps)('after %s loses nothing, and doubles nothing', async (step) => {
+    const { from, to, run, die } = queueScene();
+    for (const id of ['a', 'b', 'c']) await from.enqueue(1, { id });
+    await from.enqueue(1, { id: 'g1', group: 'g' });
+    await from.enqueue(1, { id: 'n' });
+    await from.enqueue(1, { id: 'w', after: ['n'] });
+    await from.schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'UTC' }, { name: 'work' });
+    const batch = from.batch({ then: { name: 'last', payload: 1 } });
+    await batch.addMany('part', [1, 2].map((n) => ({ payload: n, id: `p${n}` })));
+    await batch.seal();
+    await die((done) => done === step);
+    const ran: string[] = [];
+    const drain = async () => {
+      for (let job = await to.claim(); job; job = await to.claim()) {
+        ran.push(job.id);
+        await to.complete(job, null);
+      }
+    };
+    await drain(); // the jobs that are there may have run, and been forgotten, before the next mover begins
+    await to.clean('completed');
+    await run();
+    await drain();
+    const own = ran.filter((id) => !id.includes('@'));
+    expect(own.toSorted()).toEqual(['a', 'b', 'c', 'g1', 'n', 'p1', 'p2', 'w'].toSorted());
+    expect(ran.length - own.length).toBe(1); // the follow-up
+    expect((await to.schedules.list()).map(({ id }) => id)).toEqual(['nightly']);
+    expect(await keysOfMove(from)).toEqual([]);
+    expect(await idsIn(from)).toEqual([]);
+  });
+
+  it('is overtaken: the stalled one takes and adds nothing more', async () => {
+    const { from, to, mover, run } = queueScene();
+    await from.enqueue(1, { id: 'a' });
+    let second: Promise<void> | undefined;
+    const stalled = await mover((step) => {
+      if (step === 'take' && !second) second = run();
+    });
+    await Promise.allSettled([stalled.run()]);
+    await second;
+    expect(await idsIn(to)).toEqual(['a']);
+    expect(await keysOfMove(from)).toEqual([]);
+  });
+});
+
+it('goes there and back again', async () => {
+  const { from, to, run, back } = queueScene();
+  for (const id of ['a', 'b']) await from.enqueue(1, { id });
+  await from.enqueue(1, { id: 'g', group: 'g' });
+  await from.schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'UTC' }, { name: 'work' });
+  await run();
+  await to.enqueue(1, { id: 'c' });
+  await back();
+  expect((await idsIn(from)).toSorted()).toEqual(['a', 'b', 'c', 'g']);
+  expect(await idsIn(to)).toEqual([]);
+  expect((await from.schedules.get('nightly'))?.pausedAt).toBeNull();
+  expect(await from.claimMany(9)).toHaveLength(4);
+  await run();
+  expect(await from.claim()).toBeNull();
+});
