@@ -131,6 +131,11 @@ export const GROUPS = [
         'What a queue, a name, a process and a connection cost, and where one server ends.',
       ),
       page(
+        'Move a queue',
+        'moving',
+        'One command moves a queue to another Redis, prefix, name or Cluster while the app runs.',
+      ),
+      page(
         'Deploys',
         'deploys',
         'What a deploy does to running jobs, and how to change a payload while jobs wait.',

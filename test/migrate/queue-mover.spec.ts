@@ -148,7 +148,10 @@ describe('jobs that belong together', () => {
   it('a batch moves with its members, and fires once', async () => {
     const { from, to, run } = queueScene();
     const batch = from.batch({ then: { name: 'last', payload: { ok: true } } });
-    await batch.addMany('part', [1, 2, 3].map((n) => ({ payload: n, id: `p${n}` })));
+    await batch.addMany(
+      'part',
+      [1, 2, 3].map((n) => ({ payload: n, id: `p${n}` })),
+    );
     await batch.seal();
     await from.complete((await from.claim())!, 'first');
     await run();
@@ -193,7 +196,11 @@ describe('jobs that belong together', () => {
 describe('what belongs to a queue', () => {
   it('schedules go over with their ticks, and make none at the old place', async () => {
     const { from, to, run, report } = queueScene();
-    await from.schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'UTC' }, { name: 'work', payload: { x: 1 } });
+    await from.schedules.upsert(
+      'nightly',
+      { cron: '0 3 * * *', timeZone: 'UTC' },
+      { name: 'work', payload: { x: 1 } },
+    );
     const before = await from.schedules.get('nightly');
     await run();
     expect(await to.schedules.get('nightly')).toMatchObject({
@@ -255,7 +262,10 @@ describe('a mover that dies', () => {
     await from.enqueue(1, { id: 'w', after: ['n'] });
     await from.schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'UTC' }, { name: 'work' });
     const batch = from.batch({ then: { name: 'last', payload: 1 } });
-    await batch.addMany('part', [1, 2].map((n) => ({ payload: n, id: `p${n}` })));
+    await batch.addMany(
+      'part',
+      [1, 2].map((n) => ({ payload: n, id: `p${n}` })),
+    );
     await batch.seal();
     await die((done) => done === step);
     const ran: string[] = [];

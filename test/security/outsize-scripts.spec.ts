@@ -27,6 +27,9 @@ const OTHERS: Record<string, string> = {
   'the doctor': `doctorBatches doctorClocks doctorCounters doctorGroups doctorHistories doctorInspect doctorScan doctorUnique`,
   'a migration, on keys of another library': `migrateBeeAcknowledge migrateBeeGiveBack migrateBullmqAcknowledge migrateBullmqGiveBack
     migrateBullmqTake migrateBullmqTakeScheduler onceAddDeadLetters`,
+  'a move of a queue, by an operator': `migrateQueueAcknowledge migrateQueueBegin migrateQueueGiveBack migrateQueuePut migrateQueuePutBatch
+    migrateQueuePutEnded migrateQueuePutSchedule migrateQueuePutSettings migrateQueueSettle migrateQueueTake migrateQueueTakeBatch
+    migrateQueueTakeSchedule`,
   'the frame of others': 'auditFrame',
   'after an error, and reads the types of keys alone': 'queueCheckKeys',
   'many queues of a process at once, and reads no text of a job': 'workerRenew sweepNoteIdle',

@@ -10,6 +10,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { flagOf, migrateQueue, ONLY_HERE } from './queue-command.js';
 import { planText, reportText, sourceName } from './migrate-text.js';
 import { wholeNumber } from '../numbers.js';
 import { clientOf } from '../redis/address.js';
@@ -23,10 +24,17 @@ const QUIET_MS = 60_000;
 export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
   program
     .command('migrate')
-    .addArgument(new Argument('<library>', 'who wrote the queue').choices(['bullmq', 'bull', 'bee']))
-    .argument('<queue>', 'the queue there')
-    .description('moves the jobs of BullMQ, Bull or bee-queue while its workers run; see docs/from-bullmq.md')
-    .option('--to <queue>', 'the queue here; without it the same name')
+    .addArgument(
+      new Argument('<kind>', 'who wrote the queue; queue for one of ours').choices([
+        'bullmq',
+        'bull',
+        'bee',
+        'queue',
+      ]),
+    )
+    .argument('<queue>', 'the name of the queue')
+    .description('moves a queue of BullMQ, Bull or bee-queue here, or one of ours elsewhere; see docs/moving.md')
+    .option('--to <place>', 'the queue here; of a queue of ours the address of another Redis, or TO_REDIS_URL')
     .option('--from <url>', 'the Redis of the old queue, if it is another one; with a password in BULLMQ_REDIS_URL')
     .option('--from-prefix <text>', 'the beginning of its keys; without it bull, or bq of bee-queue')
     .option('--dry-run', 'only show what would be moved')
@@ -38,8 +46,19 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
     .option('--backoff <map>', 'delays for strategies in code: custom=exponential:1000')
     .option('--new-ids', 'give each job a new id')
     .option('--shift-intervals', 'move intervals whose times differ here')
+    .option('--to-name <queue>', 'queue: its name there')
+    .option('--to-prefix <text>', 'queue: the beginning of its keys there')
+    .option('--to-cluster', 'queue: the new Redis is a Cluster')
+    .option('--to-hash-tag', 'queue: its name there has a hash tag')
+    .option('--hash-tag', 'queue: its name here has a hash tag, without a Cluster')
+    .option('--leave-related', 'queue: leave the jobs in which another queue has a share')
     .action(
       run(async (context, [library, name], options) => {
+        if (library === 'queue') {
+          await migrateQueue(context, name!, options, env);
+          return;
+        }
+        refuseQueueOptions(options);
         const isBee = library === 'bee';
         if (isBee && options['failed'] === true) {
           throw new CliError(
@@ -56,6 +75,14 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
         }
       }),
     );
+}
+
+/** @throws CliError for an option of `migrate queue` */
+function refuseQueueOptions(options: CommandOptions): void {
+  const found = ONLY_HERE.find((option) => options[option] !== undefined);
+  if (found !== undefined) {
+    throw new CliError(`${flagOf(found)} is an option of "migrate queue" only.`, EXIT.usage);
+  }
 }
 
 /** Connects to the Redis of the old queue: the same one, unless another is named. */

@@ -48,19 +48,21 @@ export class Session {
   private names: { at: number; found: readonly string[] } | undefined;
 
   readonly client: RedisClient;
+  readonly prefix: string;
   /** The address of Redis, without a password. */
   readonly place: string;
   private readonly life: ConnectionLife;
 
   private constructor(
     { client, place, life }: ClientOfCommand,
-    readonly prefix: string,
     /** The author of what the command does. */
     private readonly author: ActionAuthor,
     /** The lead of the server's clock over this machine's, in ms. */
     readonly skewMs: number,
+    private readonly opened: { options: SessionOptions; env: NodeJS.ProcessEnv },
   ) {
     this.client = client;
+    this.prefix = opened.options.prefix;
     this.place = place;
     this.life = life;
   }
@@ -75,7 +77,18 @@ export class Session {
     checkPrefix(options.prefix);
     const found = clientOf(options, env);
     const skewMs = await reach(found);
-    return new Session(found, options.prefix, author, skewMs);
+    return new Session(found, author, skewMs, { options, env });
+  }
+
+  /**
+   * Opens another session of the same author: to the same Redis, unless the environment names another.
+   *
+   * @throws CliError where Redis cannot be reached
+   */
+  openBeside(options: SessionOptions, env?: NodeJS.ProcessEnv): Promise<Session> {
+    return env
+      ? Session.open(options, env, this.author)
+      : Session.open({ ...this.opened.options, ...options }, this.opened.env, this.author);
   }
 
   /** Opens a session that connects, and connects again, as soon as Redis is there. */
@@ -84,7 +97,7 @@ export class Session {
     found.life.reconnects = true;
     found.client.on('error', () => undefined);
     void found.client.connect().catch(() => undefined);
-    return new Session(found, options.prefix, author, 0);
+    return new Session(found, author, 0, { options, env });
   }
 
   /**

@@ -57,6 +57,11 @@ export class QueueMover {
     return Object.values(this.parts.report.moved).reduce((sum, each) => sum + each, 0);
   }
 
+  /** The number of ended jobs that were copied. */
+  get copiedCount(): number {
+    return this.ended.copied;
+  }
+
   /** Ends after the step that runs. */
   stop(): void {
     this.isStopped = true;

@@ -1,6 +1,5 @@
 // A queue at its old place, the same queue at a new one, and movers between them.
 import { expect } from '@jest/globals';
-import type { MoveReport } from '#migrate/move-report.js';
 import { NewPlace } from '#migrate/queue/new-place.js';
 import { OldPlace } from '#migrate/queue/old-place.js';
 import { QueueMover } from '#migrate/queue/queue-mover.js';
@@ -10,29 +9,15 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { scanKeys } from '#queue/redis/scan-keys.js';
 import { redisWithAllKeys } from '#queue/redis-access.js';
 import { newQueue } from '../worker/workers.js';
-
-/** Returns the report of a move that has done nothing yet. */
-export function emptyReport(): MoveReport {
-  return {
-    from: '',
-    to: '',
-    source: '',
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
-    settings: [],
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
-}
+import { emptyReport } from './empty-report.js';
 
 class Killed extends Error {}
 
 /** Returns movers from one place to another. `die` runs one that dies after the first step of which `isLast` is true. */
-export function queueScene(from: JobQueue = newQueue(), to: JobQueue = newQueue({ prefix: 'moved' }, undefined, from.name)) {
+export function queueScene(
+  from: JobQueue = newQueue(),
+  to: JobQueue = newQueue({ prefix: 'moved' }, undefined, from.name),
+) {
   const report = emptyReport();
   const mover = async (onStep?: (step: QueueMoveStep) => void, [old, target] = [from, to]) =>
     new QueueMover({
@@ -55,7 +40,10 @@ export function queueScene(from: JobQueue = newQueue(), to: JobQueue = newQueue(
 }
 
 /** Returns the ids of the jobs of a queue in a state. */
-export async function idsIn(queue: JobQueue, state: Parameters<JobQueue['list']>[0] = 'pending'): Promise<string[]> {
+export async function idsIn(
+  queue: JobQueue,
+  state: Parameters<JobQueue['list']>[0] = 'pending',
+): Promise<string[]> {
   return (await queue.list(state, { limit: 1_000 })).map(({ id }) => id);
 }
 

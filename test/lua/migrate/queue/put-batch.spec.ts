@@ -5,7 +5,15 @@ describe('migrate/queue/put-batch.lua', () => {
   it('makes the copy the record once, and drops a copy that is late', async () => {
     const { to, target, right } = await newPlaces();
     const copy = async () => {
-      await target.client.hset(target.copyKey(right, 'b', ''), 'created_at_ms', '5', 'sealed_at_ms', '6', 'total', '1');
+      await target.client.hset(
+        target.copyKey(right, 'b', ''),
+        'created_at_ms',
+        '5',
+        'sealed_at_ms',
+        '6',
+        'total',
+        '1',
+      );
       await target.client.zadd(target.copyKey(right, 'b', '/open'), '1', 'm');
     };
     const batch = { id: 'b', key: '1-b1', createdAt: '5' };

@@ -7,7 +7,20 @@ describe('migrate/queue/put-ended.lua', () => {
     const ended = ['a', 'b'].map((id) => ({
       id,
       leftMs: 60_000,
-      fields: ['name', 'x', 'payload', '1', 'status', 'completed', 'claim_token', '', 'result', '2', 'completed_at_ms', '5'],
+      fields: [
+        'name',
+        'x',
+        'payload',
+        '1',
+        'status',
+        'completed',
+        'claim_token',
+        '',
+        'result',
+        '2',
+        'completed_at_ms',
+        '5',
+      ],
     }));
     expect(await target.putEnded('completed', ended)).toBe(2);
     expect(await target.putEnded('completed', ended)).toBe(0);

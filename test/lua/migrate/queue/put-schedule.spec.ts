@@ -7,7 +7,10 @@ describe('migrate/queue/put-schedule.lua', () => {
     await from.schedules.upsert('s', { everyMs: 60_000 }, { name: 'x', payload: { n: 1 } });
     const before = await from.schedules.get('s');
     await old.takeSchedule('s');
-    const kept = JSON.parse((await old.client.hget(old.moving('schedules'), 's'))!) as { due: string; fields: string[] };
+    const kept = JSON.parse((await old.client.hget(old.moving('schedules'), 's'))!) as {
+      due: string;
+      fields: string[];
+    };
     expect(await target.putSchedule(right, 's', kept)).toBe(true);
     expect(await target.putSchedule(right, 's', kept)).toBe(false);
     expect(await to.schedules.get('s')).toEqual(before);

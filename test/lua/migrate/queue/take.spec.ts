@@ -25,11 +25,7 @@ describe('migrate/queue/take.lua', () => {
     await from.enqueue(1, { id: 'waits', after: ['needed'] });
     const far = other.batch();
     await far.add('x', 1, { id: 'far', queue: from });
-    expect(await old.take('pending', ['member', 'needed', 'far'])).toEqual([
-      'batch',
-      'dependents',
-      'elsewhere',
-    ]);
+    expect(await old.take('pending', ['member', 'needed', 'far'])).toEqual(['batch', 'dependents', 'elsewhere']);
     expect(await old.take('scheduled', ['waits'])).toEqual(['taken']);
     expect(await old.take('pending', ['needed'])).toEqual(['taken']);
     await old.giveBack(await old.inTransit());
