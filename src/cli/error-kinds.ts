@@ -73,7 +73,8 @@ export function kindTable(kinds: readonly ShownKind[], out: Output): Part {
 
 /** Returns the root causes as JSON has them. */
 export function jsonOfCauses(causes: readonly SharedError[]): object[] {
-  return causes.map(({ key: _key, words, kinds, queues: _queues, ...facts }) => ({
+  return causes.map(({ key: cause, words, kinds, queues: _queues, ...facts }) => ({
+    cause,
     error: words,
     ...facts,
     queues: kinds.map(({ cause: _cause, error: _error, ...kind }) => kind),
@@ -82,7 +83,8 @@ export function jsonOfCauses(causes: readonly SharedError[]): object[] {
 
 /** Returns the root causes as a table, a row for each, whatever the number of its queues. */
 export function causeTable(causes: readonly SharedError[], out: Output): Part {
-  const rows = causes.map(({ words, queues, count, lastHour, since, lastAt, deploy }) => [
+  const rows = causes.map(({ key, words, queues, count, lastHour, since, lastAt, deploy }) => [
+    key,
     count,
     lastHour,
     out.ago(since),
@@ -90,6 +92,8 @@ export function causeTable(causes: readonly SharedError[], out: Output): Part {
     queues.join(', '),
     text`${words}${deployWords(deploy)}`,
   ]);
-  const head = ['dead', 'in 1 h', 'since', 'last', 'queues', 'error'];
-  return rows.length > 0 ? out.table(head, rows, { whole: ['queues'], dropped: ['last'] }) : 'No dead letters.';
+  const head = ['cause', 'dead', 'in 1 h', 'since', 'last', 'queues', 'error'];
+  return rows.length > 0
+    ? out.table(head, rows, { whole: ['cause', 'queues'], dropped: ['last'] })
+    : 'No dead letters.';
 }

@@ -130,10 +130,17 @@ describe('on a pipe', () => {
       await queue.fail((await queue.claim())!, new Error(`${queue.name} failed`, { cause }), { final: true });
     }
     const rows = (await cli(['errors'])).stdout.split('\n').filter((line) => line.includes(address));
-    expect(rows).toEqual([expect.stringMatching(/^ *2 +2 .*, .* connect ECONNREFUSED /)]);
+    expect(rows).toEqual([expect.stringMatching(/^[\da-f]{10} +2 +2 .*, .* connect ECONNREFUSED /)]);
     const json = JSON.parse((await cli(['errors', '--json'])).stdout) as { error: string; queues: object[] }[];
     const found = json.filter(({ error }) => error.includes(address));
     expect(found).toMatchObject([{ count: 2, queues: [{ count: 1 }, { count: 1 }] }]);
+    const { cause } = found[0] as unknown as { cause: string };
+    const redriven = JSON.parse((await cli(['redrive', '--all', '--cause', cause, '--json'])).stdout) as object[];
+    expect(redriven).toHaveLength(2);
+    expect(redriven).toMatchObject([{ redriven: 1 }, { redriven: 1 }]);
+    expect(await Promise.all(queues.map(async (queue) => (await queue.stats()).pending))).toEqual([1, 1]);
+    expect(await cli(['redrive', '--all', '--cause', cause])).toMatchObject({ code: 3 });
+    expect(await cli(['redrive', queues[0]!.name, '--all', '--cause', cause])).toMatchObject({ code: 2 });
   });
 
   it('lists the kinds of error, and discards one', async () => {

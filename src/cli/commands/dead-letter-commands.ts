@@ -16,7 +16,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
 import { wholeNumber } from '../numbers.js';
 import { causeTable, jsonOfCauses, kindTable, readCauses, readKinds } from '../error-kinds.js';
-import { text, type Text } from '../text.js';
+import { lines, type Part, text, type Text } from '../text.js';
 
 type Verb = DeadLetterCommand;
 
@@ -31,7 +31,7 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
   addErrors(program, run);
   for (const verb of DEAD_LETTER_COMMANDS) {
     const command = program
-      .command(`${verb} <queue> [id]`)
+      .command(verb === 'redrive' ? 'redrive [queue] [id]' : `${verb} <queue> [id]`)
       .description(ACTIONS[verb].command.text)
       .option('--all', 'all dead letters, or those that match the filters')
       .option('--name <name>', 'only jobs of this name')
@@ -53,12 +53,19 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
               EXIT.usage,
             );
           }
-          const queue = await context.session.known(name!);
+          if (options['cause'] !== undefined) {
+            return redriveCause(context, name, options);
+          }
+          if (name === undefined) {
+            throw new CliError('Pass the name of a queue, or --cause for all queues.', EXIT.usage);
+          }
+          const queue = await context.session.known(name);
           if (options['asNew'] !== undefined) {
             return redriveAsNew(context, queue, id);
           }
           if (verb === 'redrive' && options['first'] !== undefined) {
-            return firstFew(context, queue, options);
+            const few = await firstFew(context, queue, options);
+            return context.out.show(few.report, () => few.words);
           }
           const done =
             id === undefined
@@ -70,7 +77,7 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
           context.out.show({ [word]: done, ...(left > 0 && { crashed: left }) }, () =>
             left === 0
               ? text`${word}: ${letters(done)}`
-              : text`${word}: ${letters(done)}. ${letters(left)} killed their workers and stay: \`redrive ${name!} --all --kind ${CRASHED}\` runs each alone`,
+              : text`${word}: ${letters(done)}. ${letters(left)} killed their workers and stay: \`redrive ${name} --all --kind ${CRASHED}\` runs each alone`,
           );
         }),
       );
@@ -78,6 +85,10 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
       command
         .option('--first <n>', 'only the newest n, at most 1,000; waits up to 30 s and says how they ended')
         .option('--rate <n>', 'with --all: at most n in a second')
+        .option(
+          '--cause <cause>',
+          'with --all or --first: in all queues, those of a root cause that `errors` lists',
+        )
         .option('--isolated', 'runs each job alone in its worker; one that killed a worker always runs alone')
         .option('--crashed', 'with --all or --first: also dead letters that killed their workers');
       command.option('--as-new', 'one, as a new job: the dead letter stays, and both name each other');
@@ -161,8 +172,52 @@ async function crashedLeft(queue: JobQueue): Promise<number> {
   return (await queue.deadLetters.kinds()).find(({ kind }) => kind === CRASHED)?.count ?? 0;
 }
 
-/** Redrives the newest dead letters, waits up to 30 s for their ends, and shows them. */
-async function firstFew({ out, session }: Context, queue: JobQueue, options: CommandOptions): Promise<void> {
+/** Redrives the dead letters of a root cause in each queue that has some. */
+async function redriveCause(context: Context, name: string | undefined, options: CommandOptions): Promise<void> {
+  const { session, out, confirm } = context;
+  const { cause, kind, name: jobName, error, first } = options;
+  if ((name ?? kind ?? jobName ?? error) !== undefined) {
+    throw new CliError(
+      '--cause chooses in all queues. Leave out the queue, --name, --error and --kind.',
+      EXIT.usage,
+    );
+  }
+  const found = (await readCauses(session)).causes.find(({ key }) => key === cause);
+  if (!found) {
+    throw new CliError(
+      `There is no cause ${JSON.stringify(cause)}. "errors" lists those that are there.`,
+      EXIT.notFound,
+    );
+  }
+  if (first === undefined && found.count > MOST_UNASKED) {
+    await confirm(() => text`send back to work ${letters(found.count)} of ${found.queues.join(', ')}`, {
+      onlyOnTerminal: true,
+    });
+  }
+  const reports: object[] = [];
+  const told: Part[] = [];
+  for (const each of found.kinds) {
+    const queue = await session.known(each.queue);
+    const meant = { ...options, kind: each.kind };
+    if (first === undefined) {
+      const redriven = await all(context, queue, 'redrive', { ...meant, asked: true });
+      reports.push({ queue: each.queue, redriven });
+      told.push(text`${each.queue}: redriven: ${letters(redriven)}`);
+    } else {
+      const few = await firstFew(context, queue, meant);
+      reports.push({ queue: each.queue, ...few.report });
+      told.push(text`${each.queue}: ${few.words}`);
+    }
+  }
+  out.show(reports, () => lines(told));
+}
+
+/** Redrives the newest dead letters, and waits up to 30 s for their ends. */
+async function firstFew(
+  { session }: Context,
+  queue: JobQueue,
+  options: CommandOptions,
+): Promise<{ report: object; words: Text }> {
   const limit = wholeNumber('first', options['first'])!;
   if (limit < 1 || limit > LARGEST_PAGE) {
     throw new CliError(`--first: expected 1 to ${count(LARGEST_PAGE)}, found ${limit}.`, EXIT.usage);
@@ -179,12 +234,13 @@ async function firstFew({ out, session }: Context, queue: JobQueue, options: Com
   const error = failed[0] && lastErrorWords(shown.record(failed[0]));
   const { failed: left } = await queue.stats();
   const report = { redriven: redriven.length, completed, failed: failed.length, open, left };
-  out.show({ ...report, ...(gone > 0 && { gone }), ...(error !== undefined && { error }) }, () => {
-    const why = error === undefined ? '' : text`: ${error}`;
-    const away = gone > 0 ? text`, ${count(gone)} gone` : '';
-    const later = open > 0 ? text`, ${count(open)} not ended yet` : '';
-    return text`redriven: ${letters(redriven.length)}; ${count(completed)} completed, ${count(failed.length)} failed${why}${away}${later}; ${letters(left)} left`;
-  });
+  const why = error === undefined ? '' : text`: ${error}`;
+  const away = gone > 0 ? text`, ${count(gone)} gone` : '';
+  const later = open > 0 ? text`, ${count(open)} not ended yet` : '';
+  return {
+    report: { ...report, ...(gone > 0 && { gone }), ...(error !== undefined && { error }) },
+    words: text`redriven: ${letters(redriven.length)}; ${count(completed)} completed, ${count(failed.length)} failed${why}${away}${later}; ${letters(left)} left`,
+  };
 }
 
 async function all(context: Context, queue: JobQueue, verb: Verb, options: CommandOptions): Promise<number> {
@@ -192,7 +248,7 @@ async function all(context: Context, queue: JobQueue, verb: Verb, options: Comma
   const filter = filterOf(options);
   if (verb === 'discard') {
     await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
-  } else if ((await queue.stats()).failed > MOST_UNASKED) {
+  } else if (options['asked'] !== true && (await queue.stats()).failed > MOST_UNASKED) {
     await confirm(async () => text`send back to work ${await howMany(queue, filter)} of ${queue.name}`, {
       onlyOnTerminal: true,
     });

@@ -34,6 +34,11 @@ const FILTER: Readonly<Record<string, Field>> = {
   error: { type: 'string', description: 'Only jobs with this text in their last error.' },
   kind: { type: 'string', description: 'Only jobs with this kind of error, as the tool errors lists it.' },
 };
+const CAUSE: Field = {
+  type: 'string',
+  description:
+    'In place of a queue: in all queues, the dead letters of this root cause, as the tool errors lists it.',
+};
 const FIRST: Field = {
   type: 'integer',
   description: 'The number of jobs to start. The rest starts once the limits of the queue are cleared.',
@@ -174,11 +179,11 @@ const WRITING: readonly ToolEntry[] = [
   },
   {
     ...named('redrive'),
-    fields: { queue: QUEUE, ...FILTER },
-    required: ['queue'],
+    fields: { queue: QUEUE, ...FILTER, cause: CAUSE },
+    required: [],
     command: (given) => ({
       name: 'redrive',
-      options: ['--all', ...filterOptions(given)],
+      options: ['--all', ...filterOptions(given), ...option('cause', given['cause'])],
       args: words(given['queue']),
     }),
   },

@@ -100,14 +100,17 @@ async function errorsFor(
     marks,
     at,
   );
-  return found.slice(0, MOST_ERRORS).map(({ key, words: text, queues, count, since, deploy = null }) => ({
-    key,
-    words: text,
-    queues: [...queues],
-    count,
-    since: since.getTime(),
-    deploy,
-  }));
+  return found
+    .slice(0, MOST_ERRORS)
+    .map(({ key, words: text, queues, kinds: all, count, since, deploy = null }) => ({
+      key,
+      words: text,
+      queues: [...queues],
+      count,
+      kinds: all.map(({ queue, kind, count: dead }) => ({ queue, kind, count: dead })),
+      since: since.getTime(),
+      deploy,
+    }));
 }
 
 function inWords(signs: QueueSigns): VerdictView {

@@ -20,7 +20,7 @@ export const matchSchema = z.strictObject(
 );
 
 /** What jobs are held against: a search, and a kind of error. */
-export type Matcher = Pick<Search, 'readsPayloads' | 'look'>;
+export type Matcher = Pick<Search, 'mayMatch' | 'readsPayloads' | 'look'>;
 
 /**
  * Returns what jobs must match.
@@ -28,6 +28,10 @@ export type Matcher = Pick<Search, 'readsPayloads' | 'look'>;
  * @throws InvalidOptionError for a bad term
  */
 export function matcherOf({ text = '', group }: JobMatch): Matcher {
-  const { readsPayloads, look } = compileSearch(text);
-  return { readsPayloads, look: (job) => (group !== undefined && kindOf(job) !== group ? 'none' : look(job)) };
+  const { mayMatch, readsPayloads, look } = compileSearch(text);
+  return {
+    mayMatch,
+    readsPayloads,
+    look: (job) => (group !== undefined && kindOf(job) !== group ? 'none' : look(job)),
+  };
 }

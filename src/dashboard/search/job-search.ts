@@ -53,6 +53,9 @@ export class JobSearch {
   ): Promise<SearchPage> {
     const matcher = matcherOf(match);
     const gathered = new Gathering(most);
+    if (!matcher.mayMatch(queue.name, state)) {
+      return { ...gathered.found, total: 0, cursor: null };
+    }
     let next = cursor;
     do {
       const slice = await walkSlice(queue, state, next, matcher);

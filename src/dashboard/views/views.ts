@@ -96,6 +96,8 @@ export interface SharedErrorView {
   words: string;
   queues: string[];
   count: number;
+  /** Its kind in each queue, for an action on all of them. */
+  kinds: { queue: string; kind: string; count: number }[];
   since: number;
   /** The deploy shortly before the first death. */
   deploy: { version: string; beforeMs: number } | null;

@@ -1,6 +1,7 @@
 // An error that several queues have is one row of the overview, and of the search for its cause.
 import { expect, it } from '@jest/globals';
 import type { SharedErrorView } from '#dashboard/views/views.js';
+import { eventually } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
 
@@ -35,6 +36,30 @@ it('is one row with its queues, and the search finds its jobs', async () => {
   const query = new URLSearchParams({ text: `cause:${error!.key} state:failed` });
   const { body } = await app.get<{ jobs: { id: string }[] }>(`/api/search/all?${query.toString()}`);
   expect(body.jobs.map(({ id }) => id).toSorted()).toEqual(['job-0', 'job-1']);
+});
+
+it('is redriven in each of its queues, and nothing happens in one without the permission', async () => {
+  const { app, names, read } = await threeQueues({
+    can: (action: string, _request: object, { queue = '' }) => action === 'view' || !queue.startsWith('webhook'),
+  });
+  const [error] = await read();
+  expect(error!.kinds.map(({ queue, count }) => [queue, count]).toSorted()).toEqual(
+    names
+      .slice(0, 2)
+      .map((name) => [name, 1])
+      .toSorted(),
+  );
+  const begun = await Promise.all(
+    error!.kinds.map(({ queue, kind }) =>
+      app.post('/api/runs', { action: 'redrive', queue, state: 'failed', match: { group: kind }, perSecond: 10 }),
+    ),
+  );
+  expect(begun.map(({ status }, i) => [error!.kinds[i]!.queue, status]).toSorted()).toEqual([
+    [names[0], 200],
+    [names[1], 403],
+  ]);
+  await eventually(async () => (await app.queue(names[0]!).stats()).pending === 1);
+  expect((await app.queue(names[1]!).stats()).failed).toBe(1);
 });
 
 it('is none for a viewer who sees one of its queues, or not each job', async () => {

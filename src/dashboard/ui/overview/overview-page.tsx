@@ -2,7 +2,8 @@ import type { QueueVerdictView } from '../../views/verdict-views.js';
 import type { SharedErrorView } from '../../views/views.js';
 import { count, duration } from '../parts/format.js';
 import { Clock, Notice, Sentence, VerdictMark } from '../parts/parts.js';
-import { connection, overview, trouble } from '../state/live.js';
+import { redriveInAll } from '../parts/begin-runs.js';
+import { connection, may, overview, trouble, unreachable } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { RemedyAction } from '../steer/remedy.js';
 import { NEEDS_A_LOOK, chipWords, chipsOf } from './queue-order.js';
@@ -63,7 +64,7 @@ export function OverviewPage() {
 function SharedErrors({ errors }: { errors: readonly SharedErrorView[] }) {
   return errors.length === 0 ? null : (
     <ul class="shared-errors" aria-label="Errors of several queues">
-      {errors.map(({ key, words, queues, count: died, since, deploy }) => (
+      {errors.map(({ key, words, queues, kinds, count: died, since, deploy }) => (
         <li key={key}>
           <VerdictMark severity="critical" />
           <span>
@@ -85,7 +86,22 @@ function SharedErrors({ errors }: { errors: readonly SharedErrorView[] }) {
                 , {duration(deploy.beforeMs)} after version <bdi>{deploy.version}</bdi>
               </>
             )}
-            : {count(died)} died
+            : {count(died)} died{' '}
+            {kinds.some(({ queue }) => may('redrive', queue)) && (
+              <button
+                type="button"
+                class="link"
+                disabled={unreachable.value}
+                onClick={() =>
+                  void redriveInAll(
+                    kinds.map(({ queue, kind, count: total }) => ({ queue, match: { group: kind }, total })),
+                    `that died of “${words}”`,
+                  )
+                }
+              >
+                Redrive them
+              </button>
+            )}
           </span>
         </li>
       ))}

@@ -33,7 +33,7 @@ const START: SearchState = {
 type Query = Record<string, string | null>;
 type Page = SearchPage | EverywherePage;
 
-interface Searching {
+export interface Searching {
   found: SearchState;
   stop(): void;
   goOn(): void;

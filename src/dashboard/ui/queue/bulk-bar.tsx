@@ -3,24 +3,20 @@ import { ACTIONS, type JobAction } from '../../../queue/model/actions.js';
 import { CRASHED } from '../../../queue/model/job.js';
 import type { JobMatch, SearchPage, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
-import { type Choice, ask, choose } from '../parts/confirm.js';
+import { ask, choose } from '../parts/confirm.js';
+import { beginRun, choosePace, FIRST_FEW, howMany, type Pace } from '../parts/begin-runs.js';
 import { counted } from '../parts/counting.js';
 import { say, tried } from '../parts/toasts.js';
 import { get, post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';
 import { setParams } from '../state/route.js';
-import { actionsOfMany, outcomeWords, restsOfRuns } from '../parts/actions.js';
+import { actionsOfMany, outcomeWords } from '../parts/actions.js';
 import type { Selection } from './selection.js';
 
 /** The longest shown value of a restriction, in characters. */
 const LONGEST_VALUE = 60;
-/** So many jobs go first where a cause may not be mended yet. */
-const FIRST_FEW = 10;
 /** The most jobs that a question names one by one. */
 const MOST_NAMED = 6;
-/** The most jobs of a second where they go back at a pace. */
-const PACE = 10;
-
 interface BulkProps {
   queue: string;
   state: State;
@@ -190,22 +186,9 @@ async function actOnAll(
     if (pace === null) {
       return undefined;
     }
-    const { id } = await post<{ id: string }>('runs', { action, queue, state, match, ...pace });
-    if (pace.most !== undefined) {
-      const others = total === null ? 'the others' : `the other ${count(total - pace.most)}`;
-      const all = { action, queue, state, match, perSecond: PACE };
-      restsOfRuns.set(id, {
-        words: `${ACTIONS[action].button} ${others}, ${PACE} a second`,
-        redrive: () => void tried(() => post('runs', all)),
-      });
-    }
+    await beginRun({ action, queue, state, match, total }, pace);
     return `${ACTIONS[action].button} began: ${pace.most === undefined ? many : `the first ${pace.most}`}.`;
   });
-}
-
-interface Pace {
-  most?: number;
-  perSecond?: number;
 }
 
 /** Asks before an action on all; a redrive of many may begin with a few. Null where the user does not agree. */
@@ -217,16 +200,7 @@ async function agreedPace(
   if (action !== 'redrive' || (total !== null && total <= FIRST_FEW)) {
     return (await ask(question)) ? {} : null;
   }
-  const choices: [Choice<Pace>, ...Choice<Pace>[]] = [
-    {
-      value: { most: FIRST_FEW },
-      words: `${FIRST_FEW} first, to see whether they complete now`,
-      verb: `Redrive the first ${FIRST_FEW}`,
-    },
-    { value: { perSecond: PACE }, words: `All, ${PACE} a second`, verb: `${question.verb} slowly` },
-    { value: {}, words: 'All at once', verb: question.verb },
-  ];
-  return choose(question, choices);
+  return choosePace(question);
 }
 
 /** Says what each job killed, and asks before jobs that killed their workers run again. */
@@ -251,10 +225,4 @@ async function agreedCrashed(
       { value: {}, words: 'All, each alone in its worker', verb: question.verb },
     ],
   );
-}
-
-/** Counts jobs in the words of their state: 1 dead letter, 14 pending jobs. */
-function howMany(total: number | null, state: State): string {
-  const word = state === 'failed' ? 'dead letter' : `${state} job`;
-  return total === null ? `${word}s` : `${count(total)} ${word}${total === 1 ? '' : 's'}`;
 }

@@ -1,7 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JobMatch, JobRow } from '../../views/views.js';
+import { redriveInAll } from '../parts/begin-runs.js';
+import { counted } from '../parts/counting.js';
 import { Notice, NotRead } from '../parts/parts.js';
 import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
-import { keyOf, SearchProgress, useSearch } from '../parts/searching.js';
+import { keyOf, type Searching, SearchProgress, useSearch } from '../parts/searching.js';
+import { tried } from '../parts/toasts.js';
+import { may, overview, unreachable } from '../state/live.js';
 import { route, setParams } from '../state/route.js';
 
 const TERMS: readonly [term: string, finds: string][] = [
@@ -55,6 +60,7 @@ function Results({ text }: { text: string }) {
   return (
     <>
       <SearchProgress {...searching} />
+      <RedriveFound text={text} found={searching.found} />
       <NotRead queues={unreadable} />
       {problem && <Notice title={problem.message} kind="problem" />}
       {jobs.length === 0 && status === 'done' && (
@@ -76,6 +82,45 @@ function Results({ text }: { text: string }) {
       )}
     </>
   );
+}
+
+/** Offers to redrive all dead letters that match, in each queue that has some. */
+function RedriveFound({ text, found }: { text: string; found: Searching['found'] }) {
+  const dead = found.jobs.filter(({ state, queue }) => state === 'failed' && may('redrive', queue));
+  if (dead.length === 0) {
+    return null;
+  }
+  const act = async () => {
+    const parts = await matchingParts(text, dead, found.status === 'done');
+    if (parts) await redriveInAll(parts, `that match “${text}”`);
+  };
+  return (
+    <button type="button" class="pill" disabled={unreachable.value} onClick={() => void tried(act)}>
+      Redrive all dead letters that match
+    </button>
+  );
+}
+
+/**
+ * Returns the number of dead letters that match in each queue. A search that has ended knows them. Otherwise they are
+ * counted, and undefined says that the user gave up.
+ */
+async function matchingParts(text: string, dead: readonly JobRow[], isWhole: boolean) {
+  const match = { text };
+  const names = isWhole
+    ? [...new Set(dead.map(({ queue }) => queue))]
+    : (overview.value?.queues ?? []).flatMap(({ name, depths }) => (depths.failed > 0 ? [name] : []));
+  const parts: { queue: string; match: JobMatch; total: number | null }[] = [];
+  for (const queue of names) {
+    const total = isWhole
+      ? dead.filter((job) => job.queue === queue).length
+      : await counted(queue, 'failed', match, `the dead letters of ${queue} that match`);
+    if (total === undefined) {
+      return undefined;
+    }
+    parts.push({ queue, match, total });
+  }
+  return parts.filter(({ total }) => total !== 0);
 }
 
 /** Shows an example of each term. A click searches for it. */
