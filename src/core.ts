@@ -29,7 +29,7 @@ export {
   type RedriveOptions,
   type DeadLetterPage,
 } from './queue/dead-letters/dead-letters.js';
-export type { ErrorKind } from './queue/dead-letters/error-kinds.js';
+export type { ErrorKind, KindMark } from './queue/dead-letters/error-kinds.js';
 export {
   JobDefinition,
   defineJob,

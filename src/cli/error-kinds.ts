@@ -2,6 +2,7 @@
 import { causesOf, deployWords, GOES_ON_MS, type KindOfQueue, type SharedError } from '../inspect/shared-errors.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { unreadable } from '../inspect/unreadable.js';
+import { markWords } from '../inspect/mark-words.js';
 import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark } from '../queue/model/history.js';
@@ -57,14 +58,14 @@ export async function readCauses(session: Session): Promise<{ causes: SharedErro
   return { causes: causesOf(kinds, marks), unreadable: broken };
 }
 
-/** Returns the kinds of error as a table. */
+/** Returns the kinds of error as a table, with what people said of them. */
 export function kindTable(kinds: readonly ShownKind[], out: Output): Part {
-  const rows = kinds.map(({ kind, count, lastHour, isNew, lastAt, error = '–' }) => [
+  const rows = kinds.map(({ kind, count, lastHour, isNew, lastAt, mark, error = '–' }) => [
     kind,
     count,
     lastHour,
     out.ago(lastAt),
-    isNew ? 'new' : '',
+    [mark ? markWords(mark, out.nowMs) : '', isNew && !mark?.comesAgain ? 'new' : ''].filter(Boolean).join(', '),
     error,
   ]);
   const head = ['kind', 'dead', 'in 1 h', 'last', '', 'error'];

@@ -111,7 +111,7 @@ function namesOf(queues: readonly string[]): string {
 }
 
 /** Returns the begin of an error in words: the time of day, or the day where that is not today. */
-function sinceWords(since: Date, nowMs: number): string {
+export function sinceWords(since: Date, nowMs: number): string {
   const text = since.toISOString();
   return nowMs - since.getTime() < DAY_MS ? `${text.slice(11, 16)} UTC` : text.slice(0, 10);
 }

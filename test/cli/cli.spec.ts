@@ -158,6 +158,12 @@ describe('on a pipe', () => {
       { kind: first!.kind, count: 2, isNew: true },
       { count: 1, error: 'down' },
     ]);
+    const mark = (...words: string[]) => cli(['mark-error', queue.name, first!.kind, ...words]);
+    expect(await mark('--known', '--note', 'ticket 7', '--by', 'ada')).toMatchObject({ stdout: 'marked\n' });
+    expect((await cli(['errors', queue.name])).stdout).toMatch(/known, “ticket 7” \(ada\)/);
+    expect(await mark('--quiet', '5')).toMatchObject({ code: 2 });
+    expect(await mark()).toMatchObject({ code: 2, stderr: expect.stringContaining('--known, --quiet or --note') });
+    expect(await mark('--forget')).toMatchObject({ stdout: 'forgotten\n' });
     expect(await cli(['discard', queue.name, '--all', '--kind', first!.kind, '--yes'])).toMatchObject({
       stdout: 'discarded: 2 dead letters\n',
     });

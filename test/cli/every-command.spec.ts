@@ -32,6 +32,13 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   'run-again': (name) => ['run-again', name, 'cancelled-1'],
   redrive: (name) => ['redrive', name, FAILED],
   errors: (name) => ['errors', name],
+  'mark-error': (name) => [
+    'mark-error',
+    name,
+    HOSTILE.replaceAll(/\s/g, '').slice(0, 20) || 'a',
+    '--note',
+    HOSTILE,
+  ],
   discard: (name) => ['discard', name, '--all', '--error', 'none', '--yes'],
   pause: (name) => ['pause', name, '--group', HOSTILE],
   resume: (name) => ['resume', name, '--group', HOSTILE, '--yes'],

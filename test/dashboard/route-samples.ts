@@ -39,6 +39,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'GET api/search/all': [[{ text: 'a' }, ['view']]],
     'GET api/search/count': [[{ queue, state: 'failed' }, ['view']]],
     'GET api/errors': [[{ queue }, ['view']]],
+    'POST api/errors/mark': [[{ queue, kind: '4ddfd7b1f5', mark: { known: true } }, ['redrive']]],
     'GET api/job': [[{ queue, id: 'a' }, ['view']]],
     'GET api/job/file': [[{ queue, id: 'a', part: 'payload' }, ['view']]],
     'GET api/find': [[{ id: 'a' }, ['view']]],

@@ -45,6 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly [deed: Deed, ...args: fc.Arbitr
     promote: ['changes', id],
     'run-again': ['changes', id],
     errors: ['reads'],
+    'mark-error': ['changes', word('4ddfd7b1f5', '@crash')],
     redrive: ['changes', id],
     discard: ['asks', id],
     pause: ['changes'],

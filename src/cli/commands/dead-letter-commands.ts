@@ -14,7 +14,7 @@ import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
-import { wholeNumber } from '../numbers.js';
+import { timeSpan, wholeNumber } from '../numbers.js';
 import { causeTable, jsonOfCauses, kindTable, readCauses, readKinds } from '../error-kinds.js';
 import { lines, type Part, text, type Text } from '../text.js';
 
@@ -29,6 +29,7 @@ const MOST_UNASKED = 100;
 /** Adds the commands that list, redrive and discard dead letters by their errors. */
 export function addDeadLetterCommands(program: Command, run: Run): void {
   addErrors(program, run);
+  addMarkError(program, run);
   for (const verb of DEAD_LETTER_COMMANDS) {
     const command = program
       .command(verb === 'redrive' ? 'redrive [queue] [id]' : `${verb} <queue> [id]`)
@@ -110,6 +111,41 @@ function addErrors(program: Command, run: Run): void {
         }
         const kinds = await readKinds(session, await session.known(name));
         out.show(kinds, () => kindTable(kinds, out));
+      }),
+    );
+}
+
+function addMarkError(program: Command, run: Run): void {
+  program
+    .command('mark-error <queue> <kind>')
+    .description(ACTIONS['mark-error'].command.text)
+    .option('--known', 'no alert tells it until it comes again')
+    .option('--quiet <time>', 'no alert tells it for this long, such as 2h; at most 30 days')
+    .option('--note <text>', 'a note for other operators')
+    .option('--by <name>', 'who says so; without it the user of this machine')
+    .option('--forget', 'forgets what was said of it')
+    .action(
+      run(async ({ session, out, user }, [name, kind], options) => {
+        const {
+          known,
+          note,
+          forget,
+          by = user,
+        } = options as {
+          known?: true;
+          note?: string;
+          forget?: true;
+          by?: string;
+        };
+        const quietForMs = timeSpan('quiet', options['quiet'] as string | undefined);
+        const says = known !== undefined || quietForMs !== undefined || note !== undefined;
+        if (says === (forget !== undefined)) {
+          throw new CliError('Pass --known, --quiet or --note, or --forget alone.', EXIT.usage);
+        }
+        const queue = await session.known(name!);
+        const changed = await queue.deadLetters.markKind(kind!, says ? { known, quietForMs, note, by } : null);
+        const done = says ? 'marked' : changed ? 'forgotten' : 'was not marked';
+        out.show({ queue: name!, kind: kind!, changed }, () => done);
       }),
     );
 }

@@ -213,6 +213,22 @@ const WRITING: readonly ToolEntry[] = [
     }),
   },
   {
+    ...named('mark-error'),
+    fields: {
+      queue: QUEUE,
+      kind: { type: 'string', description: 'The kind of error, as the tool errors lists it.' },
+      known: { type: 'string', description: 'yes, if it is known.', enum: ['yes'] },
+      quiet: { type: 'string', description: 'No alert tells it for this time, such as 2h; at most 30d.' },
+      note: { type: 'string', description: 'A note for those who look at the queue.' },
+    },
+    required: ['queue', 'kind'],
+    command: ({ queue, kind, known, quiet, note }) => ({
+      name: 'mark-error',
+      options: [...(known === 'yes' ? ['--known'] : []), ...option('quiet', quiet), ...option('note', note)],
+      args: words(queue, kind),
+    }),
+  },
+  {
     ...named('discard'),
     fields: { queue: QUEUE, id: ID },
     required: ['queue', 'id'],

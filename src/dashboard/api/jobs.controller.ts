@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { SharedReads } from '../live/shared-reads.js';
+import { markFields } from '../../queue/dead-letters/dead-letters.js';
 import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { groupByError } from '../search/error-groups.js';
 import { JobSearch } from '../search/job-search.js';
@@ -8,8 +9,8 @@ import { HiddenParts } from '../security/hidden-parts.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from '../views/job-describer.js';
 import { cursor, queryCount, queueName, stateSchema } from './known-queue.js';
-import { Reads, Routes } from './route.js';
-import type { QueueCall } from './route-runner.js';
+import { Changes, Reads, Routes } from './route.js';
+import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { ErrorGroupsPage, JobsPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
@@ -20,6 +21,13 @@ const pageSchema = z.object({
   limit: queryCount(LARGEST_PAGE).default(50),
 });
 const errorsSchema = z.object({ queue: queueName, cursor });
+const { known, quietForMs, note } = markFields;
+const markSchema = z.strictObject({
+  queue: queueName,
+  kind: z.string({ error: 'expected the kind of an error' }).min(1).max(64),
+  /** null forgets what was said. */
+  mark: z.strictObject({ known, quietForMs, note }).nullable(),
+});
 
 /** The jobs of a queue page by page, and its dead letters by kind of error. */
 @Injectable()
@@ -47,6 +55,17 @@ export class JobsController extends Routes {
       return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };
     });
     return { ...page, jobs: await new HiddenParts(this.permissions, request).rows(page.jobs) };
+  }
+
+  /** Says something of a kind of error, in place of what was said before. */
+  @Changes('api/errors/mark', markSchema, {
+    logs: ({ kind }) => ({ action: 'mark-error', subject: `the kind of error ${kind}` }),
+  })
+  async mark(
+    { queue: _name, kind, mark }: z.output<typeof markSchema>,
+    { queue, user }: ChangeCall,
+  ): Promise<Outcome> {
+    return { done: Number(await queue.deadLetters.markKind(kind, mark && { ...mark, by: user })) };
   }
 
   /**

@@ -1,6 +1,7 @@
 import { lastErrorWords, type ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { ShownJob } from '../../queue/store/shown-content.js';
+import { markWords } from '../../inspect/mark-words.js';
 import { startOf } from '../../queue/runtime/cut.js';
 import type { ErrorGroupView } from '../views/views.js';
 
@@ -54,16 +55,28 @@ export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
  *
  * @param total all dead letters
  * @param shown returns a job as it may be shown
+ * @param nowMs the time of Redis
  */
 export function groupsOfKinds(
   kinds: readonly ErrorKind[],
   total: number,
   shown: (job: JobRecord) => ShownJob,
+  nowMs: number,
 ): ErrorGroupView[] {
-  const groups = kinds.map(({ kind, count, lastHour, firstAt, lastAt, isNew, error, sample }): ErrorGroupView => {
+  const groups = kinds.map((each): ErrorGroupView => {
+    const { kind, count, lastHour, firstAt, lastAt, isNew, error, sample, mark } = each;
     const words = sample ? failedJobOf(shown(sample)) : { name: 'Error', sample: error ?? `kind ${kind}` };
     const times = { firstAt: firstAt.getTime(), lastAt: lastAt.getTime() };
-    return { key: kind, name: words.name, sample: words.sample, count, ...times, lastHour, isNew };
+    return {
+      key: kind,
+      name: words.name,
+      sample: words.sample,
+      count,
+      ...times,
+      lastHour,
+      isNew,
+      ...(mark && { mark: { words: markWords(mark, nowMs), comesAgain: mark.comesAgain } }),
+    };
   });
   const rest = total - kinds.reduce((sum, { count }) => sum + count, 0);
   const uncounted = {

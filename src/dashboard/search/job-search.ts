@@ -10,6 +10,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import type { EverywherePage } from '../views/search-views.js';
 import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
+import { serverNow } from '../actions/run-store.js';
 import { failedJobOf, groupsOfKinds, type FailedJob } from './error-groups.js';
 import { matcherOf, type Matcher } from './job-match.js';
 
@@ -100,8 +101,12 @@ export class JobSearch {
 
   /** Returns the kinds of error of all dead letters, as they were counted. */
   async kinds(queue: JobQueue): Promise<ErrorGroupsPage> {
-    const [kinds, { failed }] = await Promise.all([queue.deadLetters.kinds(), queue.stats()]);
-    const groups = groupsOfKinds(kinds, failed, (job) => this.redactor.record(job));
+    const [kinds, { failed }, nowMs] = await Promise.all([
+      queue.deadLetters.kinds(),
+      queue.stats(),
+      serverNow(queue),
+    ]);
+    const groups = groupsOfKinds(kinds, failed, (job) => this.redactor.record(job), nowMs);
     return { groups, searched: failed, total: failed, cursor: null };
   }
 

@@ -195,6 +195,8 @@ export interface ErrorGroupView {
   lastHour: number | null;
   /** True if the kind had no dead letter an hour ago. */
   isNew: boolean;
+  /** What people said of it, in words. Absent for nothing. */
+  mark?: { words: string; comesAgain: boolean };
 }
 
 export interface ErrorGroupsPage extends Slice {

@@ -6,7 +6,7 @@ import { oneLine } from '../../queue/errors/one-line.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import type { RootCause } from '../../queue/errors/error-kind.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
-import { deployWords, keyOf, type SharedError, sharedWords } from '../shared-errors.js';
+import { deployWords, keyOf, type SharedError, sharedWords, sinceWords } from '../shared-errors.js';
 import type { OutboxVerdict } from '../servers/outbox-verdict.js';
 import { capitalised, count } from '../words.js';
 
@@ -204,7 +204,22 @@ export function newKinds(
   { kinds: told }: AlertRecord,
   { nowMs, kinds }: Pick<AlertFacts, 'nowMs' | 'kinds'>,
 ): AlertKind[] {
-  return kinds.filter(({ kind, isNew }) => isNew && nowMs - (told[kind] ?? -Infinity) >= KIND_REMEMBERED_MS);
+  return kinds.filter((kind) => isToTell(kind, told[kind.kind] ?? -Infinity, nowMs));
+}
+
+/** Returns whether a kind is to tell: by what people said of it, or else if it is new. */
+function isToTell({ mark, isNew, firstAt, lastAt }: AlertKind, toldMs: number, nowMs: number): boolean {
+  const quietUntilMs = mark?.quietUntil?.getTime() ?? -Infinity;
+  if (nowMs < quietUntilMs) {
+    return false;
+  }
+  if (mark?.known) {
+    return mark.comesAgain && toldMs < firstAt.getTime();
+  }
+  if (toldMs < quietUntilMs && lastAt.getTime() > quietUntilMs) {
+    return true;
+  }
+  return isNew && nowMs - toldMs >= KIND_REMEMBERED_MS;
 }
 
 /** Returns whether a notice of a flood of new kinds was sent a short time ago. A further kind would repeat that notice. */
@@ -242,7 +257,7 @@ function newError(
   }));
   const text = error
     ? `${sharedWords(error, nowMs)}: ${count(error.count)} died`
-    : ownWords(verdict.queue, kinds, causes?.get(kinds[0]!.kind)?.error?.deploy);
+    : `${verdict.queue}: ${begin(fresh[0]!, nowMs)}${deployWords(causes?.get(fresh[0]!.kind)?.error?.deploy)}, ${diedWords(kinds)}`;
   return {
     event: 'new-error',
     queue: verdict.queue,
@@ -254,9 +269,17 @@ function newError(
   };
 }
 
-function ownWords(queue: string, kinds: readonly NewErrorKind[], deploy: SharedError['deploy']): string {
+/** Returns how an error began: it is new, or it comes again although it is known or was quiet. */
+function begin({ mark, firstAt }: AlertKind, nowMs: number): string {
+  return mark?.comesAgain
+    ? `a known error comes again since ${sinceWords(firstAt, nowMs)}`
+    : mark?.quietUntil
+      ? 'an error goes on that was quiet'
+      : 'a new error';
+}
+
+function diedWords(kinds: readonly NewErrorKind[]): string {
   const [worst] = kinds;
   const others = kinds.length > 1 ? ` (and ${count(kinds.length - 1)} more new kinds)` : '';
-  const words = oneLine(worst!.error ?? worst!.kind, LONGEST_ERROR);
-  return `${queue}: a new error${deployWords(deploy)}, ${count(worst!.count)} died: ${words}${others}`;
+  return `${count(worst!.count)} died: ${oneLine(worst!.error ?? worst!.kind, LONGEST_ERROR)}${others}`;
 }

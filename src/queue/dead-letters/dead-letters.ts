@@ -108,6 +108,18 @@ const listSchema = z
     { error: 'expected an object of filters' },
   )
   .refine(possible, ages);
+const kindSchema = z.strictObject({
+  kind: text.max(64, 'expected the kind of an error').regex(/^\S+$/, 'expected the kind of an error'),
+});
+export const markFields = {
+  known: z.boolean({ error: 'expected true or false' }).optional(),
+  quietForMs: wholeNumber(1, 30 * 86_400_000, ' ms').optional(),
+  note: text.max(500, 'expected text of 1 to 500 characters').optional(),
+  by: text.max(200, 'expected text of 1 to 200 characters').optional(),
+};
+const markSchema = z.strictObject(markFields, {
+  error: 'expected an object with known, quietForMs, note, by, or null',
+});
 const kindsSchema = z.strictObject({ lastMs: duration(1).optional() }, { error: 'expected an object with lastMs' });
 const flag = z.boolean({ error: 'expected true or false' }).optional();
 const manySchema = z.strictObject(
@@ -185,6 +197,35 @@ export class DeadLetters {
       list: (filter) => this.list(filter),
     };
     return withSamples(queue, { nowMs, kinds: meant });
+  }
+
+  /**
+   * Says something of a kind of error, in place of what was said of it. `null` forgets it. The queue keeps it for 180 days
+   * after the last call, of at most 200 kinds.
+   *
+   * @param mark.known no alert tells the kind until it comes again: all its dead letters have gone, and then a job died of it
+   * @param mark.quietForMs no alert tells the kind for this long, in ms; at most 30 days
+   * @param mark.note a note for other people, of at most 500 characters
+   * @param mark.by who says so, of at most 200 characters
+   * @returns false if there was nothing to forget
+   * @throws InvalidOptionError
+   * @example await queue.deadLetters.markKind(worst.kind, { known: true, note: 'ticket 4711' });
+   */
+  async markKind(
+    kind: string,
+    mark: {
+      known?: boolean | undefined;
+      quietForMs?: number | undefined;
+      note?: string | undefined;
+      by?: string | undefined;
+    } | null,
+  ): Promise<boolean> {
+    checkOptions('deadLetters.markKind', kindSchema, { kind });
+    const { quietForMs = 0, ...words } =
+      mark === null ? {} : checkOptions('deadLetters.markKind', markSchema, mark);
+    const change = () => this.queue.exec((calls) => calls.deadLetters.markKind(kind, mark && words, quietForMs));
+    const action: NewAction = { action: 'mark-error', subject: `the kind of error ${kind}` };
+    return this.queue.actionLog.record(action, change, { count: Number });
   }
 
   /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */

@@ -9,6 +9,22 @@ const LARGEST_SAMPLE = 1_048_576;
 /** The newest dead letters that are searched for the sample of a kind whose last job has left. */
 const SEARCHED = 100;
 
+/** What people said of a kind of error. */
+export interface KindMark {
+  /** True if it is known. No alert tells a known kind until it comes again. */
+  known: boolean;
+  /** No alert tells the kind until then. Absent if it is not quiet. */
+  quietUntil?: Date;
+  /** A note for other people. */
+  note?: string;
+  /** Who said so. */
+  by?: string;
+  /** When. */
+  at: Date;
+  /** True if the kind is known, had no dead letter left since then, and jobs died of it after that. */
+  comesAgain: boolean;
+}
+
 /** A kind of error among the dead letters of a queue. It is counted when each job dies. */
 export interface ErrorKind {
   /** The fingerprint of its errors, for the filter `kind`. An end that no handler caused has @ and a word. */
@@ -25,6 +41,8 @@ export interface ErrorKind {
   isNew: boolean;
   /** Words for the kind: the last error of a recent job of it. Undefined if none was found. */
   error?: string;
+  /** What people said of it, by `markKind`. Absent for nothing. */
+  mark?: KindMark;
   /** A recent dead letter of this kind. Absent if none was found, or its payload is over 1 MiB. */
   sample?: JobRecord;
 }
@@ -98,7 +116,7 @@ export async function withSamples(
     }
   }
   return kinds
-    .map(({ kind, count, lastHour, firstAtMs, lastAtMs }): ErrorKind => {
+    .map(({ kind, count, lastHour, firstAtMs, lastAtMs, mark }): ErrorKind => {
       const sample = samples.get(kind);
       const error = Object.hasOwn(WORDS, kind) ? WORDS[kind] : sample && lastErrorWords(sample);
       return {
@@ -109,8 +127,23 @@ export async function withSamples(
         lastAt: new Date(lastAtMs),
         isNew: nowMs - firstAtMs < HOUR_MS,
         ...(error !== undefined && { error }),
+        ...(mark && { mark: kindMark(mark, firstAtMs) }),
         ...(sample && { sample }),
       };
     })
     .toSorted((a, b) => b.count - a.count || b.lastAt.getTime() - a.lastAt.getTime());
+}
+
+function kindMark(
+  { atMs, known = false, quietUntilMs, note, by }: NonNullable<KindCount['mark']>,
+  firstAtMs: number,
+): KindMark {
+  return {
+    known,
+    ...(quietUntilMs !== undefined && { quietUntil: new Date(quietUntilMs) }),
+    ...(note !== undefined && { note }),
+    ...(by !== undefined && { by }),
+    at: new Date(atMs),
+    comesAgain: known && firstAtMs > atMs,
+  };
 }

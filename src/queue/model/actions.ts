@@ -206,6 +206,16 @@ export const ACTIONS = {
     tool: null,
   },
   'clear-limits': { ...NO_COMMAND, on: 'queue', permission: { as: ['limits'] }, destroys: false },
+  'mark-error': {
+    on: 'queue',
+    permission: { as: ['redrive'] },
+    destroys: false,
+    command: {
+      text: 'says of a kind of error that it is known, or quiet for a time, or notes something; --forget forgets it',
+      example: 'email 4ddfd7b1f5 --quiet 2h --note "ticket 4711"',
+    },
+    tool: 'Says of a kind of error that it is known, so that no alert tells it until it comes again, or that it is quiet for a time, or notes something. It replaces what was said before.',
+  },
   purge: ofCode('queue', true),
   repair: ofCode('queue', false),
   'clear-audit-trail': ofCode('queue', true),

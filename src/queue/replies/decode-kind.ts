@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { KindCount } from '../store/store-calls.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 
@@ -27,6 +28,26 @@ export function decodeKind(nowMs: number, kind: string, record: string, payloadB
     lastHour: Math.min(count, Math.round(lastHour)),
     ...(payloadBytes >= 0 && { sample: { id: found[7]!, payloadBytes } }),
   };
+}
+
+const wordsSchema = z.object({
+  known: z.boolean().optional(),
+  note: z.string().optional(),
+  by: z.string().optional(),
+});
+const MARK = /^(\d+) (\d+) (\{.*\})$/s;
+
+/** Decodes what people said of a kind, as a field. A text of another program or version counts as nothing. */
+export function markOf(text: string): Pick<KindCount, 'mark'> {
+  const [, at, quietUntil, json = ''] = MARK.exec(text) ?? [];
+  try {
+    const words = wordsSchema.parse(JSON.parse(json));
+    return {
+      mark: { ...words, atMs: Number(at), ...(quietUntil !== '0' && { quietUntilMs: Number(quietUntil) }) },
+    };
+  } catch {
+    return {};
+  }
 }
 
 type Six = [number, number, number, number, number, number];

@@ -21,6 +21,10 @@ export const UNDECLARED_AGE_MS = 86_400_000;
 /** The time the record of told alerts is kept after the last look, in ms; see lua/alert/take-turn.lua. */
 export const ALERTS_KEPT_MS = 7 * 86_400_000;
 
+/** The time what people said of kinds of error is kept after the last of it, in ms, and the most kinds of a queue. */
+export const MARKS_KEPT_MS = 180 * 86_400_000;
+export const MOST_MARKS = 200;
+
 /**
  * The shortest time the record of a run of a schedule is kept, in ms. Workers note its end at a look every five seconds. See
  * lua/lib/settle/lifetime.lua.

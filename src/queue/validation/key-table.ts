@@ -90,6 +90,8 @@ export const KEYS = {
   onceFences: ['once_fences', 'hash', 'stays'],
   /** The start of the key with the marks of a source's entries, before the source. */
   oncePrefix: ['once:', 'zset', 'entries'],
+  /** What people said of kinds of error; `lua/dead-letter/mark-kind.lua` bounds it. */
+  errorMarks: ['error_marks', 'hash', 'time'],
   /** The record of the alerts that were told. */
   alerts: ['alerts', 'hash', 'time'],
   /** The start of the key with a claimer's last batch, so that a repeated claim gets the same jobs. */

@@ -92,6 +92,41 @@ describe('alertsOf', () => {
     ]); // prettier-ignore
   });
 
+  it('tells a known kind once it comes again, and a quiet one once its time is over', () => {
+    const at = (minute: number) => new Date(minute * MINUTE);
+    const known = (first: number, comesAgain: boolean): ErrorKind => ({
+      ...kind('a'),
+      firstAt: at(first),
+      mark: { known: true, at: at(2), comesAgain },
+    });
+    const quiet = (last: number): ErrorKind => ({
+      ...kind('b', false),
+      lastAt: at(last),
+      mark: { known: false, at: at(2), quietUntil: at(60), comesAgain: false },
+    });
+    expect(
+      play(
+        [0, 'ok', [kind('a'), kind('b')]],
+        [3, 'ok', [known(0, false), quiet(3)]],
+        [59, 'ok', [quiet(59)]],
+        [61, 'ok', [quiet(59)]],
+        [62, 'ok', [quiet(62)]],
+        [63, 'ok', [quiet(63)]],
+        [70, 'ok', [known(69, true)]],
+        [71, 'ok', [known(69, true)]],
+      ),
+    ).toEqual([
+      [expect.stringContaining('a new error')],
+      [],
+      [],
+      [],
+      ['new-error: email: an error goes on that was quiet, 2 died: no user b'],
+      [],
+      ['new-error: email: a known error comes again since 01:09 UTC, 2 died: no user a'],
+      [],
+    ]);
+  });
+
   it('reports an incident before its new kinds', () => {
     const steps = alertsOf(parseRecord(''), { nowMs: 0, verdict: verdicts.critical, kinds: [kind('a')] });
     expect(steps.map(({ notice, record }) => [notice?.event, Object.keys(record.kinds)])).toEqual([

@@ -43,6 +43,10 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
   ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
+  [
+    'deadLetters.markKind',
+    ({ queue }, id) => queue.deadLetters.markKind(id.replaceAll(/\s/g, '-').slice(0, 64) || 'a', { note: 'seen' }),
+  ],
   ['deadLetters.redriveAsNew', (side, id) => redriveAsNew(side, id)],
   ['deadLetters.redriveAsNew, repaired', (side, id) => redriveAsNew(side, id, '"repaired"')],
   ['deadLetters.discard', ({ queue }, id) => queue.deadLetters.discard(id)],

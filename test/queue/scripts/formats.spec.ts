@@ -110,6 +110,8 @@ async function ends(): Promise<void> {
   await next('cancelling');
   await queue.cancel('cancelling');
   await queue.deadLetters.redriveAsNew('redriven');
+  const [worst] = await queue.deadLetters.kinds();
+  await queue.deadLetters.markKind(worst!.kind, { known: true, quietForMs: 60_000, note: 'ticket', by: 'ada' });
 }
 
 async function batches(): Promise<void> {
@@ -290,6 +292,7 @@ function rowsOf(key: string, content: unknown): Row[] {
       'unique',
       'remote_members',
       'error_kinds',
+      'error_marks',
       'outcomes_a',
       'once_fences',
       'worker_details',

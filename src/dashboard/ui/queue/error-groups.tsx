@@ -2,7 +2,10 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ErrorGroupsPage, ErrorGroupView, QueueView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
-import { get } from '../state/api.js';
+import { chooseWithNote } from '../parts/confirm.js';
+import { tried } from '../parts/toasts.js';
+import { get, post } from '../state/api.js';
+import { may, unreachable } from '../state/live.js';
 import { href, setParams } from '../state/route.js';
 
 const SHOWN = 6;
@@ -20,6 +23,7 @@ export function ErrorGroups({ queue, chosen, named }: Props) {
   const [groups, setGroups] = useState<ErrorGroupView[] | null>(null);
   const [progress, setProgress] = useState<{ searched: number; total: number } | null>(null);
   const [all, setAll] = useState(false);
+  const [marks, setMarks] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
     void collect(queue.name, stop.signal, (found, state) => {
@@ -28,7 +32,7 @@ export function ErrorGroups({ queue, chosen, named }: Props) {
       setProgress(state);
     }).catch(() => undefined); // the list below shows the error
     return () => stop.abort();
-  }, [queue.name, queue.depths.failed]);
+  }, [queue.name, queue.depths.failed, marks]);
   if (!groups || groups.length === 0) {
     return <div class="groups groups-loading" aria-hidden="true" />;
   }
@@ -49,13 +53,26 @@ export function ErrorGroups({ queue, chosen, named }: Props) {
               <span class="group-count">{count(group.count)}</span>
               <progress max={most} value={group.count} aria-hidden="true" />
               <bdi class="group-sample">
-                {group.isNew && <span class="tag">new</span>} <strong>{group.name}</strong> {group.sample}
+                {group.isNew && !group.mark && <span class="tag">new</span>}
+                {group.mark?.comesAgain && <span class="tag">comes again</span>} <strong>{group.name}</strong>{' '}
+                {group.sample}
+                {group.mark && <span class="quiet"> {group.mark.words}</span>}
               </bdi>
               <span class="group-time">
                 {group.lastHour ? `${count(group.lastHour)} in 1 h, ` : ''}
                 <Time at={group.lastAt} />
               </span>
             </a>
+            {/^[\da-f~]/.test(group.key) && may('mark-error', queue.name) && (
+              <button
+                type="button"
+                class="link group-mark"
+                disabled={unreachable.value}
+                onClick={() => void markKind(queue.name, group).then((isMarked) => isMarked && setMarks(marks + 1))}
+              >
+                Mark<span class="hidden"> {group.name}</span>
+              </button>
+            )}
           </li>
         ))}
       </ul>
@@ -76,6 +93,32 @@ export function ErrorGroups({ queue, chosen, named }: Props) {
       </p>
     </section>
   );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Asks what to say of a kind of error, and says it. Returns whether anything was said. */
+async function markKind(queue: string, { key, name, sample, mark }: ErrorGroupView): Promise<boolean> {
+  const asked = await chooseWithNote<{ known?: true; quietForMs?: number } | null>(
+    {
+      title: `Mark ${name} of ${queue}?`,
+      body: `${sample} What you say replaces what was said before.`,
+      destroys: false,
+      noteLabel: 'A note, such as a ticket',
+    },
+    [
+      { value: { known: true }, words: 'Known: no alert until it comes again', verb: 'Mark as known' },
+      { value: { quietForMs: HOUR_MS }, words: 'No alert for an hour', verb: 'Keep quiet for 1 h' },
+      { value: { quietForMs: 24 * HOUR_MS }, words: 'No alert for a day', verb: 'Keep quiet for 24 h' },
+      { value: {}, words: 'Only a note', verb: 'Note it' },
+      ...(mark ? [{ value: null, words: 'Forget what was said', verb: 'Forget it' }] : []),
+    ],
+  );
+  if (asked === null || (asked.value && Object.keys(asked.value).length === 0 && asked.note === '')) {
+    return false;
+  }
+  const said = asked.value && { ...asked.value, ...(asked.note !== '' && { note: asked.note }) };
+  return (await tried(() => post('errors/mark', { queue, kind: key, mark: said }))) !== undefined;
 }
 
 async function collect(

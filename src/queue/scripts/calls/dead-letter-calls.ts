@@ -1,5 +1,6 @@
-import { listOf, oneOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
-import { decodeKind } from '../../replies/decode-kind.js';
+import { flagOf, listOf, oneOf, textOf, wholeNumberOf } from '../../replies/check-reply.js';
+import { MARKS_KEPT_MS, MOST_MARKS } from '../../runtime/lifetimes.js';
+import { decodeKind, markOf } from '../../replies/decode-kind.js';
 import { decodeJob } from '../../replies/decode-job.js';
 import type { DeadLetterSlice, DeadLetterVerbs } from '../../store/store-calls.js';
 import { type CallContext, call } from '../script-call.js';
@@ -37,14 +38,26 @@ export function deadLetterCalls({ keys }: CallContext) {
     },
 
     kinds: () =>
-      call('deadLetterKinds', keys.standard, [], (reply) => {
+      call('deadLetterKinds', [keys.jobPrefix, keys.errorKinds, keys.errorMarks], [], (reply) => {
         const [now, ...rest] = listOf(reply);
         const nowMs = Number(textOf(now));
-        const kinds = Array.from({ length: rest.length / 3 }, (_, i) =>
-          decodeKind(nowMs, textOf(rest[3 * i]), textOf(rest[3 * i + 1]), wholeNumberOf(rest[3 * i + 2])),
-        );
+        const kinds = Array.from({ length: rest.length / 4 }, (_, i) => {
+          const [kind, record, bytes, mark] = rest.slice(4 * i);
+          return {
+            ...decodeKind(nowMs, textOf(kind), textOf(record), wholeNumberOf(bytes)),
+            ...markOf(textOf(mark)),
+          };
+        });
         return { nowMs, kinds };
       }),
+
+    markKind: (kind, words, quietForMs) =>
+      call(
+        'deadLetterMarkKind',
+        [keys.errorMarks],
+        [kind, words === null ? '' : JSON.stringify(words), quietForMs, MARKS_KEPT_MS, MOST_MARKS],
+        flagOf,
+      ),
 
     discard: (letters) =>
       call(

@@ -45,6 +45,15 @@ export interface KindCount {
   lastHour: number;
   /** The last job of the kind, and the bytes of its payload. Absent if it is no dead letter of the kind any more. */
   sample?: { id: string; payloadBytes: number };
+  /** What people said of it. Absent for nothing. */
+  mark?: MarkWords & { atMs: number; quietUntilMs?: number };
+}
+
+/** What people say of a kind of error, without its times. */
+export interface MarkWords {
+  known?: boolean | undefined;
+  note?: string | undefined;
+  by?: string | undefined;
 }
 
 /** The outcome of a redrive as a new job. */
@@ -58,6 +67,12 @@ export interface RedriveAsNewReply {
 export interface DeadLetterVerbs {
   /** Returns the kinds of error with the time of the server, in ms. */
   kinds(): StoreCall<{ nowMs: number; kinds: KindCount[] }>;
+  /**
+   * Keeps what people said of a kind of error; null forgets it. Returns false if there was nothing to forget.
+   *
+   * @param quietForMs how long no alert tells the kind; 0 for not at all
+   */
+  markKind(kind: string, words: MarkWords | null, quietForMs: number): StoreCall<boolean>;
   list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
   /** @param letters with the time of failure as `list` said it; without: whenever it failed */
   discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
