@@ -10,7 +10,6 @@ import { JobDescriber } from '../views/job-describer.js';
 import type { EverywherePage } from '../views/search-views.js';
 import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
-import { serverNow } from '../actions/run-store.js';
 import { failedJobOf, groupsOfKinds, type FailedJob } from './error-groups.js';
 import { matcherOf, type Matcher } from './job-match.js';
 
@@ -104,7 +103,7 @@ export class JobSearch {
     const [kinds, { failed }, nowMs] = await Promise.all([
       queue.deadLetters.kinds(),
       queue.stats(),
-      serverNow(queue),
+      queue.exec((calls) => calls.now()),
     ]);
     const groups = groupsOfKinds(kinds, failed, (job) => this.redactor.record(job), nowMs);
     return { groups, searched: failed, total: failed, cursor: null };

@@ -21,7 +21,7 @@ export const UNDECLARED_AGE_MS = 86_400_000;
 /** The time the record of told alerts is kept after the last look, in ms; see lua/alert/take-turn.lua. */
 export const ALERTS_KEPT_MS = 7 * 86_400_000;
 
-/** The time what people said of kinds of error is kept after the last of it, in ms, and the most kinds of a queue. */
+/** The time for which a queue keeps its marks of kinds of error after the last one, in ms. And the most of them. */
 export const MARKS_KEPT_MS = 180 * 86_400_000;
 export const MOST_MARKS = 200;
 

@@ -50,7 +50,7 @@ export interface KindCount {
 }
 
 /** What people say of a kind of error, without its times. */
-export interface MarkWords {
+interface MarkWords {
   known?: boolean | undefined;
   note?: string | undefined;
   by?: string | undefined;
