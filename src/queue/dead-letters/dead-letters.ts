@@ -203,7 +203,7 @@ export class DeadLetters {
    * Says something of a kind of error, in place of what was said of it. `null` forgets it. The queue keeps it for 180 days
    * after the last call, of at most 200 kinds.
    *
-   * @param mark.known no alert tells the kind until it comes again, which is a death after its last dead letter has gone
+   * @param mark.known no alert tells the kind until it comes again. It does so if a job dies of it after its last dead letter has gone
    * @param mark.quietForMs no alert tells the kind for this long, in ms; at most 30 days
    * @param mark.note a note for other people, of at most 500 characters
    * @param mark.by who says so, of at most 200 characters

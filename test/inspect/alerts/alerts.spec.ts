@@ -28,6 +28,11 @@ function kind(name: string, isNew = true): ErrorKind {
   return { kind: name, count: 2, lastHour: 2, firstAt: at, lastAt: at, isNew, error: `no user ${name}` };
 }
 
+/** Returns the time of a minute. */
+function dateOf(minute: number): Date {
+  return new Date(minute * MINUTE);
+}
+
 /** Plays looks at a queue: the minute, the verdict, its kinds of error. Returns the texts of each look. */
 function play(...looks: [atMin: number, severity: keyof typeof verdicts, kinds?: ErrorKind[]][]): string[][] {
   let record = '';
@@ -93,16 +98,15 @@ describe('alertsOf', () => {
   });
 
   it('tells a known kind once it comes again, and a quiet one once its time is over', () => {
-    const at = (minute: number) => new Date(minute * MINUTE);
     const known = (first: number, comesAgain: boolean): ErrorKind => ({
       ...kind('a'),
-      firstAt: at(first),
-      mark: { known: true, at: at(2), comesAgain },
+      firstAt: dateOf(first),
+      mark: { known: true, at: dateOf(2), comesAgain },
     });
     const quiet = (last: number): ErrorKind => ({
       ...kind('b', false),
-      lastAt: at(last),
-      mark: { known: false, at: at(2), quietUntil: at(60), comesAgain: false },
+      lastAt: dateOf(last),
+      mark: { known: false, at: dateOf(2), quietUntil: dateOf(60), comesAgain: false },
     });
     expect(
       play(
