@@ -1,5 +1,6 @@
 // The mover of a queue to another place: each kind of thing, and its death after each step.
 import { describe, expect, it } from '@jest/globals';
+import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { QueueMoveStep } from '#migrate/queue/transit.js';
 import { idsIn, keysOfMove, queueScene } from '../support/migrate/queue-scene.js';
 
@@ -190,6 +191,39 @@ describe('jobs that belong together', () => {
       await to.complete(job, id);
     }
     expect(await keysOfMove(from)).toEqual([]);
+  });
+});
+
+describe('a job that waits for one that runs at the old place', () => {
+  it('starts at the new place once that one has completed', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'n' });
+    await from.enqueue(1, { id: 'w', after: ['n'] });
+    const running = (await from.claim())!;
+    await run();
+    await from.complete(running, 'done');
+    await run();
+    await maintainBatches(to);
+    expect(await to.claim()).toMatchObject({ id: 'w' });
+  });
+
+  it('starts also if that one completes behind the copy of ended jobs, and before the check', async () => {
+    const { from, to, run, mover, report } = queueScene();
+    await from.enqueue(1, { id: 'dead', maxAttempts: 1 });
+    await from.fail((await from.claim())!, new Error('no'));
+    await from.enqueue(1, { id: 'n' });
+    await from.enqueue(1, { id: 'w', after: ['n'] });
+    const running = (await from.claim())!;
+    let completed: Promise<unknown> | undefined;
+    const late = await mover((step) => {
+      // The dead letter goes last.
+      if (step === 'acknowledge' && report.moved['dead']) completed ??= from.complete(running, 'done');
+    });
+    await late.run();
+    await completed;
+    await run();
+    await maintainBatches(to);
+    expect(await to.claim()).toMatchObject({ id: 'w' });
   });
 });
 

@@ -55,16 +55,27 @@ export class BatchMover {
     }
   }
 
-  /** Lets the new place check the batches, and the jobs that wait for others, of which nothing is left here. */
-  async openWatched(): Promise<void> {
+  /**
+   * Lets the new place check the batches, and the jobs that wait for others, of which nothing is left here.
+   *
+   * @param copyEnded copies the jobs that have ended here. Without their records the check would take them for deleted
+   */
+  async openWatched(copyEnded: () => Promise<void>): Promise<void> {
     const { old, target } = this.parts;
+    const ready: string[] = [];
     for (const watched of await old.client.hkeys(old.moving('watch'))) {
-      const [kind, id] = [watched[0], watched.slice(1)];
-      const others = kind === 'b' ? await this.openMembers(id) : await this.waitedFor(id);
+      const id = watched.slice(1);
+      const others = watched.startsWith('b') ? await this.openMembers(id) : await this.waitedFor(id);
       if (others !== undefined && (await old.still(others)).length === 0) {
-        await target.watch(kind === 'b' ? 'watch-batch' : 'watch-job', id);
-        await old.settle('watched', watched);
+        ready.push(watched);
       }
+    }
+    if (ready.length > 0) {
+      await copyEnded();
+    }
+    for (const watched of ready) {
+      await target.watch(watched.startsWith('b') ? 'watch-batch' : 'watch-job', watched.slice(1));
+      await old.settle('watched', watched);
     }
   }
 

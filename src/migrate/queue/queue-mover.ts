@@ -129,7 +129,7 @@ export class QueueMover {
       await this.moveLine('scheduled');
     }
     await this.moveLine('dead');
-    await this.batches.openWatched();
+    await this.batches.openWatched(() => this.ended.run());
     report.left = this.left.all;
     return this.movedCount + report.schedules.length - before;
   }
