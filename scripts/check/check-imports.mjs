@@ -58,11 +58,12 @@ const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts', 'told-errors.ts', '
 const ROOMS = {
   queue: {
     ...Object.fromEntries(BASE.map((room, i) => [room, BASE.slice(0, i)])),
-    store: above(),
+    store: above('verbs'), // the types of its calls follow from the table of verbs
+    verbs: above('store', 'redis', 'transport', 'replies', 'scripts'),
     redis: above('store'),
     transport: above('store', 'redis'),
     replies: above('store'),
-    scripts: above('store', 'redis', 'transport', 'replies'),
+    scripts: above('store', 'verbs', 'redis', 'transport', 'replies'),
     results: above('store'),
     actions: above('store'),
     operate: above('store', 'actions', 'register'),

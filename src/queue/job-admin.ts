@@ -90,7 +90,7 @@ export abstract class JobAdmin {
    */
   async get<Payload = unknown, Result = unknown>(id: string): Promise<JobRecord<Payload, Result> | null> {
     checkText('job id', id);
-    return this.exec((calls) => calls.get(id)) as Promise<JobRecord<Payload, Result> | null>;
+    return this.exec((calls) => calls.get({ id })) as Promise<JobRecord<Payload, Result> | null>;
   }
 
   /**
@@ -114,7 +114,7 @@ export abstract class JobAdmin {
     checkText('job id', id);
     const ifStatus = statusOf('remove', options);
     return this.asAction('remove', id, ['removed'], async () => {
-      const reply = await this.exec((calls) => calls.remove(id, ifStatus));
+      const reply = await this.exec((calls) => calls.remove({ id, ifStatus }));
       return reply === 'missing-posted'
         ? deliverPosted<RemoveOutcome>(this, 'posted', 'missing')
         : deliverPosted<RemoveOutcome>(this, reply, 'removed');
@@ -130,7 +130,7 @@ export abstract class JobAdmin {
     checkText('job id', id);
     const due = checkRescheduleOptions(start);
     const reply = await this.asAction('reschedule', id, ['scheduled', 'pending'], () =>
-      this.exec((calls) => calls.reschedule(id, due)),
+      this.exec((calls) => calls.reschedule({ id, ...due })),
     );
     if (typeof reply === 'object') {
       throw lateStart(start, reply);
@@ -146,7 +146,7 @@ export abstract class JobAdmin {
    */
   async promote(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
-    return this.asAction('promote', id, ['pending'], () => this.exec((calls) => calls.promote(id)));
+    return this.asAction('promote', id, ['pending'], () => this.exec((calls) => calls.promote({ id })));
   }
 
   /**
@@ -183,7 +183,7 @@ export abstract class JobAdmin {
     checkText('job id', id);
     checkCount('priority', priority, 0, HIGHEST_PRIORITY);
     return this.asAction('set-priority', id, ['updated'], () =>
-      this.exec((calls) => calls.setPriority(id, priority)),
+      this.exec((calls) => calls.setPriority({ id, priority })),
     );
   }
 
@@ -197,7 +197,7 @@ export abstract class JobAdmin {
   async runAgain(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     const request = this.store.clock.randomId();
-    return this.asAction('run-again', id, ['pending'], () => this.exec((calls) => calls.runAgain(id, request)));
+    return this.asAction('run-again', id, ['pending'], () => this.exec((calls) => calls.runAgain({ id, request })));
   }
 
   /**

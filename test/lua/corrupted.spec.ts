@@ -118,9 +118,9 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
   });
 
   it.each([
-    ['cancel', (q: TestQueue) => q.scripts.cancel('bad'), 'missing'],
-    ['remove', (q: TestQueue) => q.scripts.remove('bad'), 'missing'],
-    ['reschedule', (q: TestQueue) => q.scripts.reschedule('bad', { delayMs: 1 }), 'missing'],
+    ['cancel', (q: TestQueue) => q.scripts.cancel({ id: 'bad' }), 'missing'],
+    ['remove', (q: TestQueue) => q.scripts.remove({ id: 'bad' }), 'missing'],
+    ['reschedule', (q: TestQueue) => q.scripts.reschedule({ id: 'bad', delayMs: 1 }), 'missing'],
   ] as const)('%s says that it is missing', async (_verb, call, answer) => {
     const q = testQueue();
     await q.addAll('bad');
@@ -206,7 +206,7 @@ describe('a fail, release or reclaim that breaks off at a key of another type', 
     await q.add('job', { ...options, lifo: true });
     const [job] = await q.claim(1);
     expect(job!.id).toBe('job');
-    if (cancelled) await q.run(q.scripts.cancel('job'));
+    if (cancelled) await q.run(q.scripts.cancel({ id: 'job' }));
     const key = q.keys[name];
     const existed = (await q.redis.exists(key)) === 1;
     if (existed) await q.redis.rename(key, `${key}:aside`);

@@ -51,15 +51,15 @@ it.each<[string, Act, string | null]>([
   ['reclaim', reclaim, 'pending'],
   [
     'a failure of a job to be cancelled',
-    after((q) => q.run(q.scripts.cancel('job')), reclaim as never),
+    after((q) => q.run(q.scripts.cancel({ id: 'job' })), reclaim as never),
     'cancelled',
   ],
-  ['cancel', after(release('interruption'), (q) => q.run(q.scripts.cancel('job'))), 'cancelled'],
-  ['remove', after(release('interruption'), (q) => q.run(q.scripts.remove('job'))), null],
+  ['cancel', after(release('interruption'), (q) => q.run(q.scripts.cancel({ id: 'job' }))), 'cancelled'],
+  ['remove', after(release('interruption'), (q) => q.run(q.scripts.remove({ id: 'job' }))), null],
   ['clean', after(release('interruption'), (q) => q.run(q.scripts.clean('pending', 0, 10, 0))), null],
   ['redrive', after(failing(true), (q) => q.run(q.scripts.deadLetters.redrive(['job']))), 'pending'],
   ['discard', after(failing(true), (q) => q.run(q.scripts.deadLetters.discard([{ id: 'job' }]))), null],
-  ['run again', after(complete, (q) => q.run(q.scripts.runAgain('job', 'request'))), 'pending'],
+  ['run again', after(complete, (q) => q.run(q.scripts.runAgain({ id: 'job', request: 'request' }))), 'pending'],
 ])('a counter that is not a number holds up no job: %s', async (_verb, act, status) => {
   const q = testQueue();
   const job = await q.addAndClaim('job');

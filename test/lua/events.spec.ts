@@ -35,7 +35,7 @@ async function allTransitions(q: TestQueue): Promise<void> {
   await q.addAndClaim('crashed');
   await q.expireClaims('crashed');
   await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-  await q.run(q.scripts.cancel('crashed'));
+  await q.run(q.scripts.cancel({ id: 'crashed' }));
 }
 
 const ALL = [

@@ -48,7 +48,7 @@ onEachStore('a store', () => {
     const { id } = await queue.enqueue({});
     await worker.event('started');
     // The call alone, because `queue.cancel()` also tells the workers of this process.
-    expect(await queue.exec((calls) => calls.cancel(id))).toBe('requested');
+    expect(await queue.exec((calls) => calls.cancel({ id }))).toBe('requested');
     await worker.event('cancelled', 1, { id });
   });
 

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore } from '#memory/script-store.js';
-import type { ClaimRequest } from '#queue/store/store-calls.js';
+import type { ClaimRequest } from '#queue/store/attempt-forms.js';
 import { newClockedQueue, newQueue, onEachStore } from '../support/worker/workers.js';
 import { sealedError } from '../support/queue/unsealed.js';
 

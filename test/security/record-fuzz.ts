@@ -265,7 +265,7 @@ function recordOf({
     schedules: {},
   };
   return codedCalls(calls as unknown as StoreCalls, codec, QUEUE, () => undefined)
-    .get(id)
+    .get({ id })
     .decode(null)!;
 }
 

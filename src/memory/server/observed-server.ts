@@ -4,7 +4,7 @@ import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { QueueCalls } from '../../queue/scripts/calls/all-calls.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
-import type { ClaimReply, ClaimRequest } from '../../queue/store/store-calls.js';
+import type { ClaimReply, ClaimRequest } from '../../queue/store/attempt-forms.js';
 import type { ScriptCall } from '../../queue/transport/script-runner.js';
 import { toBytes, toText } from '../lua/values.js';
 import { QueueView } from './queue-view.js';

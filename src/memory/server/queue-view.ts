@@ -2,7 +2,7 @@
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import type { QueueKeys } from '../../queue/scripts/queue-keys.js';
-import type { ClaimReply } from '../../queue/store/store-calls.js';
+import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 import type { ScriptCall } from '../../queue/transport/script-runner.js';
 import { toBytes, toText } from '../lua/values.js';
 import type { ScriptServer } from './script-server.js';

@@ -282,7 +282,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       const refs = isAtHome ? slice : slice.map((id) => refTo(target.name, id));
       const replies = await this.#home.exec((calls) => calls.batches.known(this.id, refs));
       for (const id of slice.filter((_, i) => replies[i] !== 'known')) {
-        const { batch } = (await target.exec((calls) => calls.get(id))) ?? {};
+        const { batch } = (await target.exec((calls) => calls.get({ id }))) ?? {};
         if (batch?.role !== 'member' || batch.queue !== this.#home.name || batch.id !== this.id) {
           strangers.push(id);
         }

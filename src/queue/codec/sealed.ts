@@ -118,6 +118,19 @@ type HasSealed<Value> = Value extends Sealed | SealedError
       ? HasSealed<Item>
       : { [Key in keyof Value]-?: HasSealed<Value[Key]> }[keyof Value];
 
+/** The names of the parts of a value that are plain texts. A text that is the value itself has the given name. */
+export type PlainNames<Value, Name = 'itself'> = Value extends Sealed | SealedError
+  ? never
+  : string extends Value
+    ? Name
+    : Value extends string | number | boolean | Date | undefined | null | IsCall
+      ? never
+      : Value extends readonly (infer Item)[]
+        ? PlainNames<Item, Name>
+        : string extends keyof Value
+          ? PlainNames<Value[keyof Value], Name>
+          : { [Key in keyof Value]-?: PlainNames<Value[Key], Key> }[keyof Value];
+
 type SealedCall<Calls, Verb extends keyof Calls, Prefix extends string> = Calls[Verb] extends IsCall
   ? true extends HasSealed<Parameters<Calls[Verb]>[number]>
     ? `${Prefix}${Verb & string}`

@@ -265,7 +265,7 @@ export class Producer {
     const asked = jobs.filter(({ options }) => options);
     for (let start = 0; start < asked.length; start += SLICE_JOBS) {
       const slice = asked.slice(start, start + SLICE_JOBS);
-      await this.queue.exec((calls) => calls.checkEnqueue(slice));
+      await this.queue.exec((calls) => calls.checkEnqueue({ jobs: slice }));
     }
   }
 

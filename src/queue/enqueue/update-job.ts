@@ -20,7 +20,7 @@ export async function updateJob(
     await checkPayload(definition, json, queue, id);
   }
   await announceGiant(queue, json);
-  return queue.exec((calls) => calls.update(id, json, definition?.name));
+  return queue.exec((calls) => calls.update({ id, payload: json, name: definition?.name }));
 }
 
 /** A queue whose process may know the definition of a job's handler. */

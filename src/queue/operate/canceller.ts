@@ -31,12 +31,14 @@ export class Canceller {
 
   private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelReply> {
     if (this.listeners.size === 0) {
-      return this.queue.exec((calls) => calls.cancel(id, ifStatus));
+      return this.queue.exec((calls) => calls.cancel({ id, ifStatus }));
     }
     const repeated = this.unanswered.get(id);
     const request = repeated ?? this.queue.store.clock.randomId();
     try {
-      const { outcome, cancelled } = await this.queue.exec((calls) => calls.cancelAndReturn(id, request, ifStatus));
+      const { outcome, cancelled } = await this.queue.exec((calls) =>
+        calls.cancelAndReturn({ id, request, ifStatus }),
+      );
       // Parallel repeats each return the job; only the first reply calls the listener.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {

@@ -5,7 +5,7 @@ import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js'
 import { JOB_OPTIONS, type JobOption } from '../model/job-options.js';
 import { arePlainOptions, readMetadata } from '../model/metadata.js';
 import { decodeRefusal } from './decode-refusal.js';
-import type { ClaimReply, LeftJobs } from '../store/store-calls.js';
+import type { ClaimReply, LeftJobs } from '../store/attempt-forms.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf } from './check-reply.js';
 import { kindOf } from './decode-job.js';

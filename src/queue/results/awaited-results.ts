@@ -43,7 +43,7 @@ export class AwaitedResults {
   /** Keeps the record of a job for its caller. A Redis user that may only read waits without that. */
   private async hold(id: string, forMs: number): Promise<void> {
     try {
-      await this.queue.exec((calls) => calls.holdResult(id, Math.ceil(forMs)));
+      await this.queue.exec((calls) => calls.holdResult({ id, forMs: Math.ceil(forMs) }));
     } catch (error) {
       const { name, store } = this.queue;
       if (!this.cannotHold) {

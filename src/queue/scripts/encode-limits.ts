@@ -1,6 +1,6 @@
 // Limits as arguments of the scripts.
 import { LATE_AFTER_MS, type ResolvedQueueOptions } from '../model/queue-options.js';
-import type { AttemptLimits } from '../store/store-calls.js';
+import type { AttemptLimits } from '../store/attempt-forms.js';
 import {
   ALL_GROUPS_ORDER,
   BOUNDS,

@@ -29,9 +29,6 @@ export type CancelReply = CancelOutcome | 'posted';
 /** The outcome of a removal. `processing`: the job is claimed. `changed`: its status is not the required one. */
 export type RemoveOutcome = 'removed' | 'processing' | 'missing' | 'changed';
 
-/** The same from a store. `posted`, `missing-posted`: removed or missing, and the outbox has something for another queue. */
-export type RemoveReply = RemoveOutcome | 'posted' | 'missing-posted';
-
 /** The outcome of a new start: the job's state. `refused`: the job runs or has ended. */
 export type RescheduleOutcome = 'scheduled' | 'pending' | 'refused' | 'missing';
 

@@ -18,7 +18,8 @@ import { failedPayloads } from '../codec/failure-job.js';
 import { show } from '../errors/show.js';
 import { SCHEDULE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
-import type { ClaimReply, DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { ClaimReply } from './attempt-forms.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
@@ -57,11 +58,11 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<
   const record = (job: JobRecord) => decodeRecord(codec, queue, job);
   const schedule = (each: ScheduleRecord) => decodeSchedule(codec, queue, each);
   return {
-    get: (id) => mapped(calls.get(id), (job) => job && record(job)),
+    get: (given) => mapped(calls.get(given), (job) => job && record(job)),
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
     find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
-    cancelAndReturn: (...args) =>
-      mapped(calls.cancelAndReturn(...args), ({ outcome, cancelled }) =>
+    cancelAndReturn: (given) =>
+      mapped(calls.cancelAndReturn(given), ({ outcome, cancelled }) =>
         cancelled ? { outcome, cancelled: record(cancelled) } : { outcome },
       ),
     deadLetters: withOwn<DeadLetterVerbs>(calls.deadLetters, {
@@ -202,9 +203,12 @@ function readableText(codec: JobCodec, context: ContentContext, text: string): s
   }
 }
 
-function mapped<Reply>(call: StoreCall<Reply>, map: (reply: Reply) => Reply): StoreCall<Reply> {
+function mapped<Reply, Call extends StoreCall<Reply>>(
+  call: Call & StoreCall<Reply>,
+  map: (reply: Reply) => Reply,
+): Call {
   const { afterCut } = call;
-  const own: StoreCall<Reply> = { ...call, decode: (reply) => map(call.decode(reply)) };
+  const own: Call = { ...call, decode: (reply) => map(call.decode(reply)) };
   return afterCut ? { ...own, afterCut: () => mapped(afterCut(), map) } : own;
 }
 

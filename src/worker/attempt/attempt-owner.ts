@@ -1,7 +1,7 @@
 import type { ContentRules } from '../../queue/codec/codec.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import type { Release, UnsealedFailure } from '../../queue/store/store-calls.js';
+import type { Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { JobReporter } from '../handlers/job.js';
 import type { Outages } from './outages.js';
 

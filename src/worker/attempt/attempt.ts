@@ -15,7 +15,7 @@ import { backoffDelay } from '../../queue/model/backoff.js';
 import type { ClaimRef, ClaimedJob } from '../../queue/model/job.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import type { Completion, Release, UnsealedFailure } from '../../queue/store/store-calls.js';
+import type { Completion, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { Handler } from '../handlers/handler.js';
 import type { JobTexts } from '../handlers/job-texts.js';
 import { Job } from '../handlers/job.js';

@@ -1,6 +1,7 @@
 import type { StartOutcome } from '../../queue/store/call-outcomes.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { StartedClaim, StoreCalls } from '../../queue/store/store-calls.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { StartedClaim } from '../../queue/store/attempt-forms.js';
 import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
 import type { WorkerEvent } from '../reports/worker-event.js';

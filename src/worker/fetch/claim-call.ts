@@ -1,6 +1,6 @@
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
-import type { ClaimReply } from '../../queue/store/store-calls.js';
+import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 import type { ClaimStream } from '../runner/claim-ledger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 

@@ -1,7 +1,7 @@
 import type { CompleteReply } from '../../queue/store/complete-reply.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { sealFailure } from '../../queue/codec/sealed.js';
-import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/store-calls.js';
+import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import type { Clock } from '../../queue/runtime/clock.js';

@@ -3,7 +3,7 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { ANY_NAME } from '../../queue/validation/names.js';
 import type { Job } from './job.js';
-import type { AttemptLimits } from '../../queue/store/store-calls.js';
+import type { AttemptLimits } from '../../queue/store/attempt-forms.js';
 
 /** Runs one job. The return value is the job's result; an error fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {

@@ -7,7 +7,8 @@ import { oneLine } from '../../queue/errors/one-line.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimRef } from '../../queue/model/job.js';
-import type { Release, StoreCalls } from '../../queue/store/store-calls.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Release } from '../../queue/store/attempt-forms.js';
 import type { Job } from '../handlers/job.js';
 
 /** The most running jobs that a line names. */

@@ -1,4 +1,4 @@
-import type { ClaimReply } from '../../queue/store/store-calls.js';
+import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 
 /** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {

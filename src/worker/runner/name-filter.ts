@@ -1,4 +1,4 @@
-import type { AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/store-calls.js';
+import type { AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/attempt-forms.js';
 
 /** The time without a job of another name after which the queue is claimed from normally, in ms. */
 const QUIET_MS = 60_000;

@@ -318,28 +318,28 @@ export const SCENARIOS: Scenario[] = [
     seed: async (world) => {
       await rich(world);
       await member(world, { id: 'm', priority: 1 });
-      return world.state.scripts.cancel('a');
+      return world.state.scripts.cancel({ id: 'a' });
     },
   },
   {
     name: 'cancel, a member of a batch',
     seed: async (world) => {
       await member(world);
-      return world.state.scripts.cancel('a');
+      return world.state.scripts.cancel({ id: 'a' });
     },
   },
   {
     name: 'remove, a member of a batch',
     seed: async (world) => {
       await member(world);
-      return world.state.scripts.remove('a');
+      return world.state.scripts.remove({ id: 'a' });
     },
   },
   {
     name: 'remove, a job with each option',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.remove('a');
+      return world.state.scripts.remove({ id: 'a' });
     },
   },
   {
@@ -372,28 +372,28 @@ export const SCENARIOS: Scenario[] = [
     name: 'reschedule, to later',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.reschedule('a', { delayMs: 60_000 });
+      return world.state.scripts.reschedule({ id: 'a', delayMs: 60_000 });
     },
   },
   {
     name: 'reschedule, to now',
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a', delayMs: 60_000, group: 'g' });
-      return state.scripts.reschedule('a', { delayMs: 0 });
+      return state.scripts.reschedule({ id: 'a', delayMs: 0 });
     },
   },
   {
     name: 'promote one job',
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a', delayMs: 60_000, priority: 1 });
-      return state.scripts.promote('a');
+      return state.scripts.promote({ id: 'a' });
     },
   },
   {
     name: 'set-priority',
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a' });
-      return state.scripts.setPriority('a', 5);
+      return state.scripts.setPriority({ id: 'a', priority: 5 });
     },
   },
   {
@@ -403,7 +403,7 @@ export const SCENARIOS: Scenario[] = [
       await world.state.run(
         world.state.scripts.complete((await claimed(world)).map((job) => ({ ...job, result: '1' }))),
       );
-      return world.state.scripts.runAgain('a', 'request');
+      return world.state.scripts.runAgain({ id: 'a', request: 'request' });
     },
   },
   ...(['pending', 'grouped', 'scheduled', 'failed', 'completed'] as const).map((place) => ({
@@ -458,7 +458,7 @@ export const SCENARIOS: Scenario[] = [
     name: 'hold a result',
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a' });
-      return state.scripts.holdResult('a', 60_000);
+      return state.scripts.holdResult({ id: 'a', forMs: 60_000 });
     },
   },
   {

@@ -156,7 +156,7 @@ describe('attempt/complete.lua', () => {
   it('a complete that comes before the cancel is delivered wins', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });

@@ -47,7 +47,7 @@ describe('attempt/extend.lua', () => {
   it('delivers a cancel, and extends the claim all the same', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     await q.expireClaims('a');
     expect(await q.run(q.scripts.extend([job]))).toEqual({ lost: [], cancelRequested: ['a'] });
     expect(Number(await q.redis.zscore(q.keys.claims, 'a'))).toBeGreaterThan(await q.now());
@@ -76,7 +76,7 @@ describe('attempt/extend.lua', () => {
     const q = testQueue();
     await q.addAll('lost', 'cancel');
     const jobs = await q.claim(2);
-    await q.run(q.scripts.cancel('cancel'));
+    await q.run(q.scripts.cancel({ id: 'cancel' }));
     const stale = jobs.map((job) => (job.id === 'lost' ? { ...job, token: 'stale' } : job));
     expect(await q.run(q.scripts.extend(stale))).toEqual({ lost: ['lost'], cancelRequested: ['cancel'] });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { UnsealedFailure } from '#queue/store/store-calls.js';
+import type { UnsealedFailure } from '#queue/store/attempt-forms.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'TypeError', message: 'no address' };
@@ -100,7 +100,7 @@ describe('attempt/fail.lua', () => {
   it('a job that was asked to cancel ends cancelled, not retried', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.run(q.scripts.fail([failure(job)]))).toEqual(['cancelled']);
     expect(await q.status('a')).toBe('cancelled');
     expect(await q.redis.exists(q.keys.unique)).toBe(0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { Release } from '#queue/store/store-calls.js';
+import type { Release } from '#queue/store/attempt-forms.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {
@@ -106,7 +106,7 @@ describe('attempt/release.lua', () => {
   it('ends a job that was asked to cancel', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.run(q.scripts.release([release(job)]))).toEqual(['cancelled']);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
   });

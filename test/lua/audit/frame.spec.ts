@@ -46,8 +46,8 @@ it("writes an entry for each job whose status changes, and returns the script's 
 it('writes nothing for a repeat, and the deletion of a job with an empty state', async () => {
   const q = testQueue();
   await q.addAll('a');
-  await run(q, q.scripts.remove('a'));
-  await run(q, q.scripts.remove('a'));
+  await run(q, q.scripts.remove({ id: 'a' }));
+  await run(q, q.scripts.remove({ id: 'a' }));
   expect(await trail(q)).toMatchObject([{ id: 'a', transition: 'remove', from: 'pending', to: '' }]);
 });
 
@@ -69,7 +69,7 @@ describe('outcomes', () => {
     await withOutcomes(q, q.scripts.complete([{ ...a!, result: '1' }]));
     const error = { name: 'Error', message: 'no' };
     await withOutcomes(q, q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0 }]));
-    await withOutcomes(q, q.scripts.cancel('c'));
+    await withOutcomes(q, q.scripts.cancel({ id: 'c' }));
     const [first, second] = await lines(q);
     expect(first).toEqual({
       a: expect.stringMatching(new RegExp(`^completed \\d{13} 1 ${q.name}$`)),
@@ -87,7 +87,7 @@ describe('outcomes', () => {
     const q = testQueue();
     const end = async (id: string, cap?: number) => {
       await q.addAll(id);
-      await withOutcomes(q, q.scripts.cancel(id), cap);
+      await withOutcomes(q, q.scripts.cancel({ id }), cap);
       return (await lines(q)).map((each) => Object.keys(each).toSorted());
     };
     expect(await end('a', 2)).toEqual([['a'], []]);
@@ -113,11 +113,11 @@ describe('outcomes', () => {
     });
     expect(await q.status('a')).toBeNull();
     expect((await lines(q))[0]).toEqual({ a: expect.stringMatching(/^failed \d{13} 1 /) });
-    await withOutcomes(q, q.scripts.cancel('b'));
+    await withOutcomes(q, q.scripts.cancel({ id: 'b' }));
     await q.addAll('c', 'd');
-    await withOutcomes(q, q.scripts.cancel('c'));
-    await withOutcomes(q, q.scripts.cancel('d'));
-    await withOutcomes(q, q.scripts.remove('c'));
+    await withOutcomes(q, q.scripts.cancel({ id: 'c' }));
+    await withOutcomes(q, q.scripts.cancel({ id: 'd' }));
+    await withOutcomes(q, q.scripts.remove({ id: 'c' }));
     expect(Object.keys((await lines(q))[0]!).toSorted()).toEqual(['a', 'd']);
     await withOutcomes(q, q.scripts.purge(100));
     expect(await lines(q)).toEqual([{}, {}]);

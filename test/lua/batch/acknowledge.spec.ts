@@ -4,7 +4,7 @@ import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 it('removes delivered ends, and keeps later ones of the same job', async () => {
   const q = await seededRemoteMembers('x');
-  await q.run(q.scripts.cancel('x'));
+  await q.run(q.scripts.cancel({ id: 'x' }));
   const ends = await q.run(q.scripts.batches.outbox(10));
   const older = ends.map((each) => ({ ...each, number: '0' }));
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge(older))).toBe(0));

@@ -31,7 +31,7 @@ it('keeps the record of a completed job for the one that comes after it', async 
 
 it('notes nothing of a job that ended badly or is not known', async () => {
   const q = await seeded('gone', 'bad');
-  await q.run(q.scripts.cancel('gone'));
+  await q.run(q.scripts.cancel({ id: 'gone' }));
   await q.redis.hset(q.keys.job('bad'), 'status', 'failed');
   q.broken = true;
   await expectUnchanged(q, async () => {

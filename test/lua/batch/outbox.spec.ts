@@ -8,7 +8,7 @@ it('returns the ends of members of batches in other queues', async () => {
   expect(await q.run(q.scripts.batches.outbox(10))).toEqual([
     { queue: 'home', batch: 'b', id: 'x', number: expect.stringMatching(/^\d+$/), state: 'completed', detail: '1' },
   ]);
-  await q.run(q.scripts.cancel('y'));
+  await q.run(q.scripts.cancel({ id: 'y' }));
   expect(await q.run(q.scripts.batches.outbox(1))).toHaveLength(1);
   expect(await q.run(q.scripts.batches.outbox(10))).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ it('counts the members by their outcome', async () => {
   const q = await seededBatch('x', 'y', 'z');
   const [x] = await q.claim(1);
   await q.run(q.scripts.complete([{ ...x!, result: '1' }]));
-  await q.run(q.scripts.cancel('y'));
+  await q.run(q.scripts.cancel({ id: 'y' }));
   const found = await q.run(q.scripts.batches.status('b'));
   expect(found).toMatchObject({ id: 'b', state: 'open', total: 3, open: 1, completed: 1, cancelled: 1, failed: 0 });
   expect(found).not.toHaveProperty('sealedAt');

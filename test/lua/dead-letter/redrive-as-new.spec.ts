@@ -28,7 +28,11 @@ describe('dead-letter/redrive-as-new.lua', () => {
     expect(job).toMatchObject({ name: q.name, payload: '{}', status: 'pending', priority: '2', max_attempts: '4' });
     expect(job).toMatchObject({ unique: 'u', redriven_from: 'a', options: '{"timeoutMs":5}' });
     expect(await q.redis.hget(q.keys.unique, 'u')).toBe('b');
-    expect(await q.run(q.scripts.get('b'))).toMatchObject({ redriven: { from: 'a' }, attempts: 0, attemptLog: [] });
+    expect(await q.run(q.scripts.get({ id: 'b' }))).toMatchObject({
+      redriven: { from: 'a' },
+      attempts: 0,
+      attemptLog: [],
+    });
     expect((await q.claim(1))[0]).toMatchObject({ id: 'b', attempt: 1 });
   });
 
@@ -39,7 +43,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'b'))).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'c'))).toEqual({ outcome: 'known', id: 'b' });
     expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['a'])))).toBe(0);
-    await q.run(q.scripts.remove('b'));
+    await q.run(q.scripts.remove({ id: 'b' }));
     expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
   });
 
@@ -66,12 +70,12 @@ describe('dead-letter/redrive-as-new.lua', () => {
     await redrive(q, 'a', 'b');
     if (how === 'fails') {
       await q.fail((await q.claim(1))[0]!, { final: true });
-      await q.run(q.scripts.remove('b'));
+      await q.run(q.scripts.remove({ id: 'b' }));
     } else if (how === 'is cancelled') {
-      await q.run(q.scripts.cancel('b'));
-      await q.run(q.scripts.remove('b'));
+      await q.run(q.scripts.cancel({ id: 'b' }));
+      await q.run(q.scripts.remove({ id: 'b' }));
     } else {
-      await q.run(q.scripts.remove('b'));
+      await q.run(q.scripts.remove({ id: 'b' }));
     }
     expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
   });
@@ -81,7 +85,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
     await q.addAll('pending');
     expect(await expectUnchanged(q, () => redrive(q, 'pending', 'b'))).toEqual({ outcome: 'missing', id: '' });
     expect(await expectUnchanged(q, () => redrive(q, 'unknown', 'b'))).toEqual({ outcome: 'missing', id: '' });
-    await q.run(q.scripts.remove('pending'));
+    await q.run(q.scripts.remove({ id: 'pending' }));
     await bury(q, 'a', { group: 'g' });
     expect(await redrive(q, 'a', 'b', '{"to":"ada"}')).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await q.field('b', 'group')).toBe('g');
@@ -113,7 +117,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
       expect(await queue.claim()).toBeNull(); // it is a dead letter, because no codec can read it
       const redriven = await queue.deadLetters.redriveAsNew(id);
       expect(redriven.outcome).toBe('redriven');
-      const stored = await queue.exec((calls) => calls.get(redriven.id));
+      const stored = await queue.exec((calls) => calls.get({ id: redriven.id }));
       expect(stored!.payload).toEqual(payload);
       await queue.cancel(redriven.id);
     }

@@ -11,7 +11,7 @@ describe('job/cancel.lua', () => {
     const q = testQueue({ resultTtlMs: 60_000 });
     await q.add('a', { ...options, unique: 'k', unique_for: 'unfinished' });
     await q.addAll('b');
-    expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
+    expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('cancelled');
     const hash = await q.job('a');
     expect(hash.status).toBe('cancelled');
     expect(Math.abs(Number(hash.cancelled_at_ms) - (await q.now()))).toBeLessThan(5_000);
@@ -26,11 +26,11 @@ describe('job/cancel.lua', () => {
   it('returns the job to a caller with listeners, however short it is kept', async () => {
     const q = testQueue({ resultTtlMs: 1 });
     await q.addAll('a');
-    const answer = await q.run(q.scripts.cancelAndReturn('a', 'r'));
+    const answer = await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }));
     expect(answer).toMatchObject({ outcome: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
     await q.addAndClaim('b');
-    expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ outcome: 'requested' });
-    expect(await q.run(q.scripts.cancelAndReturn('none', 'r'))).toEqual({ outcome: 'missing' });
+    expect(await q.run(q.scripts.cancelAndReturn({ id: 'b', request: 'r' }))).toEqual({ outcome: 'requested' });
+    expect(await q.run(q.scripts.cancelAndReturn({ id: 'none', request: 'r' }))).toEqual({ outcome: 'missing' });
   });
 
   it('spares a job whose status is another by now, ours or foreign', async () => {
@@ -40,27 +40,29 @@ describe('job/cancel.lua', () => {
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     q.broken = true; // as a foreign client leaves it between its two steps
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.cancel('running', 'pending')),
-      await q.run(q.scripts.cancel('foreign', 'pending')),
-      await q.run(q.scripts.cancel('waits', 'scheduled')),
+      await q.run(q.scripts.cancel({ id: 'running', ifStatus: 'pending' })),
+      await q.run(q.scripts.cancel({ id: 'foreign', ifStatus: 'pending' })),
+      await q.run(q.scripts.cancel({ id: 'waits', ifStatus: 'scheduled' })),
     ]);
     expect(answers).toEqual(['changed', 'changed', 'changed']);
-    expect(await q.run(q.scripts.cancel('waits', 'pending'))).toBe('cancelled');
-    expect(await q.run(q.scripts.cancel('waits', 'pending'))).toBe('cancelled');
-    expect(await q.run(q.scripts.cancel('running', 'processing'))).toBe('requested');
+    expect(await q.run(q.scripts.cancel({ id: 'waits', ifStatus: 'pending' }))).toBe('cancelled');
+    expect(await q.run(q.scripts.cancel({ id: 'waits', ifStatus: 'pending' }))).toBe('cancelled');
+    expect(await q.run(q.scripts.cancel({ id: 'running', ifStatus: 'processing' }))).toBe('requested');
   });
 
   it('I3: answers the job to the same request again, and to no other', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    const first = await q.run(q.scripts.cancelAndReturn('a', 'r'));
-    await q.run(q.scripts.cancel('b'));
+    const first = await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }));
+    await q.run(q.scripts.cancel({ id: 'b' }));
     await expectUnchanged(q, async () => {
-      expect(await q.run(q.scripts.cancelAndReturn('a', 'r'))).toEqual(first);
-      expect(await q.run(q.scripts.cancelAndReturn('a', 'of another'))).toEqual({ outcome: 'cancelled' });
-      expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
-      expect(await q.run(q.scripts.cancelAndReturn('b', 'r'))).toEqual({ outcome: 'cancelled' });
-      expect(await q.run(q.scripts.cancel('b'))).toBe('cancelled');
+      expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }))).toEqual(first);
+      expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'of another' }))).toEqual({
+        outcome: 'cancelled',
+      });
+      expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('cancelled');
+      expect(await q.run(q.scripts.cancelAndReturn({ id: 'b', request: 'r' }))).toEqual({ outcome: 'cancelled' });
+      expect(await q.run(q.scripts.cancel({ id: 'b' }))).toBe('cancelled');
     });
   });
 
@@ -72,10 +74,10 @@ describe('job/cancel.lua', () => {
   ])('keeps a job as long as %s says, also a running one', async (_who, options, queueOptions, ms) => {
     const q = testQueue(queueOptions);
     const job = await q.addAndClaim('runs', options);
-    await q.run(q.scripts.cancel('runs'));
+    await q.run(q.scripts.cancel({ id: 'runs' }));
     await q.fail(job);
     await q.add('waits', options);
-    await q.run(q.scripts.cancel('waits'));
+    await q.run(q.scripts.cancel({ id: 'waits' }));
     for (const id of ['runs', 'waits']) {
       expect(await q.redis.pttl(q.keys.job(id))).toBeGreaterThan(ms - 5_000);
       expect(await q.redis.pttl(q.keys.job(id))).toBeLessThanOrEqual(ms);
@@ -85,7 +87,7 @@ describe('job/cancel.lua', () => {
   it('keeps a job for a year at most, whatever a producer wrote', async () => {
     const q = testQueue();
     await q.add('a', { worker: '{"resultTtlMs":99999999999999999999}' });
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(31_536_000_000);
     expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(31_535_000_000);
   });
@@ -93,7 +95,7 @@ describe('job/cancel.lua', () => {
   it('flags a running job and leaves its claim', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('requested');
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'processing', claim_token: job.token });
     expect(Number(hash.cancel_requested_at_ms)).toBeGreaterThan(0);
@@ -103,7 +105,7 @@ describe('job/cancel.lua', () => {
     const q = testQueue();
     await q.addAll('a');
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
-    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('requested');
     expect(await q.status('a')).toBe('pending');
     q.broken = true; // as that client left it
   });
@@ -114,8 +116,8 @@ describe('job/cancel.lua', () => {
       const q = testQueue();
       await q.addAll('a');
       if (status === 'processing') await q.claim(1);
-      const first = await q.run(q.scripts.cancel('a'));
-      expect(await expectUnchanged(q, () => q.run(q.scripts.cancel('a')))).toBe(first);
+      const first = await q.run(q.scripts.cancel({ id: 'a' }));
+      expect(await expectUnchanged(q, () => q.run(q.scripts.cancel({ id: 'a' })))).toBe(first);
     },
   );
 
@@ -126,9 +128,9 @@ describe('job/cancel.lua', () => {
     await q.complete(done!);
     await q.fail(dead!, { final: true });
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.cancel('done')),
-      await q.run(q.scripts.cancel('dead')),
-      await q.run(q.scripts.cancel('missing')),
+      await q.run(q.scripts.cancel({ id: 'done' })),
+      await q.run(q.scripts.cancel({ id: 'dead' })),
+      await q.run(q.scripts.cancel({ id: 'missing' })),
     ]);
     expect(answers).toEqual(['finished', 'finished', 'missing']);
   });
@@ -139,7 +141,7 @@ describe('job/cancel.lua', () => {
   ])('a history of %i keeps %j; a job that fell off lives 10 s', async (cancelledHistory, kept, fallen) => {
     const q = testQueue({ cancelledHistory });
     await q.addAll('a', 'b', 'c');
-    for (const id of ['a', 'b', 'c']) await q.run(q.scripts.cancel(id));
+    for (const id of ['a', 'b', 'c']) await q.run(q.scripts.cancel({ id }));
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(kept);
     const lives = await Promise.all(['a', 'b', 'c'].map((id) => q.redis.pttl(q.keys.job(id))));
     expect(lives.filter((ms) => ms > 0 && ms <= 10_000)).toHaveLength(fallen);

@@ -17,13 +17,15 @@ describe('job/check-enqueue.lua', () => {
     await q.addAll('waits');
     const jobs = [job('a', { priority: 1 }), job('b', { after: ['waits'] }), job('c', { after: ['nobody'] })];
     await expectUnchanged(q, async () => {
-      const refused = await failure<EnqueueRejected>(() => q.run(q.scripts.checkEnqueue(jobs)));
+      const refused = await failure<EnqueueRejected>(() => q.run(q.scripts.checkEnqueue({ jobs })));
       expect(refused).toBeInstanceOf(EnqueueRejected);
       expect(refused).toMatchObject({ job: { id: 'c' }, refusal: { reason: 'unknown', about: 'nobody' } });
       const late = job('d', { runAt: (await q.now()) + 9_000, expiresInMs: 1_000 });
-      await expect(q.run(q.scripts.checkEnqueue([jobs[1]!, late]))).rejects.toMatchObject({ job: { id: 'd' } });
-      expect(await q.run(q.scripts.checkEnqueue(jobs.slice(0, 2)))).toBeUndefined();
-      expect(await q.run(q.scripts.checkEnqueue([]))).toBeUndefined();
+      await expect(q.run(q.scripts.checkEnqueue({ jobs: [jobs[1]!, late] }))).rejects.toMatchObject({
+        job: { id: 'd' },
+      });
+      expect(await q.run(q.scripts.checkEnqueue({ jobs: jobs.slice(0, 2) }))).toBeUndefined();
+      expect(await q.run(q.scripts.checkEnqueue({ jobs: [] }))).toBeUndefined();
     });
   });
 
@@ -31,7 +33,9 @@ describe('job/check-enqueue.lua', () => {
     const q = testQueue();
     q.broken = true;
     await q.redis.set(q.keys.prioritized, 'text');
-    await expect(q.run(q.scripts.checkEnqueue([job('a', { priority: 1 })]))).rejects.toThrow('wrong type');
-    expect(await q.run(q.scripts.checkEnqueue([job('a', { delayMs: 1 })]))).toBeUndefined();
+    await expect(q.run(q.scripts.checkEnqueue({ jobs: [job('a', { priority: 1 })] }))).rejects.toThrow(
+      'wrong type',
+    );
+    expect(await q.run(q.scripts.checkEnqueue({ jobs: [job('a', { delayMs: 1 })] }))).toBeUndefined();
   });
 });

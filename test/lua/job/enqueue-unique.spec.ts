@@ -51,7 +51,7 @@ describe('job/enqueue.lua: unique keys', () => {
     expect(await q.add('b', forAnHour)).toEqual({ id: 'a', outcome: 'kept' });
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     expect((await q.add('c', forAnHour)).outcome).toBe('new');
-    await q.run(q.scripts.remove('c'));
+    await q.run(q.scripts.remove({ id: 'c' }));
     expect((await q.add('d', forAnHour)).outcome).toBe('new');
   });
 

@@ -7,7 +7,7 @@ describe('job/promote.lua', () => {
     await q.add('a', { delay_ms: 60_000 });
     await q.addAll('b');
     await q.takeWake();
-    const call = q.scripts.promote('a');
+    const call = q.scripts.promote({ id: 'a' });
     expect(await q.run(call)).toBe('pending');
     expect(await q.pending()).toEqual(['b', 'a']);
     expect(await q.takeWake()).toBe(true);
@@ -19,8 +19,8 @@ describe('job/promote.lua', () => {
     await q.add('a', { delay_ms: 60_000, priority: 5 });
     await q.add('b', { delay_ms: 60_000, lifo: true });
     await q.addAll('c');
-    await q.run(q.scripts.promote('a'));
-    await q.run(q.scripts.promote('b'));
+    await q.run(q.scripts.promote({ id: 'a' }));
+    await q.run(q.scripts.promote({ id: 'b' }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
     expect(await q.pending()).toEqual(['b', 'c']);
   });
@@ -28,10 +28,10 @@ describe('job/promote.lua', () => {
   it('refuses a job that runs or has ended', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.promote('a'))).toBe('refused');
+    expect(await q.run(q.scripts.promote({ id: 'a' }))).toBe('refused');
     await q.complete(job);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.promote('a')))).toBe('refused');
-    expect(await q.run(q.scripts.promote('none'))).toBe('missing');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.promote({ id: 'a' })))).toBe('refused');
+    expect(await q.run(q.scripts.promote({ id: 'none' }))).toBe('missing');
   });
 });
 

@@ -10,7 +10,7 @@ describe('job/remove.lua', () => {
     const q = testQueue();
     await q.add('a', { ...options, unique: 'k', unique_for: 'unfinished' });
     await q.takeWake();
-    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    expect(await q.run(q.scripts.remove({ id: 'a' }))).toBe('removed');
     expect(Object.keys(await q.snapshot()).filter((key) => key !== 'stats' && key !== 'sequence')).toEqual([]);
   });
 
@@ -18,7 +18,7 @@ describe('job/remove.lua', () => {
     const q = testQueue();
     await q.add('a', { unique: 'k', unique_for: 60_000 });
     await q.takeWake();
-    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    expect(await q.run(q.scripts.remove({ id: 'a' }))).toBe('removed');
     expect(Object.keys(await q.snapshot()).filter((key) => key !== 'stats' && key !== 'sweep')).toEqual([]);
   });
 
@@ -26,10 +26,10 @@ describe('job/remove.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     if (status === 'completed') await q.complete(job, '1');
-    if (status === 'cancelled') await q.run(q.scripts.cancel('a'));
+    if (status === 'cancelled') await q.run(q.scripts.cancel({ id: 'a' }));
     if (status !== 'completed') await q.fail(job, { final: true });
     expect(await q.status('a')).toBe(status);
-    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    expect(await q.run(q.scripts.remove({ id: 'a' }))).toBe('removed');
     const snapshot = await q.snapshot();
     for (const key of ['job:a', 'dead', 'completed', 'failed', 'cancelled'])
       expect(snapshot).not.toHaveProperty([key]);
@@ -42,8 +42,8 @@ describe('job/remove.lua', () => {
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     q.broken = true; // as a foreign client leaves it between its two steps
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.remove('ours')),
-      await q.run(q.scripts.remove('foreign')),
+      await q.run(q.scripts.remove({ id: 'ours' })),
+      await q.run(q.scripts.remove({ id: 'foreign' })),
     ]);
     expect(answers).toEqual(['processing', 'processing']);
   });
@@ -52,21 +52,21 @@ describe('job/remove.lua', () => {
     const q = testQueue();
     await q.addAll('a', 'b');
     await q.claim(1);
-    await q.run(q.scripts.cancel('b'));
+    await q.run(q.scripts.cancel({ id: 'b' }));
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.remove('a', 'pending')),
-      await q.run(q.scripts.remove('b', 'pending')),
-      await q.run(q.scripts.remove('c', 'pending')),
+      await q.run(q.scripts.remove({ id: 'a', ifStatus: 'pending' })),
+      await q.run(q.scripts.remove({ id: 'b', ifStatus: 'pending' })),
+      await q.run(q.scripts.remove({ id: 'c', ifStatus: 'pending' })),
     ]);
     expect(answers).toEqual(['changed', 'changed', 'missing']);
-    expect(await q.run(q.scripts.remove('b', 'cancelled'))).toBe('removed');
+    expect(await q.run(q.scripts.remove({ id: 'b', ifStatus: 'cancelled' }))).toBe('removed');
   });
 
   it('I3: repeated it answers missing and changes nothing', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    await q.run(q.scripts.remove('a'));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.remove('a')))).toBe('missing');
+    await q.run(q.scripts.remove({ id: 'a' }));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.remove({ id: 'a' })))).toBe('missing');
     expect(await q.pending()).toEqual(['b']);
   });
 
@@ -76,7 +76,7 @@ describe('job/remove.lua', () => {
     await q.add('b', { unique: 'k', unique_for: 'pending' });
     await q.expireClaims('a');
     await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-    await q.run(q.scripts.remove('a'));
+    await q.run(q.scripts.remove({ id: 'a' }));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
   });
 });

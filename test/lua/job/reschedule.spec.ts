@@ -10,7 +10,7 @@ describe('job/reschedule.lua', () => {
     const q = testQueue();
     await q.add('a', options);
     const before = await q.now();
-    expect(await q.run(q.scripts.reschedule('a', { delayMs: 60_000 }))).toBe('scheduled');
+    expect(await q.run(q.scripts.reschedule({ id: 'a', delayMs: 60_000 }))).toBe('scheduled');
     const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
     expect(due).toBeGreaterThanOrEqual(before + 60_000);
     expect(due).toBeLessThanOrEqual((await q.now()) + 60_000);
@@ -22,7 +22,7 @@ describe('job/reschedule.lua', () => {
     const q = testQueue();
     await q.addAll('a');
     const runAtMs = (await q.now()) + 60_000;
-    expect(await q.run(q.scripts.reschedule('a', { runAtMs }))).toBe('scheduled');
+    expect(await q.run(q.scripts.reschedule({ id: 'a', runAtMs }))).toBe('scheduled');
     expect(await q.redis.zscore(q.keys.scheduled, 'a')).toBe(String(runAtMs));
   });
 
@@ -33,7 +33,7 @@ describe('job/reschedule.lua', () => {
       await q.add('a', { delay_ms: 60_000 });
       await q.addAll('b');
       await q.takeWake();
-      expect(await q.run(q.scripts.reschedule('a', start))).toBe('pending');
+      expect(await q.run(q.scripts.reschedule({ id: 'a', ...start }))).toBe('pending');
       expect(await q.pending()).toEqual(['b', 'a']);
       expect(await q.status('a')).toBe('pending');
       expect(await q.takeWake()).toBe(true);
@@ -44,7 +44,7 @@ describe('job/reschedule.lua', () => {
     const q = testQueue();
     const now = await q.now();
     await q.add('a', { expires_in_ms: 60_000 });
-    const outcome = await expectUnchanged(q, () => q.run(q.scripts.reschedule('a', { runAtMs: now + 90_000 })));
+    const outcome = await expectUnchanged(q, () => q.run(q.scripts.reschedule({ id: 'a', runAtMs: now + 90_000 })));
     const { startsInMs, expiresInMs } = outcome as { startsInMs: number; expiresInMs: number };
     expect(startsInMs - expiresInMs).toBeGreaterThan(0);
     expect(expiresInMs).toBeLessThanOrEqual(60_000);
@@ -56,14 +56,14 @@ describe('job/reschedule.lua', () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000, lifo: true });
     await q.addAll('b');
-    expect(await q.run(q.scripts.reschedule('a', { delayMs: 0 }))).toBe('pending');
+    expect(await q.run(q.scripts.reschedule({ id: 'a', delayMs: 0 }))).toBe('pending');
     expect(await q.pending()).toEqual(['a', 'b']);
   });
 
   it('keeps a priority', async () => {
     const q = testQueue();
     await q.add('a', { priority: 5, delay_ms: 60_000 });
-    await q.run(q.scripts.reschedule('a', { delayMs: 0 }));
+    await q.run(q.scripts.reschedule({ id: 'a', delayMs: 0 }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
   });
 
@@ -72,9 +72,9 @@ describe('job/reschedule.lua', () => {
     await q.add('a', { delay_ms: 60_000 });
     await q.add('b', { delay_ms: 90_000 });
     await q.takeWake();
-    await q.run(q.scripts.reschedule('b', { delayMs: 70_000 }));
+    await q.run(q.scripts.reschedule({ id: 'b', delayMs: 70_000 }));
     expect(await q.takeWake()).toBe(false);
-    await q.run(q.scripts.reschedule('b', { delayMs: 30_000 }));
+    await q.run(q.scripts.reschedule({ id: 'b', delayMs: 30_000 }));
     expect(await q.takeWake()).toBe(true);
   });
 
@@ -84,9 +84,9 @@ describe('job/reschedule.lua', () => {
     const [, done] = await q.claim(2);
     await q.complete(done!);
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.reschedule('running', { delayMs: 0 })),
-      await q.run(q.scripts.reschedule('done', { delayMs: 0 })),
-      await q.run(q.scripts.reschedule('missing', { delayMs: 0 })),
+      await q.run(q.scripts.reschedule({ id: 'running', delayMs: 0 })),
+      await q.run(q.scripts.reschedule({ id: 'done', delayMs: 0 })),
+      await q.run(q.scripts.reschedule({ id: 'missing', delayMs: 0 })),
     ]);
     expect(answers).toEqual(['refused', 'refused', 'missing']);
   });
@@ -94,7 +94,7 @@ describe('job/reschedule.lua', () => {
   it('I3: repeated with a time given it changes nothing but its place among equals', async () => {
     const q = testQueue();
     await q.addAll('a');
-    const call = q.scripts.reschedule('a', { runAtMs: (await q.now()) + 60_000 });
+    const call = q.scripts.reschedule({ id: 'a', runAtMs: (await q.now()) + 60_000 });
     const first = await q.run(call);
     expect(await expectUnchanged(q, () => q.run(call))).toBe(first);
   });

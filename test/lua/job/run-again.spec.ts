@@ -6,7 +6,7 @@ describe('job/run-again.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
     await q.complete(job, '1');
-    const call = q.scripts.runAgain('a', 'request');
+    const call = q.scripts.runAgain({ id: 'a', request: 'request' });
     expect(await q.run(call)).toBe('pending');
     expect(await q.pending()).toEqual(['a']);
     const hash = await q.job('a');
@@ -18,20 +18,20 @@ describe('job/run-again.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toBe('pending');
     expect((await q.claim(1))[0]).toMatchObject({ id: 'a', attempt: 1 });
     expect(await expectUnchanged(q, () => q.run(call))).toBe('pending');
-    expect(await q.run(q.scripts.runAgain('a', 'another'))).toBe('refused');
+    expect(await q.run(q.scripts.runAgain({ id: 'a', request: 'another' }))).toBe('refused');
   });
 
   it('sends a cancelled one too, and refuses a dead letter', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    await q.run(q.scripts.cancel('a'));
-    expect(await q.run(q.scripts.runAgain('a', 'r'))).toBe('pending');
+    await q.run(q.scripts.cancel({ id: 'a' }));
+    expect(await q.run(q.scripts.runAgain({ id: 'a', request: 'r' }))).toBe('pending');
     const [job] = await q.claim(1);
     expect(job!.id).toBe('b');
     const failure = { ...job!, error: { name: 'E', message: 'no' }, final: true, backoffMs: 0 };
     await q.run(q.scripts.fail([failure]));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.runAgain('b', 'r')))).toBe('refused');
-    expect(await q.run(q.scripts.runAgain('none', 'r'))).toBe('missing');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.runAgain({ id: 'b', request: 'r' })))).toBe('refused');
+    expect(await q.run(q.scripts.runAgain({ id: 'none', request: 'r' }))).toBe('missing');
   });
 });
 
@@ -40,12 +40,12 @@ describe('a job of a group', () => {
     const q = testQueue();
     await q.add('a', { group: 'g' });
     await q.add('b', { group: 'g', delay_ms: 60_000 });
-    expect(await q.run(q.scripts.promote('b'))).toBe('pending');
-    expect(await q.run(q.scripts.setPriority('b', 5))).toBe('updated');
+    expect(await q.run(q.scripts.promote({ id: 'b' }))).toBe('pending');
+    expect(await q.run(q.scripts.setPriority({ id: 'b', priority: 5 }))).toBe('updated');
     const [first] = await q.claim(1);
     expect(first!.id).toBe('b');
     await q.run(q.scripts.complete([{ ...first!, result: '' }], true));
-    expect(await q.run(q.scripts.runAgain('b', 'r'))).toBe('pending');
+    expect(await q.run(q.scripts.runAgain({ id: 'b', request: 'r' }))).toBe('pending');
     expect((await q.claim(2)).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
   });
 });

@@ -5,13 +5,13 @@ describe('job/set-priority.lua', () => {
   it('moves a plain job before the others, as old as it was, and back again', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');
-    const call = q.scripts.setPriority('b', 5);
+    const call = q.scripts.setPriority({ id: 'b', priority: 5 });
     expect(await q.run(call)).toBe('updated');
     expect(await q.ranked(q.keys.prioritized)).toEqual(['b']);
     expect(await q.pending()).toEqual(['a']);
     expect(await q.job('b')).not.toHaveProperty('ready_at_ms');
     expect(await expectUnchanged(q, () => q.run(call))).toBe('updated');
-    expect(await q.run(q.scripts.setPriority('b', 0))).toBe('updated');
+    expect(await q.run(q.scripts.setPriority({ id: 'b', priority: 0 }))).toBe('updated');
     expect(await q.pending()).toEqual(['a', 'b']);
     expect(await q.job('b')).not.toHaveProperty('priority');
   });
@@ -19,7 +19,7 @@ describe('job/set-priority.lua', () => {
   it('leaves a scheduled job its time', async () => {
     const q = testQueue();
     await q.add('a', { delay_ms: 60_000 });
-    await q.run(q.scripts.setPriority('a', 5));
+    await q.run(q.scripts.setPriority({ id: 'a', priority: 5 }));
     expect(await q.job('a')).toMatchObject({ status: 'scheduled', priority: '5' });
     await q.makeDue('a');
     await q.run(q.scripts.sweep.promote(10));
@@ -29,7 +29,7 @@ describe('job/set-priority.lua', () => {
   it('refuses a job that runs', async () => {
     const q = testQueue();
     await q.addAndClaim('a');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.setPriority('a', 5)))).toBe('refused');
-    expect(await q.run(q.scripts.setPriority('none', 5))).toBe('missing');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.setPriority({ id: 'a', priority: 5 })))).toBe('refused');
+    expect(await q.run(q.scripts.setPriority({ id: 'none', priority: 5 }))).toBe('missing');
   });
 });

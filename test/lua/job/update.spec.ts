@@ -6,7 +6,7 @@ describe('job/update.lua', () => {
     const q = testQueue();
     await q.add('a', options);
     const before = await q.snapshot();
-    const call = q.scripts.update('a', '{"n":2}');
+    const call = q.scripts.update({ id: 'a', payload: '{"n":2}' });
     expect(await q.run(call)).toBe('updated');
     expect(await q.field('a', 'payload')).toBe('{"n":2}');
     expect(Object.keys(await q.snapshot())).toEqual(Object.keys(before));
@@ -18,9 +18,9 @@ describe('job/update.lua', () => {
     await q.addAndClaim('a');
     await q.addAll('b');
     await expectUnchanged(q, async () => {
-      expect(await q.run(q.scripts.update('a', '1'))).toBe('refused');
-      expect(await q.run(q.scripts.update('b', '1', 'other'))).toBe('refused');
-      expect(await q.run(q.scripts.update('none', '1'))).toBe('missing');
+      expect(await q.run(q.scripts.update({ id: 'a', payload: '1' }))).toBe('refused');
+      expect(await q.run(q.scripts.update({ id: 'b', payload: '1', name: 'other' }))).toBe('refused');
+      expect(await q.run(q.scripts.update({ id: 'none', payload: '1' }))).toBe('missing');
     });
   });
 });

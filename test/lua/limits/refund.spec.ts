@@ -39,7 +39,7 @@ describe('a job that never started is refunded to the rates', () => {
     for (const [name, end] of Object.entries(ends)) {
       const q = await limited(hourly(1, 1), 'a', 'b');
       const [a] = await q.claim(1);
-      await q.run(q.scripts.cancel('a'));
+      await q.run(q.scripts.cancel({ id: 'a' }));
       await q.takeWake();
       await end(q, a!);
       expect([name, await q.takeWake()]).toEqual([name, true]);

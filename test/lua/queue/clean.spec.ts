@@ -26,7 +26,7 @@ async function fill(q: TestQueue, place: (typeof PLACES)[number]): Promise<void>
       const [job] = await q.claim(1);
       await (place === 'completed' ? q.complete(job!, '1') : q.fail(job!, { final: true }));
     } else if (place === 'cancelled') {
-      await q.run(q.scripts.cancel(id));
+      await q.run(q.scripts.cancel({ id }));
     }
   }
   const then = (await q.now()) - 2 * HOUR;

@@ -71,7 +71,7 @@ describe('queue/list.lua', () => {
     const error = { name: 'Error', message: 'no' };
     await q.run(q.scripts.fail([f1!, f2!].map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
     await q.redis.zadd(q.keys.dead, 1, 'f1');
-    for (const id of ['x1', 'x2']) await q.run(q.scripts.cancel(id));
+    for (const id of ['x1', 'x2']) await q.run(q.scripts.cancel({ id }));
     expect(await ids(q, 'completed')).toEqual(['c2', 'c1']);
     expect(await ids(q, 'completed', 1, 1)).toEqual(['c1']);
     expect(await ids(q, 'failed')).toEqual(['f2', 'f1']);

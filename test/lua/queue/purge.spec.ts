@@ -9,7 +9,7 @@ async function fill(q: TestQueue): Promise<number> {
   await q.fail(dead!, { final: true });
   await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
   await q.addAll('cancelled');
-  await q.run(q.scripts.cancel('cancelled'));
+  await q.run(q.scripts.cancel({ id: 'cancelled' }));
   await q.add('urgent', { priority: 3, unique: 'k', unique_for: 60_000 });
   await q.add('later', { delay_ms: 60_000 });
   await q.addAll('waits');

@@ -19,7 +19,7 @@ describe('queue/stats.lua', () => {
     await q.add('urgent', { priority: 3 });
     await q.add('later', { delay_ms: 60_000 });
     await q.addAll('waits', 'cancelled');
-    await q.run(q.scripts.cancel('cancelled'));
+    await q.run(q.scripts.cancel({ id: 'cancelled' }));
     expect(await q.run(q.scripts.stats())).toMatchObject({
       pending: 2,
       scheduled: 1,

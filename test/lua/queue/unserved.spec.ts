@@ -16,7 +16,7 @@ describe('queue/unserved.lua', () => {
         q.scripts.enqueue([{ id, name, payload: '{}', ...(id === 'd' && { options: { delayMs: 60_000 } }) }]),
       );
     }
-    await q.run(q.scripts.remove('c'));
+    await q.run(q.scripts.remove({ id: 'c' }));
     const jobs = [
       ['a', 'mail'],
       ['b', 'emial'],

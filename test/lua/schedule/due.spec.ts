@@ -64,7 +64,7 @@ describe('schedule/due.lua', () => {
     expect(await schedules.field('s', 'runs')).toBe(`${due}=processing`);
     await look();
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
-    await q.run(q.scripts.remove(job!.id));
+    await q.run(q.scripts.remove({ id: job!.id }));
     await look();
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
   });
@@ -82,7 +82,7 @@ describe('schedule/due.lua', () => {
     const [job] = await q.claim(1);
     await q.complete(job!);
     await q.run(schedules.scripts.due(0, 0));
-    await q.run(q.scripts.remove(job!.id));
+    await q.run(q.scripts.remove({ id: job!.id }));
     await q.run(schedules.scripts.due(0, 0));
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
   });

@@ -147,8 +147,8 @@ describe('schedule/tick.lua', () => {
     await q.complete(job!);
     const second = await schedules.makeDue('s', 30_000);
     await schedules.tick();
-    await q.run(q.scripts.remove(`@schedule:s:${first}`));
-    await q.run(q.scripts.remove(`@schedule:s:${second}`));
+    await q.run(q.scripts.remove({ id: `@schedule:s:${first}` }));
+    await q.run(q.scripts.remove({ id: `@schedule:s:${second}` }));
     const third = await schedules.makeDue('s', 20_000);
     await schedules.put(schedules.define('s', HOURLY));
     await schedules.tick();

@@ -69,7 +69,7 @@ describe('sweep/look-at-kept.lua', () => {
   it('keeps a record for callers as long as they may wait', async () => {
     const q = testQueue();
     await q.addAll('a');
-    await q.run(q.scripts.holdResult('a', 60_000));
+    await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }));
     await q.complete((await q.claim(1))[0]!);
     await due(q, 'a');
     await look(q);
@@ -98,8 +98,8 @@ describe('sweep/look-at-kept.lua', () => {
     const q = testQueue();
     await completed(q, 'a', 'b');
     await completed(q, 'c', 'b');
-    await q.run(q.scripts.remove('a'));
-    await q.run(q.scripts.runAgain('c', 'r'));
+    await q.run(q.scripts.remove({ id: 'a' }));
+    await q.run(q.scripts.runAgain({ id: 'c', request: 'r' }));
     await look(q);
     expect(await kept(q)).toEqual([]);
     expect(await q.redis.pttl(q.keys.job('c'))).toBe(-1);

@@ -28,7 +28,7 @@ it('cancels the members of a stopped batch, and names those in other queues', as
 
 it('says that ends wait to be delivered', async () => {
   const q = await seededRemoteMembers('x');
-  await q.run(q.scripts.cancel('x'));
+  await q.run(q.scripts.cancel({ id: 'x' }));
   expect(await q.run(q.scripts.sweep.maintainBatches(10, false))).toMatchObject({ hasEnds: true });
 });
 

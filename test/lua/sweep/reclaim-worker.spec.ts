@@ -119,7 +119,7 @@ describe('sweep/reclaim-worker.lua', () => {
     const q = testQueue({ maxCrashes: 1 });
     await q.addAll('a', 'b');
     await q.claim(2);
-    await q.run(q.scripts.cancel('b'));
+    await q.run(q.scripts.cancel({ id: 'b' }));
     const { reclaimed } = await reclaimWorker(q, 'worker-1');
     expect(reclaimed.map(({ id, status }) => `${id} ${status}`).toSorted()).toEqual(['a failed', 'b cancelled']);
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);

@@ -128,7 +128,7 @@ describe('sweep/reclaim.lua', () => {
   it('ends a job that was asked to cancel', async () => {
     const q = testQueue();
     await q.addAndClaim('a');
-    await q.run(q.scripts.cancel('a'));
+    await q.run(q.scripts.cancel({ id: 'a' }));
     await q.expireClaims('a');
     expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'cancelled', worker: 'worker-1' }]);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);

@@ -103,7 +103,7 @@ describe('sweep/tidy.lua', () => {
         await q.add(id);
         const claimed = history === 'completed' ? await q.claim(1) : [];
         await q.run(q.scripts.complete(claimed.map((job) => ({ ...job, result: '1' }))));
-        await q.run(q.scripts.cancel(id)); // of a job that has completed it changes nothing
+        await q.run(q.scripts.cancel({ id })); // of a job that has completed it changes nothing
       };
       for (const id of ['ends', 'waits']) await end(id);
       await q.redis.del(q.keys.job('ends'), q.keys.job('waits'));
@@ -149,7 +149,7 @@ describe('sweep/tidy.lua', () => {
       const job = await before.addAndClaim(id);
       await before.complete(job, '1');
       await before.addAll(`x${id}`);
-      await before.run(before.scripts.cancel(`x${id}`));
+      await before.run(before.scripts.cancel({ id: `x${id}` }));
       const dying = await before.addAndClaim(`f${id}`);
       await before.fail(dying, { final: true });
     }

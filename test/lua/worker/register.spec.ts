@@ -127,7 +127,7 @@ describe('worker/register.lua', () => {
       } else if (state === 'completed') {
         await q.complete(job!);
       } else if (state === 'cancelled') {
-        await q.run(q.scripts.cancel('a'));
+        await q.run(q.scripts.cancel({ id: 'a' }));
       }
       await q.run(q.scripts.workers.register('w1', false));
       expect(await q.redis.exists(q.keys.handlerLimits, q.keys.retention)).toBe(2);

@@ -1,7 +1,7 @@
 // Claims, the calls of their holders, also after the claim ended, and the announcements of workers.
 import fc from 'fast-check';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { ClaimReply, ClaimRequest, Release } from '#queue/store/store-calls.js';
+import type { ClaimReply, ClaimRequest, Release } from '#queue/store/attempt-forms.js';
 import { drawnIndex, ask, given, HOUR, MINUTE, pick, step, type Side } from './side.js';
 import { sealed, sealedError } from '../../support/queue/unsealed.js';
 

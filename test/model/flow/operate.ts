@@ -23,24 +23,27 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   [
     'cancelAndReturn',
     async (side, id) => {
-      const { outcome, cancelled } = await ask(side, (calls) => calls.cancelAndReturn(id, 'r'));
+      const { outcome, cancelled } = await ask(side, (calls) => calls.cancelAndReturn({ id, request: 'r' }));
       return { outcome, cancelled: cancelled?.id };
     },
   ],
-  ['cancel, if it waits', (side, id) => ask(side, (calls) => calls.cancel(id, 'pending'))],
+  ['cancel, if it waits', (side, id) => ask(side, (calls) => calls.cancel({ id, ifStatus: 'pending' }))],
   ['remove', ({ queue }, id) => queue.remove(id)],
-  ['remove, if it waits', (side, id) => ask(side, (calls) => calls.remove(id, 'scheduled'))],
+  ['remove, if it waits', (side, id) => ask(side, (calls) => calls.remove({ id, ifStatus: 'scheduled' }))],
   ['promote', ({ queue }, id) => queue.promote(id)],
   ['promote', ({ queue }, id) => queue.promote(id)],
   ['update', ({ queue }, id) => queue.update(id, 'newer')],
-  ['update, if a mail', (side, id) => ask(side, (calls) => calls.update(id, sealed('"mail"'), 'mail'))],
+  [
+    'update, if a mail',
+    (side, id) => ask(side, (calls) => calls.update({ id, payload: sealed('"mail"'), name: 'mail' })),
+  ],
   ['setPriority', ({ queue }, id) => queue.setPriority(id, 5)],
   ['setPriority to none', ({ queue }, id) => queue.setPriority(id, 0)],
   ['reschedule', ({ queue }, id) => queue.reschedule(id, { delayMs: HOUR })],
   ['reschedule to now', ({ queue }, id) => queue.reschedule(id, { delayMs: 0 })],
-  ['reschedule late', (side, id) => ask(side, (calls) => calls.reschedule(id, { runAtMs: side.now() + 3 * HOUR }))],
+  ['reschedule late', (side, id) => ask(side, (calls) => calls.reschedule({ id, runAtMs: side.now() + 3 * HOUR }))],
   ['runAgain', ({ queue }, id) => queue.runAgain(id)],
-  ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain(id, 'r'))],
+  ['runAgain, once', (side, id) => ask(side, (calls) => calls.runAgain({ id, request: 'r' }))],
   ['deadLetters.redrive', ({ queue }, id) => queue.deadLetters.redrive(id)],
   ['deadLetters.redrive, repaired', ({ queue }, id) => queue.deadLetters.redrive(id, { payload: 'repaired' })],
   [

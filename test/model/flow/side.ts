@@ -1,7 +1,8 @@
 // A queue on one of the stores, with the state of its callers. A step does the same on both.
 import type { Batch } from '#queue/batches/batch.js';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { ClaimRequest, StoreCalls } from '#queue/store/store-calls.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
+import type { ClaimRequest } from '#queue/store/attempt-forms.js';
 import type { StoreCall } from '#queue/store/store-call.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import fc from 'fast-check';

@@ -110,7 +110,7 @@ it('fires, seals and maintains while Redis is out of memory', async () => {
   await q.run(q.scripts.batches.seal('b'));
   await q.complete(x!);
   await q.fail(y!, { error: { name: 'E', message: 'm' }, final: true });
-  await q.run(q.scripts.remove('z'));
+  await q.run(q.scripts.remove({ id: 'z' }));
   await q.run(q.scripts.sweep.maintainBatches(10, true));
   expect(await status(q)).toMatchObject({ completed: 1, failed: 1, removed: 1, state: 'ended' });
   await expect(q.run(q.scripts.batches.create({ ...definition, id: 'c' }))).rejects.toThrow('OOM');

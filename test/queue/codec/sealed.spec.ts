@@ -175,7 +175,7 @@ function textsOfCalls(): { sealed: Set<string>; plain: Map<string, Set<string>> 
 }
 
 // @ts-expect-error a plain text is no sealed one
-export const refused = (of: StoreCalls, text: string) => of.update('a', text);
+export const refused = (of: StoreCalls, text: string) => of.update({ id: 'a', payload: text });
 // @ts-expect-error nor is one that this process has made a stored one
 export const refusedAsStored = (text: string) => asStored(text);
 // @ts-expect-error even behind a choice

@@ -125,7 +125,7 @@ export const ofPlaces: Planted[] = [
     name: 'a cancelled job twice in the history',
     plant: async (state) => [
       await state.add('a'),
-      await state.run(state.scripts.cancel('a')),
+      await state.run(state.scripts.cancel({ id: 'a' })),
       await state.redis.rpush(state.keys.cancelled, 'a'),
       await state.redis.hincrby(state.keys.stats, 'cancelled_total', 1), // as the step that was applied twice
     ],

@@ -137,7 +137,7 @@ describe('an enqueue that would expire before it may start', () => {
   it('that Redis refuses leaves the others alone, and its error has each outcome', async () => {
     const { queue, state } = coreQueue({}, connect());
     const calls = await queue.calls();
-    jest.spyOn(calls, 'checkEnqueue').mockReturnValue(calls.checkEnqueue([])); // as if it had begun to expire since
+    jest.spyOn(calls, 'checkEnqueue').mockReturnValue(calls.checkEnqueue({ jobs: [] })); // as if it had begun to expire since
     const jobs = many(600);
     const bad = { ...jobs[550]!, ...(await contradiction(state)) };
     const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs.with(550, bad)));

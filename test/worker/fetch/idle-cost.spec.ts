@@ -139,7 +139,7 @@ async function fillHistories(q: TestQueue): Promise<void> {
       const failures = (await q.claim(ids.length)).map((job) => ({ ...job, error, final: true, backoffMs: 0 }));
       await q.run(q.scripts.fail(failures));
     },
-    cancelled: (ids: string[]) => Promise.all(ids.map((id) => q.run(q.scripts.cancel(id)))),
+    cancelled: (ids: string[]) => Promise.all(ids.map((id) => q.run(q.scripts.cancel({ id })))),
   };
   for (const [state, end] of Object.entries(endAs)) {
     for (let hundred = 0; hundred < 3; hundred++) {

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { encrypted, type QueueOptions } from 'nest-job-queue/core';
 import { silentLogger } from '#queue/runtime/logger.js';
-import type { Release } from '#queue/store/store-calls.js';
+import type { Release } from '#queue/store/attempt-forms.js';
 import { watchDeath } from '#worker/reports/death-watch.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
-import type { ClaimReply } from '#queue/store/store-calls.js';
+import type { ClaimReply } from '#queue/store/attempt-forms.js';
 
 const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as Partial<ClaimReply> as ClaimReply;
 

@@ -1,6 +1,8 @@
 // The server of a simulation: checks the invariants before and after each call.
 import type { QueueView } from '#memory/server/queue-view.js';
-import type { ClaimReply } from '#queue/store/store-calls.js';
+import { JOB } from '#queue/verbs/job.js';
+import { rowsIn } from '#queue/verbs/verb.js';
+import type { ClaimReply } from '#queue/store/attempt-forms.js';
 import type { HoldReply } from '#queue/store/verbs/sweep-verbs.js';
 import { ClaimCheck } from './claim-check.js';
 import { HeldCheck } from './held-check.js';
@@ -17,20 +19,14 @@ import { overWorked } from './work-check.js';
  * time. Neither is a reschedule.
  */
 const REPEATABLE = new Set([
+  ...rowsIn(JOB).flatMap(({ script, repeat }) => (repeat === 'same' ? [script] : [])),
   'attemptClaim',
   'attemptComplete',
   'attemptFail',
   'attemptRelease',
   'attemptStart',
   'attemptCheckpoint',
-  'jobEnqueue',
   'onceEnqueue',
-  'jobCancel',
-  'jobRemove',
-  'jobUpdate',
-  'jobPromote',
-  'jobSetPriority',
-  'jobRunAgain',
   'deadLetterRedrive',
   'batchCreate',
   'batchSeal',

@@ -3,6 +3,8 @@ import type { StoreCalls } from '../../store/store-calls.js';
 import { EVICTED_TTL_MS } from '../../runtime/lifetimes.js';
 import type { QueueKeys } from '../queue-keys.js';
 import type { CallContext } from '../script-call.js';
+import { JOB } from '../../verbs/job.js';
+import { callsOf } from '../../verbs/verb.js';
 import { alertCalls } from './alert-calls.js';
 import { attemptCalls } from './attempt-calls.js';
 import { actionCalls } from './trails/action-calls.js';
@@ -13,7 +15,6 @@ import { deadLetterCalls } from './dead-letter-calls.js';
 import { doctorCalls } from './doctor-calls.js';
 import { groupCalls } from './group-calls.js';
 import { historyCalls } from './history-calls.js';
-import { jobCalls } from './job-calls.js';
 import { limitsCalls } from './limits-calls.js';
 import { onceCalls } from './once-calls.js';
 import { queueCalls } from './queue-calls.js';
@@ -37,7 +38,7 @@ export function allCalls(keys: QueueKeys, options: ResolvedQueueOptions) {
     options,
     retention: context.retention,
     announced: context.announced,
-    ...jobCalls(context),
+    ...callsOf(JOB, context),
     ...attemptCalls(context),
     ...queueCalls(context),
     ...outcomeCalls(context),

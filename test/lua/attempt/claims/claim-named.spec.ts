@@ -1,6 +1,6 @@
 // A claim that takes only the names that its worker handles: the jobs it takes and leaves, and its cost.
 import { describe, expect, it } from '@jest/globals';
-import type { OnlyNames } from '#queue/store/store-calls.js';
+import type { OnlyNames } from '#queue/store/attempt-forms.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;

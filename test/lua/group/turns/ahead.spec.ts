@@ -1,7 +1,7 @@
 // Which jobs of groups a claim takes ahead of a free slot, and what its reply says of limits.
 import { describe, expect, it } from '@jest/globals';
 import type { GroupLimits, QueueLimits } from '#queue/model/limits.js';
-import type { ClaimRequest } from '#queue/store/store-calls.js';
+import type { ClaimRequest } from '#queue/store/attempt-forms.js';
 import { testQueue, type TestQueue } from '../../../support/queue/queue-state.js';
 
 /** Makes a queue with `count` jobs in each group; the ids are the group and a number. */

@@ -20,7 +20,7 @@ describe('the first job with a group', () => {
     await q.add('a', unique);
     await q.add('b', { ...unique, group: 'g' });
     await q.makeDue('a');
-    await (by === 'a call' ? q.run(q.scripts.promote('a')) : q.run(q.scripts.sweep.promote(10)));
+    await (by === 'a call' ? q.run(q.scripts.promote({ id: 'a' })) : q.run(q.scripts.sweep.promote(10)));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a']);
   });
 

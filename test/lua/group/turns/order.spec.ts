@@ -63,9 +63,9 @@ describe('a group with maxRunning 1 keeps its order', () => {
 
   it('continues when the head that blocked it is cancelled, removed or rescheduled', async () => {
     const ends: ((q: TestQueue) => Promise<unknown>)[] = [
-      (q) => q.run(q.scripts.cancel('a')),
-      (q) => q.run(q.scripts.remove('a')),
-      (q) => q.run(q.scripts.reschedule('a', { delayMs: HOUR })),
+      (q) => q.run(q.scripts.cancel({ id: 'a' })),
+      (q) => q.run(q.scripts.remove({ id: 'a' })),
+      (q) => q.run(q.scripts.reschedule({ id: 'a', delayMs: HOUR })),
     ];
     for (const end of ends) {
       const q = await ordered();
@@ -86,7 +86,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
   it("onDeadHead 'hold': waits until the dead letter is redriven, removed, discarded or cleaned", async () => {
     const ends: [(q: TestQueue) => Promise<unknown>, string][] = [
       [(q) => q.run(q.scripts.deadLetters.redrive(['a'])), 'a'],
-      [(q) => q.run(q.scripts.remove('a')), 'b'],
+      [(q) => q.run(q.scripts.remove({ id: 'a' })), 'b'],
       [(q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }])), 'b'],
       [(q) => q.run(q.scripts.clean('failed', 0, 10, 0)), 'b'],
       [(q) => q.run(q.scripts.groups.clear('g')), 'b'],
@@ -105,7 +105,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     const q = await ordered();
     const [a] = await q.claim(5);
     await q.complete(a!);
-    await q.run(q.scripts.runAgain('a', 'request'));
+    await q.run(q.scripts.runAgain({ id: 'a', request: 'request' }));
     const line: string[] = [];
     for (let i = 0; i < 3; i++) {
       const [job] = await q.claim(1);
