@@ -15,3 +15,4 @@ export function renderModule(
 ): string;
 export function readTransitions(dir: string): Record<string, string>;
 export function stripComments(file: string, text: string): string;
+export function commandsOf(texts: readonly string[]): string[];

@@ -133,10 +133,22 @@ export function renderModule(scripts, transitions, clusterScripts = {}) {
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
     '/** Of each script that changes the status of jobs, or deletes some: what the audit trail calls that. */\n' +
     `export const transitions: Readonly<Partial<Record<LuaScriptName, string>>> = {\n${declared.join('')}};\n\n` +
+    '/** All commands of Redis that the scripts call, but for those in the texts for a Cluster alone. */\n' +
+    `export const scriptCommands: readonly string[] = ${JSON.stringify(commandsOf(Object.values(scripts)))};\n\n` +
     `const parts: readonly string[] = [\n${texts.join('')}];\n\n` +
     `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
     READER
   );
+}
+
+/** A call of one command, or of one of two by a condition. */
+const COMMAND = /redis\.p?call\(\s*(?:[\w.]+ and '(\w+)' or )?'(\w+)'/g;
+
+/** Returns the commands that scripts call, in lower case. */
+export function commandsOf(texts) {
+  const found = texts.flatMap((text) => [...text.matchAll(COMMAND)].flatMap(([, ...names]) => names));
+  const called = found.filter((name) => name !== undefined).map((name) => name.toLowerCase());
+  return [...new Set(called)].toSorted();
 }
 
 /** Returns the text for a Cluster in sections: those of both texts, and those that are only in it. */

@@ -1,18 +1,10 @@
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import type { QueueKeys } from './queue-keys.js';
+import { scriptCommands } from '../lua.generated.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import type { QueueStore } from '../store/queue-store.js';
 import type { ScriptCall } from '../transport/script-runner.js';
-
-/**
- * All commands that the scripts call. `test/lua/queue/check-permissions.spec.ts` compares the list with the scripts.
- */
-export const SCRIPT_COMMANDS = (
-  'exists get hdel hexists hget hgetall hincrby hkeys hlen hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem lset ' +
-  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zincrby zmscore zpopmin zrange ' +
-  'xadd xrange xrevrange zrem zremrangebyrank zremrangebyscore zscan zscore'
-).split(' ');
 
 /** A permission that a queue needs and the user of the connection does not have. */
 interface MissingPermission {
@@ -24,7 +16,7 @@ interface MissingPermission {
 /** Asks which of the commands are refused to the user of the connection, for queues of one slot. */
 export function permissionsCall(
   queues: readonly QueueKeys[],
-  commands: readonly string[] = SCRIPT_COMMANDS,
+  commands: readonly string[] = scriptCommands,
 ): ScriptCall<MissingPermission[]> {
   return {
     script: 'queueCheckPermissions',

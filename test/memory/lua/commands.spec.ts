@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { ARITY } from '#memory/server/commands.js';
-import { SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
+import { scriptCommands } from '#queue/lua.generated.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import fc from '../../support/queue/properties.js';
 import { differences, sent } from './both-runners.js';
@@ -44,7 +44,7 @@ it('have the number of arguments that COMMAND INFO says', async () => {
 });
 
 it('are all that scripts send', () => {
-  expect(Object.keys(ARITY)).toEqual(expect.arrayContaining(SCRIPT_COMMANDS.map((name) => name.toUpperCase())));
+  expect(Object.keys(ARITY)).toEqual(expect.arrayContaining(scriptCommands.map((name) => name.toUpperCase())));
 });
 
 describe('commands', () => {

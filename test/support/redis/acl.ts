@@ -1,6 +1,6 @@
 // Redis users with few permissions.
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
+import { scriptCommands } from '#queue/lua.generated.js';
 import type { OwnCluster } from './own-cluster.js';
 import { connect } from './redis.js';
 
@@ -12,7 +12,7 @@ export const MINIMAL_PERMISSIONS = [
   '&queue:*',
   '-@all',
   ...'+eval +evalsha +bzpopmin +info +ping +subscribe +unsubscribe +client|setname'.split(' '),
-  ...SCRIPT_COMMANDS.filter((command) => command !== 'pubsub').map((command) => `+${command}`),
+  ...scriptCommands.filter((command) => command !== 'pubsub').map((command) => `+${command}`),
   ...'+pubsub|numsub +pubsub|numpat'.split(' '),
 ].join(' ');
 
