@@ -22,7 +22,7 @@ export type {
 } from './queue/model/batch.js';
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
-export type { RedriveAsNewReply } from './queue/store/verbs/dead-letter-verbs.js';
+export type { RedriveAsNewReply } from './queue/store/dead-letter-query.js';
 export {
   DeadLetters,
   type DeadLetterFilter,
@@ -71,7 +71,7 @@ export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
 export type { ActionFilter, ActionLog } from './queue/actions/action-log.js';
-export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/verbs/action-verbs.js';
+export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/action-entry.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';
 export type { AuditEntry, JobOutcome } from './queue/model/job-event.js';
 export type { History } from './queue/operate/history.js';
@@ -87,7 +87,7 @@ export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
 export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
-export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
+export type { LimitsInForce } from './queue/model/limits.js';
 export type {
   CancelOutcome,
   ExtendOutcome,
@@ -100,7 +100,7 @@ export type {
 } from './queue/store/call-outcomes.js';
 export type { JobStep, LogLine } from './queue/model/step.js';
 export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
-export type { TransactionHandle } from './queue/store/verbs/outbox-writer.js';
+export type { TransactionHandle } from './queue/store/outbox-writer.js';
 export type { Durability } from './queue/model/job-options.js';
 export type { EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type {

@@ -8,7 +8,7 @@ export {
 } from './outbox/job-outbox.module.js';
 export type { OutboxDatabase, OutboxDialect, OutboxRow } from './outbox/outbox-database.js';
 export type { OutboxStats } from './outbox/outbox-table.js';
-export type { OutboxRecord } from './queue/store/verbs/outbox-writer.js';
+export type { OutboxRecord } from './queue/store/outbox-writer.js';
 export { outboxSql } from './outbox/outbox-sql.js';
 export { fromPg, type FromPgOptions, type PgClient, type PgPool } from './outbox/handles/from-pg.js';
 export { fromMysql2, type Mysql2Connection, type Mysql2Pool } from './outbox/handles/from-mysql2.js';

@@ -21,9 +21,8 @@ const SHORT_LINES = 60;
 
 /** The corridors that may stay, each with its reason. A new one is merged into its importer. */
 const CORRIDORS = {
-  'queue/scripts/calls/alert-calls.ts': 'each room of verbs has its calls in a file of its name',
-  'queue/scripts/calls/limits-calls.ts': 'each room of verbs has its calls in a file of its name',
-  'queue/scripts/calls/worker-calls.ts': 'each room of verbs has its calls in a file of its name',
+  'queue/verbs/alert.ts': 'each room of verbs has its rows in a file of its name',
+  'queue/verbs/limits.ts': 'each room of verbs has its rows in a file of its name',
 };
 
 /** Returns a line for each corridor of `src` under `root` without a reason, and for each reason without a corridor. */

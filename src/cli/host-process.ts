@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { ActionAuthor } from '../queue/store/verbs/action-verbs.js';
+import type { ActionAuthor } from '../queue/store/action-entry.js';
 import type { Readable, Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 

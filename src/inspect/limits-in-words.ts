@@ -1,7 +1,7 @@
 import { count, duration } from './words.js';
 import type { GroupLimits, LimitChanges, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
 import type { LimitsEntry } from './queue-signs.js';
-import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
+import type { LimitsInForce } from '../queue/model/limits.js';
 
 /**
  * Returns the limits of a queue in words; null if it has none. None that were set override those of the code, too.

@@ -2,7 +2,7 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import { isQueueName } from '../queue/validation/names.js';
 import type { Settled } from '../queue/store/store-call.js';
-import type { Look } from '../queue/store/verbs/queues-verbs.js';
+import type { Look } from '../queue/store/queues-verbs.js';
 import type { Place } from '../queue/validation/key-table.js';
 
 /** The most names of the register that one look reads. */

@@ -4,7 +4,7 @@ import type { HistoryCounts, HistoryPoint, HistoryReport } from '../queue/model/
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
-import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
+import type { LimitsInForce } from '../queue/model/limits.js';
 import type { LimitsEntry, QueueSigns, RecentChange, RecentRates, SeenDeath } from './queue-signs.js';
 import { PATIENCE_MS } from './rule.js';
 import { noneIfUnreadable } from './unreadable.js';

@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../queue/runtime/clock.js';
 import { silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { within } from '../queue/runtime/within.js';
 import { callsOfKnownQueue, callsOfQueue, READ_FIRST } from '../queue/scripts/audited-calls.js';
-import type { QueueCalls } from '../queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '../queue/scripts/all-calls.js';
 import { CANCEL_MARKER } from '../queue/scripts/queue-keys.js';
 import { WaitKeys } from '../queue/scripts/wait-keys.js';
 import { queuesVerbs } from '../queue/scripts/queues-calls.js';
@@ -29,7 +29,7 @@ import type {
 } from '../queue/store/queue-store.js';
 import type { StoreCall } from '../queue/store/store-call.js';
 import type { StoreCalls } from '../queue/store/store-calls.js';
-import type { QueuesVerbs } from '../queue/store/verbs/queues-verbs.js';
+import type { QueuesVerbs } from '../queue/store/queues-verbs.js';
 import { decodedOf, type RedisCall } from '../queue/transport/script-runner.js';
 import { toBytes, toText } from './lua/values.js';
 import { ObservedServer, type CallWithJobs } from './server/observed-server.js';

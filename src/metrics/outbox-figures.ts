@@ -1,6 +1,6 @@
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
-import type { OutboxWriter } from '../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter } from '../queue/store/outbox-writer.js';
 import type { FleetFigure } from './instruments.js';
 
 /** The outbox of an app, as far as metrics read it. */

@@ -3,14 +3,7 @@ import type { JobQueue } from '../queue/job-queue.js';
 import { JobQueueError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import type { Clock } from '../queue/runtime/clock.js';
-import type {
-  DeadEntry,
-  DeadReply,
-  OnceEntry,
-  OnceReplies,
-  OnceReply,
-  OnceSender,
-} from '../queue/store/verbs/once-verbs.js';
+import type { DeadEntry, DeadReply, OnceEntry, OnceReplies, OnceReply, OnceSender } from '../queue/verbs/once.js';
 import { type OldJob, type TakenJob, keyOf } from './bullmq/old-job.js';
 import type { Place } from './bullmq/source-keys.js';
 import { OvertakenError, STEP, type Source, type SourceEra, type SourceSettings } from './bullmq/source.js';
@@ -227,7 +220,7 @@ export class Mover {
       ran && failure ? [{ key: keyOf(taken.entry), job, ran, failure }] : [],
     );
     if (dead.length > 0) {
-      return this.sent((sender) => queue.exec((calls) => calls.once.addDeadLetters(sender, dead)));
+      return this.sent((sender) => queue.exec((calls) => calls.once.addDeadLetters({ sender, entries: dead })));
     }
     const entries = slice.map(({ job, ran, taken }): OnceEntry => ({
       key: keyOf(taken.entry),
@@ -235,7 +228,7 @@ export class Mover {
       mustBeNew: true,
       ...(ran && { ran }),
     }));
-    return this.sent((sender) => queue.exec((calls) => calls.once.enqueue(sender, entries)));
+    return this.sent((sender) => queue.exec((calls) => calls.once.enqueue({ sender, entries })));
   }
 
   /** Raises the fence if the old queue was restored from a backup. @throws OvertakenError */
@@ -257,18 +250,18 @@ export class Mover {
   private async forgetLeftMarks(): Promise<void> {
     const { source, queue } = this.parts;
     const { source: name } = await source.sender();
-    const marks = await queue.exec((calls) => calls.once.marks(name, MOST_MARKS));
+    const marks = await queue.exec((calls) => calls.once.marks({ source: name, limit: MOST_MARKS }));
     const present = new Set((await source.entries()).map((entry) => keyOf(entry)));
     const gone = marks.filter((key) => !present.has(key));
     if (gone.length > 0) {
-      await queue.exec((calls) => calls.once.forget(name, gone));
+      await queue.exec((calls) => calls.once.forget({ source: name, keys: gone }));
     }
   }
 
   private async forget(done: readonly TakenJob[]): Promise<void> {
     if (done.length > 0) {
       const { source } = await this.parts.source.sender();
-      await this.parts.queue.exec((calls) => calls.once.forget(source, done.map(({ entry }) => keyOf(entry)))); // prettier-ignore
+      await this.parts.queue.exec((calls) => calls.once.forget({ source, keys: done.map(({ entry }) => keyOf(entry)) })); // prettier-ignore
     }
   }
 }

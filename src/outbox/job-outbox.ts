@@ -1,10 +1,5 @@
 import type { EncodedJob } from '../queue/store/enqueue-call.js';
-import type {
-  OutboxRecord,
-  OutboxSigns,
-  OutboxWriter,
-  TransactionHandle,
-} from '../queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord, OutboxSigns, OutboxWriter, TransactionHandle } from '../queue/store/outbox-writer.js';
 import { isForbidden } from './check/is-forbidden.js';
 import { checkTransaction, type OutboxDatabase } from './outbox-database.js';
 import { OutboxTable, type OutboxStats } from './outbox-table.js';

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
-import type { TransactionHandle } from '../queue/store/verbs/outbox-writer.js';
+import type { TransactionHandle } from '../queue/store/outbox-writer.js';
 
 /** The SQL dialects that the outbox speaks. */
 export const DIALECTS: readonly OutboxDialect[] = ['postgres', 'mysql', 'sqlite'];

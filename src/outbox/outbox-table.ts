@@ -1,7 +1,7 @@
 import type { OutboxEntry, OutboxJob, SqlPart, Turn } from './dialects/dialect.js';
 import { dialectOf } from './dialects/dialect-of.js';
 import { asStored } from '../queue/codec/sealed.js';
-import type { OutboxRecord, StoredIn } from '../queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord, StoredIn } from '../queue/store/outbox-writer.js';
 import type { OutboxDatabase, OutboxRow } from './outbox-database.js';
 
 /** The state of the outbox. */

@@ -32,7 +32,7 @@ import { plainJobWarning } from './store/plain-job-warning.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
-import type { ActionAuthor } from './store/verbs/action-verbs.js';
+import type { ActionAuthor } from './store/action-entry.js';
 import { checkQueueName, checkText } from './validation/names.js';
 import { checkCount } from './validation/validate-options.js';
 
@@ -101,7 +101,7 @@ export abstract class JobAdmin {
    */
   async outcome(id: string): Promise<JobOutcome | null> {
     checkText('job id', id);
-    return this.exec((calls) => calls.outcome(id));
+    return this.exec((calls) => calls.outcome({ id }));
   }
 
   /**

@@ -18,7 +18,7 @@ import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { JobHandle, ResultOptions } from './results/job-handle.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
-import type { OutboxWriter } from './store/verbs/outbox-writer.js';
+import type { OutboxWriter } from './store/outbox-writer.js';
 import type { QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';

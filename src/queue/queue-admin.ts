@@ -86,7 +86,7 @@ export abstract class QueueAdmin extends JobAdmin {
 
   /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */
   async workers(): Promise<WorkerRecord[]> {
-    return this.exec((calls) => calls.workers.list(LARGEST_PAGE));
+    return this.exec((calls) => calls.workers.list({ most: LARGEST_PAGE }));
   }
 
   /**
@@ -105,7 +105,7 @@ export abstract class QueueAdmin extends JobAdmin {
     checkFlag('ended', ended);
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.exec((calls) => calls.batches.list(offset, limit, ended));
+    return this.exec((calls) => calls.batches.list({ offset, limit, ended }));
   }
 
   /**
@@ -151,7 +151,10 @@ export abstract class QueueAdmin extends JobAdmin {
   /** Gives a pause that has an end a later one. */
   private async extendPause(forMs: number): Promise<boolean> {
     const { pausedUntil } = await this.stats();
-    return pausedUntil !== undefined && this.exec((calls) => calls.extendPause(pausedUntil.getTime(), forMs));
+    return (
+      pausedUntil !== undefined &&
+      this.exec((calls) => calls.extendPause({ knownEndMs: pausedUntil.getTime(), forMs }))
+    );
   }
 
   /**
@@ -167,7 +170,7 @@ export abstract class QueueAdmin extends JobAdmin {
     const rateLimit = rateOfResume(checked);
     return this.actionLog.record(
       onQueue('resume', inWords(checked)),
-      () => this.exec((calls) => calls.resume(rateLimit && { rateLimit })),
+      () => this.exec((calls) => calls.resume({ limits: rateLimit && { rateLimit } })),
       { count: Number },
     );
   }

@@ -2,7 +2,7 @@ import type { JobQueue } from './job-queue.js';
 import { InvalidOptionError } from './errors/errors.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { isRedisStore, type RedisStore } from './redis-store.js';
-import type { QueueCalls } from './scripts/calls/all-calls.js';
+import type { QueueCalls } from './scripts/all-calls.js';
 import type { QueueKeys } from './scripts/queue-keys.js';
 
 /** The names of the main keys of a queue. */

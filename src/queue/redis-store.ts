@@ -21,7 +21,7 @@ import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import type { EventListener } from './store/event-listeners.js';
 import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
-import type { QueueCalls } from './scripts/calls/all-calls.js';
+import type { QueueCalls } from './scripts/all-calls.js';
 import {
   callsOfKnownQueue,
   callsOfQueue,
@@ -39,7 +39,7 @@ import type { EncodedJob } from './store/enqueue-call.js';
 import type { CallLimit, QueueStore, ReplicationOptions, WakeListener } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
-import type { QueuesVerbs } from './store/verbs/queues-verbs.js';
+import type { QueuesVerbs } from './store/queues-verbs.js';
 import { keptIn } from './runtime/kept.js';
 
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */

@@ -425,7 +425,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     // As if the last minute had been closed almost three minutes ago.
     await connect().hset(`queue:${name}:history_open`, { at_ms: nowMs - 170_000, since_ms: nowMs - 170_000 });
     await app.queue(name).enqueueMany([{ payload: 1 }, { payload: 2 }]);
-    await app.queue(name).exec(() => calls.history.addDurations('w', 'b', ['w20', 9, 'r30', 9]));
+    await app
+      .queue(name)
+      .exec(() => calls.history.addDurations({ worker: 'w', batch: 'b', counts: ['w20', 9, 'r30', 9] }));
     await app.queue(name).exec(() => calls.history.closeMinute(reading));
     const { body } = await app.get(`/api/history?queue=${name}&hours=24`);
     expect(body).toMatchObject({ stepMs: 600_000, marks: [{ kind: 'deploy', text: 'version 1.2' }] });

@@ -116,7 +116,11 @@ class Shop {
     await queue.enqueueMany(Array.from({ length: comes }, () => ({ payload: { n: this.made++ }, ...options })));
     if (served) {
       await queue.exec((calls) =>
-        calls.workers.register(`web-1:1:${name}`, true, [{ name, maxAttempts: 1, maxCrashes: 3 }]),
+        calls.workers.register({
+          worker: `web-1:1:${name}`,
+          serves: true,
+          handlers: [{ name, maxAttempts: 1, maxCrashes: 3 }],
+        }),
       );
       const worker = crashes ? `web-2:${this.deaths++}:${name}` : `web-1:1:${name}`;
       const { jobs } = await queue.exec((calls) =>
@@ -125,7 +129,7 @@ class Shop {
       for (const [i, job] of jobs.entries()) {
         const failure = error?.(job, i + this.made);
         if (crashes) {
-          await queue.exec((calls) => calls.sweep.reclaimWorker(worker, '0', 100));
+          await queue.exec((calls) => calls.sweep.reclaimWorker({ worker, cursor: '0', limit: 100 }));
         } else if (failure) {
           await queue.fail(job, failure);
         } else {
@@ -135,10 +139,12 @@ class Shop {
       const counts =
         jobs.length > 0 && !crashes ? [`r${bucketOf(runMs)}`, jobs.length, `w${bucketOf(50)}`, jobs.length] : [];
       if (counts.length > 0) {
-        await queue.exec((calls) => calls.history.addDurations(worker, this.clock.randomId(), counts));
+        await queue.exec((calls) => calls.history.addDurations({ worker, batch: this.clock.randomId(), counts }));
       }
     }
-    await queue.exec((calls) => calls.sweep.reclaim(100, 60_000, STEP_MS, 2 * STEP_MS));
+    await queue.exec((calls) =>
+      calls.sweep.reclaim({ limit: 100, gapMs: 60_000, waitMs: STEP_MS, everyMs: 2 * STEP_MS }),
+    );
     const { pending, processing, oldestPendingAgeMs } = await queue.stats();
     const reading = { pending, processing, oldestPendingAgeMs, version, gapMs: 180_000 };
     await queue.exec((calls) => calls.history.closeMinute(reading));

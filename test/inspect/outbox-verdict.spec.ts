@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { outboxSentence, outboxVerdictOf, readOutboxVerdict } from '#inspect/servers/outbox-verdict.js';
-import type { OutboxSigns } from '#queue/store/verbs/outbox-writer.js';
+import type { OutboxSigns } from '#queue/store/outbox-writer.js';
 
 const QUIET: OutboxSigns = { waiting: 0, setAside: 0, failed: 0, oldestAgeMs: 0 };
 const judge = (signs: Partial<OutboxSigns>) => {

@@ -33,7 +33,9 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     async (cost) => {
       const q = testQueue();
       await q.run(q.scripts.limits.set({ rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
-      await q.run(q.scripts.groups.set('g', { rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } }));
+      await q.run(
+        q.scripts.groups.set({ name: 'g', limits: { rateLimit: { limit: 100, periodMs: 1_000, burst: 100 } } }),
+      );
       for (const id of ['a', 'b']) await q.add(id, { group: 'g', cost: 1 });
       await q.add('plain', { cost: 1 });
       for (const id of ['a', 'plain']) await q.redis.hset(q.keys.job(id), 'cost', cost);
@@ -55,7 +57,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     await q.add('good', { delay_ms: 60_000 });
     await q.makeDue('bad', 'good');
     await corrupt(q, 'bad');
-    expect(await q.run(q.scripts.sweep.promote(10))).toBe(2);
+    expect(await q.run(q.scripts.sweep.promote({ limit: 10 }))).toBe(2);
     expect(await q.pending()).toEqual(['bad', 'good']);
   });
 
@@ -90,7 +92,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
     await q.claim(2);
     await q.expireClaims('bad', 'good');
     await corrupt(q, 'bad');
-    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     expect(reclaimed).toContainEqual({ id: 'bad', status: 'failed' });
     expect(reclaimed).toContainEqual({ id: 'good', status: 'pending', worker: 'worker-1' });
   });
@@ -103,8 +105,8 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     await corrupt(q, 'bad');
     await q.redis.hset(q.keys.unique, 'key', 'bad');
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'key');
-    await q.run(q.scripts.sweep.adoptForeign(100));
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.adoptForeign({ limit: 100 }));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.redis.hexists(q.keys.unique, 'key')).toBe(0);
   });
 
@@ -113,7 +115,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     await deadLetter(q, 'bad');
     await deadLetter(q, 'good');
     await corrupt(q, 'bad');
-    expect(await q.run(q.scripts.deadLetters.redrive(['bad', 'good']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['bad', 'good'] }))).toBe(1);
     expect(await q.pending()).toEqual(['good']);
   });
 
@@ -129,8 +131,8 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
   });
 
   it.each([
-    ['progress', (q: TestQueue) => q.scripts.progress({ id: 'bad', token: 't' }, '1')],
-    ['log', (q: TestQueue) => q.scripts.log({ id: 'bad', token: 't' }, 10, ['"line"'])],
+    ['progress', (q: TestQueue) => q.scripts.progress({ claim: { id: 'bad', token: 't' }, progress: '1' })],
+    ['log', (q: TestQueue) => q.scripts.log({ claim: { id: 'bad', token: 't' }, keep: 10, lines: ['"line"'] })],
     ['name', (q: TestQueue) => q.scripts.setName({ id: 'bad', token: 't', name: 'n', options: {} })],
   ] as const)('%s says that the claim is not current', async (_verb, call) => {
     const q = testQueue();
@@ -147,8 +149,10 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     await corrupt(q, 'bad');
     await corrupt(q, 'waits');
     expect((await q.run(q.scripts.stats())).pending).toBe(1);
-    expect((await q.run(q.scripts.list('failed', 0, 10))).map(({ id }) => id)).toEqual(['good']);
-    expect(await q.run(q.scripts.list('pending', 0, 10))).toEqual([]);
+    expect((await q.run(q.scripts.list({ status: 'failed', offset: 0, limit: 10 }))).map(({ id }) => id)).toEqual([
+      'good',
+    ]);
+    expect(await q.run(q.scripts.list({ status: 'pending', offset: 0, limit: 10 }))).toEqual([]);
   });
 });
 
@@ -158,7 +162,7 @@ const releasing = (delayMs: number) => (q: TestQueue, job: ClaimedJob) =>
   q.run<unknown>(q.scripts.release([{ ...job, reason: delayMs ? 'snooze' : 'interruption', delayMs }]));
 const reclaim = async (q: TestQueue) => {
   await q.expireClaims('job');
-  return q.run<unknown>(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+  return q.run<unknown>(q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
 };
 
 describe('a fail, release or reclaim that breaks off at a key of another type', () => {

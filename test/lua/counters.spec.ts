@@ -25,7 +25,7 @@ const release = (reason: 'interruption' | 'rate_limited') => (q: TestQueue, job:
   q.run(q.scripts.release([{ ...job, reason, delayMs: 0 }]));
 const reclaim: Act = async (q) => {
   await q.expireClaims('job');
-  return q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+  return q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
 };
 const after =
   (first: Act, then: (q: TestQueue) => Promise<unknown>): Act =>
@@ -56,9 +56,19 @@ it.each<[string, Act, string | null]>([
   ],
   ['cancel', after(release('interruption'), (q) => q.run(q.scripts.cancel({ id: 'job' }))), 'cancelled'],
   ['remove', after(release('interruption'), (q) => q.run(q.scripts.remove({ id: 'job' }))), null],
-  ['clean', after(release('interruption'), (q) => q.run(q.scripts.clean('pending', 0, 10, 0))), null],
-  ['redrive', after(failing(true), (q) => q.run(q.scripts.deadLetters.redrive(['job']))), 'pending'],
-  ['discard', after(failing(true), (q) => q.run(q.scripts.deadLetters.discard([{ id: 'job' }]))), null],
+  [
+    'clean',
+    after(release('interruption'), (q) =>
+      q.run(q.scripts.clean({ place: 'pending', olderThanMs: 0, limit: 10, passed: 0 })),
+    ),
+    null,
+  ],
+  ['redrive', after(failing(true), (q) => q.run(q.scripts.deadLetters.redrive({ ids: ['job'] }))), 'pending'],
+  [
+    'discard',
+    after(failing(true), (q) => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'job' }] }))),
+    null,
+  ],
   ['run again', after(complete, (q) => q.run(q.scripts.runAgain({ id: 'job', request: 'request' }))), 'pending'],
 ])('a counter that is not a number holds up no job: %s', async (_verb, act, status) => {
   const q = testQueue();

@@ -24,7 +24,7 @@ async function published(q: TestQueue, action: () => Promise<void>): Promise<unk
 /** Takes jobs through every transition that is published. */
 async function allTransitions(q: TestQueue): Promise<void> {
   const completed = await q.addAndClaim('completed');
-  await q.run(q.scripts.progress(completed, '1'));
+  await q.run(q.scripts.progress({ claim: completed, progress: '1' }));
   await q.complete(completed);
   const failed = await q.addAndClaim('failed');
   await q.fail(failed);
@@ -34,7 +34,7 @@ async function allTransitions(q: TestQueue): Promise<void> {
   await q.run(q.scripts.release([{ ...released, reason: 'snooze', delayMs: 1_000 }]));
   await q.addAndClaim('crashed');
   await q.expireClaims('crashed');
-  await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+  await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
   await q.run(q.scripts.cancel({ id: 'crashed' }));
 }
 
@@ -83,7 +83,7 @@ describe('events', () => {
     const message = `${'x'.repeat(999)}äöü`;
     const messages = await published(q, async () => {
       const job = await q.addAndClaim('a');
-      await q.run(q.scripts.progress(job, JSON.stringify('p'.repeat(2_000))));
+      await q.run(q.scripts.progress({ claim: job, progress: JSON.stringify('p'.repeat(2_000)) }));
       await q.fail(job, { error: { name: 'Error', message }, final: true });
     });
     expect(messages).toEqual([

@@ -58,12 +58,12 @@ async function live({ queue, clock }: World): Promise<unknown[]> {
   await queue.limits.set({ rateLimit: { limit: 2, periodMs: PERIOD } });
   await queue.schedules.upsert('s', { everyMs: LONG });
   const claimed = await claimedIds(queue);
-  await queue.exec((calls) => calls.workers.register('w', true, []));
+  await queue.exec((calls) => calls.workers.register({ worker: 'w', serves: true, handlers: [] }));
   await queue.pause({ forMs: LONG });
   const replies: unknown[] = [claimed, await look(queue)];
   for (let period = 0; period < 2; period++) {
     clock.nowMs += LONG;
-    await queue.exec((calls) => calls.sweep.tidy(9));
+    await queue.exec((calls) => calls.sweep.tidy({ limit: 9 }));
     replies.push(await queue.reclaim(), await queue.schedules.tick(), await claimedIds(queue), await look(queue));
   }
   return [...replies, (await queue.doctor()).findings];

@@ -10,7 +10,7 @@ import { newClockedQueue, newQueue, onEachStore } from '../support/worker/worker
 const HOUR = 3_600_000;
 const handlers = ['mail', '@failed:mail'].map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
 const register = (queue: JobQueue, serves: boolean) =>
-  queue.exec((calls) => calls.workers.register('w', serves, handlers));
+  queue.exec((calls) => calls.workers.register({ worker: 'w', serves, handlers }));
 
 async function statusOfFailed(queue: JobQueue): Promise<string> {
   const { id } = await queue.enqueue(1, { name: 'mail' });
@@ -40,7 +40,7 @@ onEachStore('the announcement of a worker', () => {
     const { queue, clock } = newClockedQueue();
     await register(queue, true);
     clock.nowMs += HOUR;
-    await queue.exec((calls) => calls.sweep.tidy(500));
+    await queue.exec((calls) => calls.sweep.tidy({ limit: 500 }));
     expect(await statusOfFailed(queue)).toBe('scheduled');
   });
 
@@ -67,17 +67,19 @@ onEachStore('the announcement of a worker', () => {
     const { queue, clock } = newClockedQueue();
     for (const names of ['mbzad', 'klcefghij', 'y']) {
       const each = names.split('').map((name) => ({ name, maxAttempts: 1, maxCrashes: 1 }));
-      await queue.exec((calls) => calls.workers.register('w', true, each));
+      await queue.exec((calls) => calls.workers.register({ worker: 'w', serves: true, handlers: each }));
       clock.nowMs += 1_000;
     }
-    const { names } = await queue.exec((calls) => calls.unserved([{ id: 'x', name: 'x' }]));
+    const { names } = await queue.exec((calls) => calls.unserved({ jobs: [{ id: 'x', name: 'x' }] }));
     expect(names.join('')).toBe('ylkjihgfec');
   });
 
   it('says since when a worker runs, by its own age', async () => {
     const { queue, clock } = newClockedQueue();
     await register(queue, true);
-    await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, HOUR));
+    await queue.exec((calls) =>
+      calls.workers.describe({ worker: 'w', details: { host: 'h', pid: 1, slots: 1 }, ageMs: HOUR }),
+    );
     expect(await queue.workers()).toMatchObject([{ id: 'w', startedAt: new Date(clock.nowMs - HOUR) }]);
   });
 
@@ -97,7 +99,9 @@ onEachStore('the announcement of a worker', () => {
     const { queue, clock } = newClockedQueue();
     const upsert = async (everyMs: number, worker: string) => {
       const schedule = encodeSchedule(queue, 'report', { everyMs }, {});
-      const { outcome } = await queue.exec((calls) => calls.schedules.upsert(schedule, worker, clock.nowMs + HOUR));
+      const { outcome } = await queue.exec((calls) =>
+        calls.schedules.upsert({ schedule, worker, nextDueMs: clock.nowMs + HOUR }),
+      );
       return outcome;
     };
     expect(await upsert(HOUR, 'ada')).toBe('created');
@@ -115,7 +119,9 @@ onEachStore('the claims of a worker whose process has ended', () => {
     for (const worker of ['w1', 'w2']) {
       await queue.exec((calls) => calls.claim({ worker, stream: '0', count: 1, token: worker }));
     }
-    const { reclaimed } = await queue.exec((calls) => calls.sweep.reclaimWorker('w1', '0', 500));
+    const { reclaimed } = await queue.exec((calls) =>
+      calls.sweep.reclaimWorker({ worker: 'w1', cursor: '0', limit: 500 }),
+    );
     expect(reclaimed).toMatchObject([{ id: 'a', status: 'pending' }]);
     expect([(await queue.get('a'))!.status, (await queue.get('b'))!.status]).toEqual(['pending', 'processing']);
   });
@@ -126,7 +132,9 @@ it('forgets the details of workers in memory ten minutes after the last were sto
   const server = new ScriptServer(() => now);
   const queue = newQueue({}, new ScriptStore({ ...systemClock, now: () => now }, { server }));
   await register(queue, true);
-  await queue.exec((calls) => calls.workers.describe('w', { host: 'h', pid: 1, slots: 1 }, 0));
+  await queue.exec((calls) =>
+    calls.workers.describe({ worker: 'w', details: { host: 'h', pid: 1, slots: 1 }, ageMs: 0 }),
+  );
   now = 599_999;
   await register(queue, true);
   expect(await queue.workers()).toMatchObject([{ id: 'w', host: 'h' }]);

@@ -133,7 +133,7 @@ onEachStore('limits and groups', () => {
     });
     const rateLimit = { limit: 2, periodMs: HOUR };
     const shown = { ...rateLimit, burst: 1 };
-    await queue.exec((calls) => calls.workers.register('w', true, []));
+    await queue.exec((calls) => calls.workers.register({ worker: 'w', serves: true, handlers: [] }));
     expect(await queue.limits.get()).toEqual({ source: 'configuration', rateLimit: { ...shown, limit: 1 } });
     await queue.limits.set({ rateLimit, groups: { rateLimit } });
     await queue.groups.set('g', { rateLimit });

@@ -15,10 +15,14 @@ onEachStore('a sweep ten minutes after the last one', () => {
     const { queue, clock } = newClockedQueue();
     await queue.enqueue(1);
     await queue.claim();
-    await queue.exec((calls) => calls.sweep.reclaim(10, GAP_MS, WAIT_MS, MINUTE));
+    await queue.exec((calls) =>
+      calls.sweep.reclaim({ limit: 10, gapMs: GAP_MS, waitMs: WAIT_MS, everyMs: MINUTE }),
+    );
     clock.nowMs += 10 * MINUTE;
     const watched = looks && { fromMs: clock.nowMs + looks.fromMs, toMs: clock.nowMs + looks.toMs };
-    const { reclaimed } = await queue.exec((calls) => calls.sweep.reclaim(10, GAP_MS, WAIT_MS, MINUTE, watched));
+    const { reclaimed } = await queue.exec((calls) =>
+      calls.sweep.reclaim({ limit: 10, gapMs: GAP_MS, waitMs: WAIT_MS, everyMs: MINUTE, watched }),
+    );
     expect(reclaimed).toHaveLength(reclaims ? 1 : 0);
   });
 });

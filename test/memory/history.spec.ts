@@ -1,7 +1,7 @@
 // Both stores keep the same figures of past minutes; see test/lua/history for Redis alone.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { MinuteReading } from '#queue/store/store-calls.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
 import { newClockedQueue, onEachStore } from '../support/worker/workers.js';
 
 const MINUTE = 60_000;
@@ -11,7 +11,7 @@ const IDLE = { pending: 0, processing: 0, oldestPendingAgeMs: 0, version: '', ga
 function recorded() {
   const { queue, clock } = newClockedQueue();
   clock.nowMs = START + 1_000;
-  const close = (reading: Partial<MinuteReading> = {}) =>
+  const close = (reading: Partial<Parameters<StoreCalls['history']['closeMinute']>[0]> = {}) =>
     queue.exec((calls) => calls.history.closeMinute({ ...IDLE, ...reading }));
   const pass = (minutes: number) => void (clock.nowMs += minutes * MINUTE);
   return { queue, close, pass };
@@ -28,12 +28,12 @@ onEachStore('the history', () => {
     await queue.complete((await queue.claim())!);
     await queue.fail((await queue.claim())!, new Error('no'), { delayMs: MINUTE });
     for (const batch of ['one', 'one', 'two']) {
-      await queue.exec((calls) => calls.history.addDurations('w', batch, ['w0', 2, 'r9', 1]));
+      await queue.exec((calls) => calls.history.addDurations({ worker: 'w', batch, counts: ['w0', 2, 'r9', 1] }));
     }
     pass(1);
-    expect(await queue.exec((calls) => calls.history.reportVersion(''))).toBe(0);
+    expect(await queue.exec((calls) => calls.history.reportVersion({ version: '' }))).toBe(0);
     expect(await close({ pending: 1, oldestPendingAgeMs: 700 })).toBe(59_000);
-    expect(await queue.exec((calls) => calls.history.reportVersion(''))).toBe(59_000);
+    expect(await queue.exec((calls) => calls.history.reportVersion({ version: '' }))).toBe(59_000);
     await close({ pending: 9 });
     const { points, total } = await read(queue);
     expect(points).toHaveLength(1);

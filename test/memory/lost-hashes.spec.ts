@@ -32,7 +32,9 @@ onEachStore('a job whose hash is gone', () => {
       await queue.fail((await queue.claim())!, new Error('no'), { final: true });
     }
     await loseHash(queue, 'lost');
-    expect(await queue.exec((calls) => calls.deadLetters.redrive(['lost', 'known'], sealed('')))).toBe(1);
+    expect(
+      await queue.exec((calls) => calls.deadLetters.redrive({ ids: ['lost', 'known'], payload: sealed('') })),
+    ).toBe(1);
     expect(await queue.get('known')).toMatchObject({ status: 'pending' });
   });
 });

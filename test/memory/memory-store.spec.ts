@@ -56,22 +56,26 @@ onEachStore('a store', () => {
     const queue = newQueue();
     await queue.enqueue({}, { group: 'a' });
     await queue.groups.set('a', { maxRunning: 2 });
-    await queue.exec((calls) => calls.alerts.takeTurn('one', 0));
-    expect(await queue.exec((calls) => calls.alerts.told('one', 'record'))).toBe(true);
+    await queue.exec((calls) => calls.alerts.takeTurn({ token: 'one', everyMs: 0 }));
+    expect(await queue.exec((calls) => calls.alerts.told({ token: 'one', record: 'record' }))).toBe(true);
     await queue.purge({ confirm: queue.name, everything: true });
     await queue.groups.set('a', { maxRunning: 1 });
     await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'a' })));
     expect(await queue.claimMany(2)).toHaveLength(1);
     expect(await queue.groups.get('a')).toMatchObject({ pending: 1, running: 1, limits: { maxRunning: 1 } });
     expect((await queue.groups.list()).map(({ name }) => name)).toEqual(['a']);
-    expect(await queue.exec((calls) => calls.alerts.takeTurn('two', 0))).toMatchObject({ record: '' });
+    expect(await queue.exec((calls) => calls.alerts.takeTurn({ token: 'two', everyMs: 0 }))).toMatchObject({
+      record: '',
+    });
   });
 
   it('adds the jobs of a sender once, also plain ones', async () => {
     const queue = newQueue();
     const entries = ['a', 'b'].map((id) => ({ key: id, job: { id, name: queue.name, payload: sealed('1') } }));
     const send = (count: number) =>
-      queue.exec((calls) => calls.once.enqueue({ source: 's', fence: 1 }, entries.slice(0, count)));
+      queue.exec((calls) =>
+        calls.once.enqueue({ sender: { source: 's', fence: 1 }, entries: entries.slice(0, count) }),
+      );
     expect(await send(1)).toMatchObject({ replies: [{ outcome: 'new' }] });
     expect(await send(2)).toMatchObject({ replies: [{ outcome: 'known' }, { outcome: 'new' }] });
     expect((await queue.claimMany(3)).map(({ id }) => id)).toEqual(['a', 'b']);

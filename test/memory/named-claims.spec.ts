@@ -69,11 +69,15 @@ const claims = (queue: JobQueue, mostBytes: number, token: string, names?: strin
 onEachStore('a claim of certain names', () => {
   it('refuses a job that waited too long for a worker of its name', async () => {
     const { queue, clock } = newClockedQueue({ unhandledAgeMs: 30 * MINUTE });
-    await queue.exec((calls) => calls.workers.register('w', true, handlersOf('mail', 'sms')));
+    await queue.exec((calls) =>
+      calls.workers.register({ worker: 'w', serves: true, handlers: handlersOf('mail', 'sms') }),
+    );
     await queue.enqueue(1, { id: 'old', name: 'fax' });
     await queue.enqueue(1, { id: 'sms', name: 'sms' });
     clock.nowMs += 20 * MINUTE;
-    await queue.exec((calls) => calls.workers.register('w', true, handlersOf('mail')));
+    await queue.exec((calls) =>
+      calls.workers.register({ worker: 'w', serves: true, handlers: handlersOf('mail') }),
+    );
     await queue.enqueue(1, { id: 'young', name: 'fax' });
     clock.nowMs += 10 * MINUTE;
     const early = await takes(queue);
@@ -81,7 +85,9 @@ onEachStore('a claim of certain names', () => {
     expect(early.left).toMatchObject({ cursor: -1, elsewhere: false });
     expect(early.left!.unserved.toSorted()).toEqual(['fax', 'sms']);
     clock.nowMs += 1;
-    await queue.exec((calls) => calls.workers.register('w', true, handlersOf('mail')));
+    await queue.exec((calls) =>
+      calls.workers.register({ worker: 'w', serves: true, handlers: handlersOf('mail') }),
+    );
     const { refused } = await takes(queue, { token: 't2' });
     expect(refused.map(({ id }) => id)).toEqual(['old', 'sms']);
     expect(refused[0]!.error).toEqual({
@@ -98,7 +104,9 @@ onEachStore('a claim of certain names', () => {
 
   it('leaves a job to the live worker of its name, and says so', async () => {
     const queue = newQueue();
-    await queue.exec((calls) => calls.workers.register('other', true, handlersOf('fax')));
+    await queue.exec((calls) =>
+      calls.workers.register({ worker: 'other', serves: true, handlers: handlersOf('fax') }),
+    );
     await queue.enqueue(1, { name: 'fax' });
     expect((await takes(queue)).left).toEqual({ cursor: -1, elsewhere: true, unserved: [] });
   });

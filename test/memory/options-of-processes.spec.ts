@@ -13,7 +13,7 @@ async function bothOf(options: QueueOptions): Promise<{ first: JobQueue; later: 
 }
 
 async function announce(queue: JobQueue, worker = 'w'): Promise<void> {
-  await queue.exec((calls) => calls.workers.register(worker, true, []));
+  await queue.exec((calls) => calls.workers.register({ worker, serves: true, handlers: [] }));
 }
 
 /** Returns whether the queue has the announcement of a worker, which renews it. */
@@ -92,7 +92,7 @@ onEachStore('a process that opens a queue later with other options', () => {
     await runAll(first, (job) => first.fail(job, new Error('no'), { final: true }));
     expect((await first.stats()).failed).toBe(4);
     await announce(later);
-    await first.exec((calls) => calls.sweep.tidy(100));
+    await first.exec((calls) => calls.sweep.tidy({ limit: 100 }));
     expect((await first.stats()).failed).toBe(1);
     for (const id of ['a', 'b']) {
       await first.enqueue(1, { id });
@@ -108,7 +108,10 @@ onEachStore('a process that opens a queue later with other options', () => {
     const claimed = (await first.claim())!;
     await first.exec((calls) => calls.extend([claimed], 1));
     await eventually(async () => (await first.stats()).expiredClaims > 0);
-    expect(await first.exec((calls) => calls.sweep.reclaim(9, 0, 0))).toEqual({ reclaimed: [], more: false });
+    expect(await first.exec((calls) => calls.sweep.reclaim({ limit: 9, gapMs: 0, waitMs: 0 }))).toEqual({
+      reclaimed: [],
+      more: false,
+    });
   });
 
   it('limits every process once its worker has announced its limits, until that worker is gone', async () => {
@@ -121,7 +124,7 @@ onEachStore('a process that opens a queue later with other options', () => {
     await announce(new JobQueue(first.store, first.name, { maxRunning: 9 }), 'another');
     await announce(first, 'third');
     expect(await first.claimMany(2)).toEqual([]);
-    await later.exec((calls) => calls.workers.register('w', false, []));
+    await later.exec((calls) => calls.workers.register({ worker: 'w', serves: false, handlers: [] }));
     await announce(first, 'third');
     expect(await first.limits.get()).toEqual({ source: 'none' });
     expect(await first.claimMany(2)).toHaveLength(2);
@@ -134,7 +137,9 @@ onEachStore('a process that opens a queue later with other options', () => {
       [first, 'new'],
     ] as const) {
       await announce(queue, worker);
-      await queue.exec((calls) => calls.workers.describe(worker, { host: 'h', pid: 1, slots: 1 }, 0));
+      await queue.exec((calls) =>
+        calls.workers.describe({ worker, details: { host: 'h', pid: 1, slots: 1 }, ageMs: 0 }),
+      );
     }
     expect(await isKnown(first, 'new')).toBe(true);
     expect(await isKnown(later, 'old', false)).toBe(false); // registrations decide whose limits apply
@@ -143,7 +148,7 @@ onEachStore('a process that opens a queue later with other options', () => {
     expect(await isKnown(first, 'new')).toBe(false);
     await announce(first, 'new');
     expect(await isKnown(first, 'new')).toBe(true);
-    await later.exec((calls) => calls.workers.register('old', false, []));
+    await later.exec((calls) => calls.workers.register({ worker: 'old', serves: false, handlers: [] }));
     expect(await isKnown(first, 'new')).toBe(false);
     await announce(first, 'new');
     expect(await first.limits.get()).toEqual({ source: 'none' });
@@ -168,7 +173,7 @@ onEachStore('a process that opens a queue later with other options', () => {
     await enqueue(first, 2);
     expect(await later.claim()).not.toBeNull();
     await first.limits.set({ maxRunning: 9 });
-    await later.exec((calls) => calls.workers.register('w', false, []));
+    await later.exec((calls) => calls.workers.register({ worker: 'w', serves: false, handlers: [] }));
     await announce(first, 'another');
     await first.limits.set({ rateLimit });
     expect(await first.claim()).toBeNull();

@@ -7,7 +7,7 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { drawnDialect } from '#memory/lua/dialect.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { ScriptServer } from '#memory/server/script-server.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { gapsIn } from '../support/invariants/audit-gaps.js';
 import { violations } from '../support/invariants/invariants.js';
 import { SlotWatch } from '../support/invariants/slot-watch.js';
@@ -105,8 +105,8 @@ export async function compareStores({ runs, seed, path }: Drawn): Promise<void> 
       }
     }
     // Every step was awaited, so nothing is in flight.
-    await state.run(state.scripts.sweep.tidy(500));
-    await inMemory.queue.exec((calls) => calls.sweep.tidy(500));
+    await state.run(state.scripts.sweep.tidy({ limit: 500 }));
+    await inMemory.queue.exec((calls) => calls.sweep.tidy({ limit: 500 }));
     expect(await violations(redis, state.scripts)).toEqual([]);
     const calls = (await inMemory.queue.calls()) as QueueCalls;
     expect(await violations(clientOfStore(memory), calls)).toEqual([]);

@@ -86,7 +86,9 @@ describe('the relay on MariaDB', () => {
 
   it('raises its fence where the database was restored from a backup', async () => {
     const [rows] = await scene.pool.query<RowDataPacket[]>('SELECT source FROM job_outbox_source');
-    await t.queue.exec((calls) => calls.once.enqueue({ source: rows[0]!.source as string, fence: 5_000 }, []));
+    await t.queue.exec((calls) =>
+      calls.once.enqueue({ sender: { source: rows[0]!.source as string, fence: 5_000 }, entries: [] }),
+    );
     await commit((tx) => t.enqueue(tx, 1));
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);

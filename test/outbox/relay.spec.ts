@@ -115,7 +115,7 @@ describe('the relay', () => {
   it('raises its fence where the database was restored from a backup', async () => {
     const t = outboxOf();
     const [{ source }] = (await pool.query('SELECT source FROM job_outbox_source')).rows as [{ source: string }];
-    await t.queue.exec((calls) => calls.once.enqueue({ source, fence: 5_000 }, []));
+    await t.queue.exec((calls) => calls.once.enqueue({ sender: { source, fence: 5_000 }, entries: [] }));
     await commit((tx) => t.enqueue(tx, 1));
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);

@@ -34,7 +34,7 @@ async function ticksWithin({ clock, queue }: World, ms: number, stepMs: number):
 }
 
 const sweep = ({ queue }: World, waitMs = 10 * SECOND) =>
-  queue.exec((calls) => calls.sweep.reclaim(100, 15 * SECOND, waitMs));
+  queue.exec((calls) => calls.sweep.reclaim({ limit: 100, gapMs: 15 * SECOND, waitMs }));
 
 onEachStore('where the clock was two hours ahead', () => {
   it('a schedule ticks again within a period, and no tick is lost later', async () => {
@@ -67,7 +67,7 @@ onEachStore('where the clock was two hours ahead', () => {
     const claimed: unknown[] = [];
     for (let i = 0; i < 20; i++) {
       clock.nowMs += 100;
-      await queue.exec((calls) => calls.sweep.tidy(100));
+      await queue.exec((calls) => calls.sweep.tidy({ limit: 100 }));
       claimed.push(...(await queue.claimMany(10)));
     }
     expect(claimed).toHaveLength(4);
@@ -152,7 +152,7 @@ onEachStore('where the clock was two hours ahead', () => {
     });
     expect(await queue.claimMany(2)).toHaveLength(0);
     clock.nowMs += 6 * SECOND;
-    await queue.exec((calls) => calls.sweep.tidy(100));
+    await queue.exec((calls) => calls.sweep.tidy({ limit: 100 }));
     clock.nowMs += 6 * SECOND;
     expect(await queue.claimMany(2)).toHaveLength(2);
   });
@@ -183,10 +183,12 @@ onEachStore('where the clock was two hours ahead', () => {
   it('a worker that died then is not shown as live', async () => {
     const world = make();
     const { queue } = world;
-    await whileOff(world, 2 * HOUR, () => queue.exec((calls) => calls.workers.register('dead', true)));
+    await whileOff(world, 2 * HOUR, () =>
+      queue.exec((calls) => calls.workers.register({ worker: 'dead', serves: true })),
+    );
     expect((await queue.stats()).workers).toBe(0);
-    expect(await queue.exec((calls) => calls.workers.list(10))).toEqual([]);
-    await queue.exec((calls) => calls.workers.register('live', true));
+    expect(await queue.exec((calls) => calls.workers.list({ most: 10 }))).toEqual([]);
+    await queue.exec((calls) => calls.workers.register({ worker: 'live', serves: true }));
     expect((await queue.stats()).workers).toBe(1);
   });
 
@@ -205,7 +207,9 @@ onEachStore('where the clock was two hours ahead', () => {
     await close('2');
     await close('2');
     await close('2');
-    const { entries, marks } = await world.queue.exec((calls) => calls.history.read(24 * HOUR, undefined, 100));
+    const { entries, marks } = await world.queue.exec((calls) =>
+      calls.history.read({ backMs: 24 * HOUR, most: 100 }),
+    );
     expect(entries.map(({ endMs }) => endMs - START)).toEqual([2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
     expect(marks.map(({ kind }) => kind)).toEqual(['deploy', 'deploy']);
   });
@@ -216,7 +220,7 @@ onEachStore('where the clock was two hours ahead', () => {
     const runAt = new Date(START + 360 * 24 * HOUR);
     const job = await whileOff(world, 2 * HOUR, () => queue.enqueue(1, { runAt }));
     await sweep(world);
-    await queue.exec((calls) => calls.sweep.tidy(100));
+    await queue.exec((calls) => calls.sweep.tidy({ limit: 100 }));
     expect((await queue.get(job.id))?.dueAt).toEqual(runAt);
   });
 });

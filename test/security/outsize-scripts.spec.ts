@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { luaScripts } from '#queue/lua.generated.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';
 import { inside } from '../support/queue/inside.js';
 import { patiently } from '../support/faults/wait.js';
@@ -40,34 +40,34 @@ const CLAIM = { id: 'large', token: 't', fence: 1, options: {} };
 
 /** Calls of scripts that a worker seldom runs. */
 const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
-  (c) => c.alerts.takeTurn('t', 1),
-  (c) => c.alerts.told('t', 'record'),
-  (c) => c.checkpoint(CLAIM, '1' as never),
+  (c) => c.alerts.takeTurn({ token: 't', everyMs: 1 }),
+  (c) => c.alerts.told({ token: 't', record: 'record' }),
+  (c) => c.checkpoint({ claim: CLAIM, checkpoint: '1' as never }),
   (c) => c.extend([CLAIM]),
   (c) => c.extendBatch({ worker: 'w', stream: 's', token: 't' }),
   (c) => c.setName({ ...CLAIM, name: 'other' }),
-  (c) => c.step(CLAIM),
+  (c) => c.step({ claim: CLAIM }),
   (c) => c.release([{ ...CLAIM, reason: 'interruption', delayMs: 0 }]),
   (c) => c.fail([{ ...CLAIM, error: { name: 'E', message: 'm' } as never, final: true, backoffMs: 0 }]),
-  (c) => c.noteDeath([CLAIM], '' as never),
+  (c) => c.noteDeath({ claims: [CLAIM], error: '' as never }),
   (c) => c.start([CLAIM]),
-  (c) => c.batches.outbox(100),
-  (c) => c.batches.readers(['b1']),
-  (c) => c.batches.deliver('attacked', [END]),
-  (c) => c.batches.acknowledge([END]),
-  (c) => c.batches.followUps([END]),
-  (c) => c.batches.ends('attacked', [{ batch: 'b1', id: 'm1' }]),
-  (c) => c.batches.depend('attacked', [{ id: 'm1', waiting: 'a1' }]),
-  (c) => c.history.addDurations('w', 'b', []),
-  (c) => c.once.enqueue({ source: 's', fence: 1 }, []),
-  (c) => c.publish({ id: 'large', name: 'attacked' }, 'lost'),
+  (c) => c.batches.outbox({ limit: 100 }),
+  (c) => c.batches.readers({ ids: ['b1'] }),
+  (c) => c.batches.deliver({ from: 'attacked', ends: [END] }),
+  (c) => c.batches.acknowledge({ ends: [END] }),
+  (c) => c.batches.followUps({ entries: [END] }),
+  (c) => c.batches.ends({ home: 'attacked', members: [{ batch: 'b1', id: 'm1' }] }),
+  (c) => c.batches.depend({ home: 'attacked', pairs: [{ id: 'm1', waiting: 'a1' }] }),
+  (c) => c.history.addDurations({ worker: 'w', batch: 'b', counts: [] }),
+  (c) => c.once.enqueue({ sender: { source: 's', fence: 1 }, entries: [] }),
+  (c) => c.publish({ id: 'large', name: 'attacked', status: 'lost' }),
   (c) => c.publishDrained(),
-  (c) => c.unserved([{ id: 'large', name: 'attacked' }]),
-  (c) => c.schedules.declare('w', true, []),
-  (c) => c.sweep.adoptFailed(['large']),
-  (c) => c.sweep.lookAtKept(100),
-  (c) => c.sweep.reclaimWorker('w', '', 100),
-  (c) => c.workers.passWake('w'),
+  (c) => c.unserved({ jobs: [{ id: 'large', name: 'attacked' }] }),
+  (c) => c.schedules.declare({ worker: 'w', declares: true, schedules: [] }),
+  (c) => c.sweep.adoptFailed({ ids: ['large'] }),
+  (c) => c.sweep.lookAtKept({ limit: 100 }),
+  (c) => c.sweep.reclaimWorker({ worker: 'w', cursor: '', limit: 100 }),
+  (c) => c.workers.passWake({ worker: 'w' }),
 ];
 
 /** The most that one call of a script may take, in ms. A megabyte takes some, on a busy machine tens. Without a bound it takes hours. */

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { sealJson } from '#queue/codec/sealed.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import { callsOfQueue } from '#queue/scripts/audited-calls.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { StoreCall } from '#queue/store/store-call.js';
 import { decodedOf, type RedisCall, type ScriptCall } from '#queue/transport/script-runner.js';
 import { toBytes } from '#memory/lua/values.js';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
-import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionEntry } from '../../queue/store/action-entry.js';
 import { count } from '../../inspect/words.js';
 import type { Run } from '../context.js';
 import { wholeNumber } from '../numbers.js';

@@ -5,7 +5,7 @@ import { checkTables, unsafeSetting } from '../../outbox/check/check-tables.js';
 import { outboxSql } from '../../outbox/outbox-sql.js';
 import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
 import { OutboxTable } from '../../outbox/outbox-table.js';
-import type { OutboxRecord } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord } from '../../queue/store/outbox-writer.js';
 import { withoutPasswords } from '../../queue/errors/show.js';
 import type { CommandOptions, LocalContext, RunLocally } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';

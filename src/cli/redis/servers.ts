@@ -1,6 +1,6 @@
 // The servers of `--redis`. Every command takes one, and the dashboard several.
 import { show } from '../../queue/errors/show.js';
-import type { ActionAuthor } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionAuthor } from '../../queue/store/action-entry.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import { CliError, EXIT } from '../exit-codes.js';

@@ -2,7 +2,7 @@ import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { SHORTEST_OUTCOME_MS, type QueueOptions } from '../../queue/model/queue-options.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
-import type { ActionAuthor } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionAuthor } from '../../queue/store/action-entry.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { ActionTarget } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionTarget } from '../../queue/store/action-entry.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { gatherVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';

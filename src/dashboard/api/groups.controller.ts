@@ -8,7 +8,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import { groupLimitFields, type GroupLimits, withNames } from '../../queue/model/limits.js';
 import { pauseOptions } from '../../queue/model/pause.js';
-import type { ActionEntry } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { firstVisible } from '../security/first-visible.js';
 import { Permissions } from '../security/permissions.js';

@@ -2,7 +2,7 @@ import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { count as inFigures } from '../../inspect/words.js';
-import type { OutboxRecord, OutboxRows } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord, OutboxRows } from '../../queue/store/outbox-writer.js';
 import { isQueueName } from '../../queue/validation/names.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';

@@ -25,7 +25,7 @@ import {
   signsOf,
   type QueueFacts,
 } from '../../inspect/signs.js';
-import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
+import type { LimitsInForce } from '../../queue/model/limits.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from '../../inspect/rate-window.js';

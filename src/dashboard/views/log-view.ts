@@ -1,5 +1,5 @@
 // The action log of the page. Types only: both sides import them.
-import type { ActionAuthor, ActionTarget } from '../../queue/store/verbs/action-verbs.js';
+import type { ActionAuthor, ActionTarget } from '../../queue/store/action-entry.js';
 import type { QueueVerdictView } from './verdict-views.js';
 
 /** The latest entries of all queues that could be read, or of one. */

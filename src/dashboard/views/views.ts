@@ -4,7 +4,7 @@ import type { Remedy } from '../../inspect/rule.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobAction } from '../../queue/model/actions.js';
 import type { JobReference } from '../../queue/model/batch.js';
-import type { OutboxRecord } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord } from '../../queue/store/outbox-writer.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
 import type { JobPart } from './job-file.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OutboxSigns, OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxSigns, OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { Severity } from '../queue-signs.js';
 import { LONG_WAIT_MS, PATIENCE_MS } from '../rule.js';
 import { count, duration } from '../words.js';

@@ -1,7 +1,7 @@
 // A server in memory that tells what becomes of the jobs, for tests and the simulation.
 import type { Durability } from '../../queue/model/job-options.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import type { QueueCalls } from '../../queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '../../queue/scripts/all-calls.js';
 import type { AskedOptions } from '../../queue/store/asked-options.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { ClaimReply, ClaimRequest } from '../../queue/store/attempt-forms.js';

@@ -6,7 +6,7 @@ import { serializeError } from '../../queue/errors/serialize-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { encodeJob } from '../../queue/enqueue/encode-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
-import type { DeadEntry, OnceEntry } from '../../queue/store/verbs/once-verbs.js';
+import type { DeadEntry, OnceEntry } from '../../queue/verbs/once.js';
 import { nameOf, priorityOf, type MoveRules } from '../move-rules.js';
 import type { OldJob } from './old-job.js';
 import { backoffOf, droppedOptions, readOptions, type OldOptions } from './old-options.js';

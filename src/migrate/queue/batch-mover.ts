@@ -50,7 +50,7 @@ export class BatchMover {
       }
       await old.settle(reply === 'existing' ? 'batch-back' : 'batch', id);
       if (reply !== 'existing') {
-        await target.queue.exec((calls) => calls.once.forget(right.source, [key]));
+        await target.queue.exec((calls) => calls.once.forget({ source: right.source, keys: [key] }));
       }
     }
   }

@@ -266,7 +266,7 @@ export class QueueMover {
   private async forgetLeftMarks(): Promise<void> {
     const { old, target } = this.parts;
     const { source } = this.right!;
-    const marks = await target.queue.exec((calls) => calls.once.marks(source, MOST_MARKS));
+    const marks = await target.queue.exec((calls) => calls.once.marks({ source, limit: MOST_MARKS }));
     const [entries, batches] = await Promise.all([
       old.client.hvals(old.moving('entries')),
       old.client.hvals(old.moving('batches')),
@@ -277,7 +277,7 @@ export class QueueMover {
 
   private async forget(keys: readonly string[]): Promise<void> {
     if (keys.length > 0) {
-      await this.parts.target.queue.exec((calls) => calls.once.forget(this.right!.source, keys));
+      await this.parts.target.queue.exec((calls) => calls.once.forget({ source: this.right!.source, keys }));
     }
   }
 }

@@ -1,7 +1,7 @@
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { ScriptServer } from '../../memory/server/script-server.js';
 import type { ScriptStore } from '../../memory/script-store.js';
 import type { ServerConnection } from './server-connection.js';

@@ -6,7 +6,7 @@ import { type OwnQueueOptions, type QueueOptions, resolveQueueOptions } from '..
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { own, withoutUndefined } from '../../queue/runtime/fields.js';
-import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';

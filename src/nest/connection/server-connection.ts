@@ -1,7 +1,7 @@
 import type { ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
-import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 

@@ -100,7 +100,7 @@ export class UnusedNames {
     }
     try {
       const target = this.queues.queue(queue);
-      const { names } = await target.exec((calls) => calls.unserved([]));
+      const { names } = await target.exec((calls) => calls.unserved({ jobs: [] }));
       const known = names.includes(name) || names.length === MOST_NAMES;
       // Clients of the Redis pattern announce no name. Their jobs have the name of the queue.
       const unused = !known && (name !== queue || !hadJobs(await target.stats()));

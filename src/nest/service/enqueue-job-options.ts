@@ -3,7 +3,7 @@ import type { EnqueueFields, EnqueueOptions, StartTime } from '../../queue/enque
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { StoredIn } from '../../queue/store/verbs/outbox-writer.js';
+import type { StoredIn } from '../../queue/store/outbox-writer.js';
 
 /** Options of one enqueue through the service, but for the start of its job. */
 export interface EnqueueJobFields extends Omit<EnqueueFields, 'name'> {

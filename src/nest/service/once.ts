@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import type { OutboxWriter } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { Job } from '../../worker/handlers/job.js';
 
 /** The part of a job that tells it from all others. */

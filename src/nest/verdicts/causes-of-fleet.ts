@@ -92,12 +92,13 @@ export class CausesOfFleet {
     const queue = this.queues.reference(CAUSES_RECORD);
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       const token = queue.store.clock.randomId();
-      const { record: before = '' } = (await queue.exec(({ alerts }) => alerts.takeTurn(token, 0))) ?? {};
+      const { record: before = '' } =
+        (await queue.exec(({ alerts }) => alerts.takeTurn({ token, everyMs: 0 }))) ?? {};
       const record = parsed(before);
       change(record);
       const kept = Object.entries(record).toSorted(([, a], [, b]) => b.atMs - a.atMs);
       const after = JSON.stringify(Object.fromEntries(kept.slice(0, MOST_CAUSES)));
-      if (after === before || (await queue.exec(({ alerts }) => alerts.told(token, after)))) {
+      if (after === before || (await queue.exec(({ alerts }) => alerts.told({ token, record: after })))) {
         return;
       }
     }

@@ -133,7 +133,7 @@ export class VerdictWatch implements BackgroundRole {
     alertsAfter: (told: AlertRecord, nowMs: number) => AlertStep[] | Promise<AlertStep[]>,
   ): Promise<void> {
     const token = queue.store.clock.randomId();
-    const turn = await queue.exec(({ alerts }) => alerts.takeTurn(token, this.fleetEveryMs));
+    const turn = await queue.exec(({ alerts }) => alerts.takeTurn({ token, everyMs: this.fleetEveryMs }));
     if (!turn) {
       return;
     }
@@ -146,7 +146,7 @@ export class VerdictWatch implements BackgroundRole {
       if (causes) {
         await this.causes.told(causes);
       }
-      if (after !== kept && !(await queue.exec(({ alerts }) => alerts.told(token, after)))) {
+      if (after !== kept && !(await queue.exec(({ alerts }) => alerts.told({ token, record: after })))) {
         return; // another process looks now
       }
       kept = after;

@@ -8,7 +8,7 @@ import { jobFieldsAt } from '../../queue/model/job-options.js';
 import { groupLimitFields } from '../../queue/model/limits.js';
 import { refuseBesideTransaction } from '../../queue/results/store-jobs.js';
 import { aged, type EncodedJob } from '../../queue/store/enqueue-call.js';
-import type { OnceEntry } from '../../queue/store/verbs/once-verbs.js';
+import type { OnceEntry } from '../../queue/verbs/once.js';
 import { checkJobId, checkJobName, isId } from '../../queue/validation/names.js';
 import { duration } from '../../queue/validation/numbers.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';

@@ -23,7 +23,7 @@ export class SentMarks {
     const keys = rows.map(({ entry }) => entry);
     try {
       if (keys.length > 0) {
-        await queue.exec((calls) => calls.once.forget(source, keys));
+        await queue.exec((calls) => calls.once.forget({ source, keys }));
       }
       if (this.isTidyTime(queue)) {
         await this.forgetLeftMarks(source, queue);
@@ -56,11 +56,11 @@ export class SentMarks {
 
   /** Forgets marks without a row. Only with the right to ship, so that no row is about to be deleted. */
   private async forgetLeftMarks(source: string, queue: ShippingQueue): Promise<void> {
-    const marks = await queue.exec((calls) => calls.once.marks(source, MOST_MARKS));
+    const marks = await queue.exec((calls) => calls.once.marks({ source, limit: MOST_MARKS }));
     if (marks.length > 0) {
       const present = await this.parts.table.turn((turn) => this.parts.table.present(turn, marks));
       const gone = present ? marks.filter((key) => !present.has(key)) : [];
-      await (gone.length > 0 && queue.exec((calls) => calls.once.forget(source, gone)));
+      await (gone.length > 0 && queue.exec((calls) => calls.once.forget({ source, keys: gone })));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Sends the rows of one queue to Redis.
 import { faultOf } from '../../queue/store/enqueue-call.js';
 import type { QueueAccess } from '../../queue/store/queue-store.js';
-import type { OnceEntry, OnceReply, OnceSender } from '../../queue/store/verbs/once-verbs.js';
+import type { OnceEntry, OnceReply, OnceSender } from '../../queue/verbs/once.js';
 import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
@@ -98,7 +98,7 @@ async function shipSlice(shipment: Shipment, decoded: readonly Decoded[]): Promi
   }
   try {
     const entries = decoded.map(({ entry }) => entry);
-    const reply = await queue.exec((calls) => calls.once.enqueue(sender, entries));
+    const reply = await queue.exec((calls) => calls.once.enqueue({ sender, entries }));
     if ('newerFence' in reply) {
       shipped.newerFence = reply.newerFence;
       return false;
@@ -146,7 +146,7 @@ async function isOfRows(error: Error, shipment: Shipment): Promise<boolean> {
 /** Returns whether the queue takes a call without rows. */
 async function takesCalls({ queue, sender }: Shipment): Promise<boolean> {
   try {
-    await queue.exec((calls) => calls.once.enqueue(sender, []));
+    await queue.exec((calls) => calls.once.enqueue({ sender, entries: [] }));
     return true;
   } catch {
     return false;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EncryptedQueueError } from '../errors/enqueue-errors.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/verbs/action-verbs.js';
+import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/action-entry.js';
 import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { programAsAuthor } from './author.js';
@@ -79,7 +79,7 @@ export class ActionLog {
     for (let from = ''; found.length < limit;) {
       // An action has two entries, so the first page of an unfiltered log mostly suffices.
       const most = from === '' ? Math.min(PAGE, 2 * limit) : PAGE;
-      const page = await this.queue.exec((calls) => calls.actions.read(from, most));
+      const page = await this.queue.exec((calls) => calls.actions.read({ before: from, limit: most }));
       const entries = page.flatMap((entry) => shown(entry, ended));
       found.push(...entries.filter((entry) => isMeant(entry, filter) && isBefore(entry.entryId, before)));
       if (page.length < most) {

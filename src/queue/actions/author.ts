@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
-import type { ActionAuthor } from '../store/verbs/action-verbs.js';
+import type { ActionAuthor } from '../store/action-entry.js';
 
 /** The parts of a queue whose verbs write to the action log. */
 const ROOMS = ['actionLog', 'auditTrail', 'deadLetters', 'groups', 'limits', 'schedules'];

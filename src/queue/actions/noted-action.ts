@@ -1,6 +1,6 @@
 import type { LoggedAction } from '../model/actions.js';
 import type { JobStatus } from '../model/job.js';
-import type { ActionTarget } from '../store/verbs/action-verbs.js';
+import type { ActionTarget } from '../store/action-entry.js';
 
 /** An action for the log, before its author is known. */
 export interface NewAction {

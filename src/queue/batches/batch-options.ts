@@ -9,7 +9,7 @@ import { show } from '../errors/show.js';
 import { BATCH_PARTS } from '../model/batch.js';
 import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
-import type { EncodedBatch, EncodedFollowUp } from '../store/verbs/batch-verbs.js';
+import type { EncodedBatch, EncodedFollowUp } from '../verbs/batch.js';
 import { isGiant, USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
 import { followUpMaker, followUpRef, refTo } from '../store/job-ref.js';
 import { checkJobId, checkQueueName } from '../validation/names.js';

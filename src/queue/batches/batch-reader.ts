@@ -47,7 +47,7 @@ export class BatchReader {
    * @throws BatchNotFoundError
    */
   async status(): Promise<BatchRecord> {
-    const record = await this.#queue.exec((calls) => calls.batches.status(this.id));
+    const record = await this.#queue.exec((calls) => calls.batches.status({ id: this.id }));
     if (!record) {
       throw new BatchNotFoundError(this.id);
     }
@@ -142,7 +142,7 @@ export class BatchReader {
     const { offset = 0, limit = 100 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const page = await this.#queue.exec((calls) => calls.batches.results(this.id, offset, limit));
+    const page = await this.#queue.exec((calls) => calls.batches.results({ id: this.id, offset, limit }));
     if (!page) {
       throw new BatchNotFoundError(this.id);
     }

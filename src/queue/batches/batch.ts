@@ -16,7 +16,7 @@ import { keptIn } from '../runtime/kept.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { refTo } from '../store/job-ref.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
-import type { BatchAdder } from '../store/verbs/batch-verbs.js';
+import type { BatchAdder } from '../verbs/batch.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import type { CheckedBatch } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
@@ -137,7 +137,7 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async seal(): Promise<void> {
     await this.ready();
-    const reply = await this.#home.exec((calls) => calls.batches.seal(this.id));
+    const reply = await this.#home.exec((calls) => calls.batches.seal({ id: this.id }));
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
@@ -154,7 +154,7 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async cancel(): Promise<'stopped' | 'fired'> {
     await this.ready();
-    const reply = await this.#home.exec((calls) => calls.batches.stop(this.id));
+    const reply = await this.#home.exec((calls) => calls.batches.stop({ id: this.id }));
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
@@ -280,7 +280,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     for (let start = 0; start < ids.length; start += SLICE) {
       const slice = ids.slice(start, start + SLICE);
       const refs = isAtHome ? slice : slice.map((id) => refTo(target.name, id));
-      const replies = await this.#home.exec((calls) => calls.batches.known(this.id, refs));
+      const replies = await this.#home.exec((calls) => calls.batches.known({ id: this.id, members: refs }));
       for (const id of slice.filter((_, i) => replies[i] !== 'known')) {
         const { batch } = (await target.exec((calls) => calls.get({ id }))) ?? {};
         if (batch?.role !== 'member' || batch.queue !== this.#home.name || batch.id !== this.id) {
@@ -301,12 +301,12 @@ export class Batch<Queue = unknown> extends BatchReader {
     const adder = this.#adder;
     const members = ids.map((id) => refTo(target.name, id));
     const reply = await this.#home.exec((calls) =>
-      calls.batches.join(this.id, members, adder && this.adderOf(adder)),
+      calls.batches.join({ id: this.id, members, adder: adder && this.adderOf(adder) }),
     );
     if (reply === 'no-batch' || reply === 'sealed' || reply === 'lost') {
-      const known = await this.#home.exec((calls) => calls.batches.known(this.id, members));
+      const known = await this.#home.exec((calls) => calls.batches.known({ id: this.id, members }));
       const unwanted = ids.filter((id, i) => known[i] !== 'known' && !(adder && own.has(id)));
-      await (unwanted.length > 0 && target.exec((calls) => calls.batches.cancel(unwanted)));
+      await (unwanted.length > 0 && target.exec((calls) => calls.batches.cancel({ ids: unwanted })));
     }
     if (reply === 'lost') {
       throw new ClaimLostError(adder!.id);
@@ -331,9 +331,9 @@ export class Batch<Queue = unknown> extends BatchReader {
   /** Takes the ends of jobs that ended before they joined. A sealed batch does not take the report of such an end. */
   private async takeEnds(target: BatchTarget, ids: readonly string[]): Promise<void> {
     const members = ids.map((id) => ({ batch: this.id, id }));
-    const ends = await target.exec((calls) => calls.batches.ends(this.#home.name, members));
+    const ends = await target.exec((calls) => calls.batches.ends({ home: this.#home.name, members }));
     if (ends.length > 0) {
-      await this.#home.exec((calls) => calls.batches.deliver(target.name, ends)); // the adder is open, so nothing fires
+      await this.#home.exec((calls) => calls.batches.deliver({ from: target.name, ends })); // the adder is open, so nothing fires
     }
   }
 }

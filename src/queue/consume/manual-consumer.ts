@@ -147,9 +147,9 @@ export class ManualConsumer {
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
     const { reclaimed, more } = await this.queue.exec((calls) =>
-      calls.sweep.reclaim(limit, Number.MAX_SAFE_INTEGER, 0),
+      calls.sweep.reclaim({ limit, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }),
     );
-    const foreign = (await this.queue.exec((calls) => calls.sweep.adoptForeign(limit))).reclaimed;
+    const foreign = (await this.queue.exec((calls) => calls.sweep.adoptForeign({ limit }))).reclaimed;
     const all = [...reclaimed, ...foreign].map(({ id, status }) => ({ id, status }));
     return { reclaimed: all, more: more || foreign.length === limit };
   }

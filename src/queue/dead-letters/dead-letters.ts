@@ -13,7 +13,7 @@ import { CRASHED, type JobRecord } from '../model/job.js';
 import type { JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/verbs/dead-letter-verbs.js';
+import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/dead-letter-query.js';
 import { checkText } from '../validation/names.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
@@ -170,7 +170,7 @@ export class DeadLetters {
       const query: DeadLetterQuery = { ...filter, order: 'newest', place };
       const most = limit - jobs.length;
       const { found, next } = await this.queue.exec(({ deadLetters }) =>
-        deadLetters.list(query, LOOKS, most, true),
+        deadLetters.list({ ...query, looks: LOOKS, most, withJobs: true }),
       );
       jobs.push(...found.flatMap(({ job }) => job ?? []));
       place = next;
@@ -223,7 +223,8 @@ export class DeadLetters {
     checkOptions('deadLetters.markKind', kindSchema, { kind });
     const { quietForMs = 0, ...words } =
       mark === null ? {} : checkOptions('deadLetters.markKind', markSchema, mark);
-    const change = () => this.queue.exec((calls) => calls.deadLetters.markKind(kind, mark && words, quietForMs));
+    const change = () =>
+      this.queue.exec((calls) => calls.deadLetters.markKind({ kind, words: mark && words, quietForMs }));
     const action: NewAction = { action: 'mark-error', subject: `the kind of error ${kind}` };
     return this.queue.actionLog.record(action, change, { count: Number });
   }
@@ -266,7 +267,7 @@ export class DeadLetters {
     const action = onTarget('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
     return (
       (await this.record(action, () =>
-        this.queue.exec((calls) => calls.deadLetters.redrive([id], payload, options.isolated)),
+        this.queue.exec((calls) => calls.deadLetters.redrive({ ids: [id], payload, isolated: options.isolated })),
       )) === 1
     );
   }
@@ -285,7 +286,7 @@ export class DeadLetters {
     checkOptions('deadLetters.redriveAsNew', redriveSchema, options);
     const newId = this.queue.store.clock.randomId();
     const payload = await this.editedPayload(id, options.payload, undefined, newId);
-    const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew(id, newId, payload));
+    const redrive = () => this.queue.exec((calls) => calls.deadLetters.redriveAsNew({ id, newId, payload }));
     const other = { kind: 'job', id: newId } as const;
     return this.queue.actionLog.record({ ...onTarget('redrive-as-new', 'job', id), other }, redrive, {
       count: ({ outcome }) => (outcome === 'redriven' ? 1 : 0),
@@ -328,7 +329,7 @@ export class DeadLetters {
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
     const action = onJobs('redrive', `${ids.length} chosen dead letters`);
-    return this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive(ids)));
+    return this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive({ ids })));
   }
 
   /**
@@ -352,13 +353,7 @@ export class DeadLetters {
       this.each(
         redriveFilter(filter, crashed),
         (letters) =>
-          this.queue.exec((calls) =>
-            calls.deadLetters.redrive(
-              letters.map(({ id }) => id),
-              undefined,
-              isolated,
-            ),
-          ),
+          this.queue.exec((calls) => calls.deadLetters.redrive({ ids: letters.map(({ id }) => id), isolated })),
         { limit, perSecond },
       ),
     );
@@ -367,7 +362,7 @@ export class DeadLetters {
   /** Deletes one permanently. Returns false if there is no dead letter with that id. */
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
-    const discard = () => this.queue.exec(({ deadLetters }) => deadLetters.discard([{ id }]));
+    const discard = () => this.queue.exec(({ deadLetters }) => deadLetters.discard({ letters: [{ id }] }));
     return (await this.record(onTarget('discard', 'job', id), discard)) === 1;
   }
 
@@ -382,7 +377,7 @@ export class DeadLetters {
   async discardAll(filter: DeadLetterFilter = {}): Promise<number> {
     checkOptions('deadLetters.discardAll', filterSchema, filter);
     return this.record(onMatching('discard', filter), () =>
-      this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard(letters))),
+      this.each(filter, (letters) => this.queue.exec(({ deadLetters }) => deadLetters.discard({ letters }))),
     );
   }
 
@@ -399,7 +394,12 @@ export class DeadLetters {
     let total = 0;
     for (;;) {
       const { found, next, nowMs } = await this.queue.exec(({ deadLetters }) =>
-        deadLetters.list(query, LOOKS, Math.min(CHANGES, limit - total, perSecond ?? CHANGES), false),
+        deadLetters.list({
+          ...query,
+          looks: LOOKS,
+          most: Math.min(CHANGES, limit - total, perSecond ?? CHANGES),
+          withJobs: false,
+        }),
       );
       total += found.length > 0 ? await change(found) : 0;
       if (!next || total >= limit) {

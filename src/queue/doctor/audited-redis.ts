@@ -1,4 +1,4 @@
-import type { QueueCalls } from '../scripts/calls/all-calls.js';
+import type { QueueCalls } from '../scripts/all-calls.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 

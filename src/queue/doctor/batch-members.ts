@@ -1,6 +1,6 @@
-import type { Fault } from '../scripts/calls/doctor-calls.js';
+import type { Fault } from '../verbs/doctor.js';
 import { refTo, splitRef } from '../store/job-ref.js';
-import type { QueueCalls } from '../scripts/calls/all-calls.js';
+import type { QueueCalls } from '../scripts/all-calls.js';
 import type { AuditedRedis } from './audited-redis.js';
 
 /** The number of members that one step reads. */
@@ -16,7 +16,7 @@ export class BatchMembers {
 
   /** Returns the faults of one batch. A repair lets the next run of maintenance look at the batch. */
   async faultsOf(batch: string): Promise<Fault[]> {
-    const record = await this.queue.run(this.calls.batches.status(batch));
+    const record = await this.queue.run(this.calls.batches.status({ id: batch }));
     const faults = record && !record.firedAt ? await this.lostOf(batch) : [];
     if (faults.length > 0 && this.repairs) {
       await this.queue.ask(() => this.queue.client.zadd(this.calls.keys.batches, 'XX', 0, batch));
@@ -46,7 +46,9 @@ export class BatchMembers {
     const { queue: home } = this.calls.keys;
     const calls = name === home ? this.calls : await this.queue.open(name);
     const asked = members.map((member) => ({ batch, id: this.placeOf(member).id }));
-    const ends = (await this.queue.run(calls.batches.ends(home, asked))).filter(({ number }) => number === '0');
+    const ends = (await this.queue.run(calls.batches.ends({ home, members: asked }))).filter(
+      ({ number }) => number === '0',
+    );
     const faults: Fault[] = [];
     for (const { id, state } of ends) {
       const member = name === home ? id : refTo(name, id);

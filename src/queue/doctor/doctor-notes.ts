@@ -1,6 +1,6 @@
 import type { DoctorFinding, DoctorKind, DoctorReport } from '../model/doctor-report.js';
 import type { WrongKey } from '../errors/redis-errors.js';
-import type { Fault } from '../scripts/calls/doctor-calls.js';
+import type { Fault } from '../verbs/doctor.js';
 
 /** The most faults that a report lists one by one. */
 const MOST_FINDINGS = 1_000;

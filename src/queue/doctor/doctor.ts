@@ -6,9 +6,9 @@ import { scanKeys } from '../redis/scan-keys.js';
 import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
 import { slicesOf } from '../runtime/slices-of.js';
 import { nextDue } from '../schedules/next-due.js';
-import type { QueueCalls } from '../scripts/calls/all-calls.js';
-import { type Fault, type History, INSTANTS, type Look, instantFault } from '../scripts/calls/doctor-calls.js';
-import type { DueSchedule } from '../store/verbs/schedule-verbs.js';
+import type { QueueCalls } from '../scripts/all-calls.js';
+import { type Fault, type History, INSTANTS, type Look, instantFault } from '../verbs/doctor.js';
+import type { DueSchedule } from '../verbs/schedule.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 import { wrongKeys } from '../transport/wrong-keys.js';
 import { typesOfKeys, typesOfQueue } from '../validation/key-types.js';
@@ -67,7 +67,7 @@ export class Doctor {
     await this.lookAtUniqueKeys();
     await this.lookAtInstants();
     const { repair, exclusive } = this.options;
-    this.notes.add(await this.ask(this.calls.doctor.counters(repair, exclusive)));
+    this.notes.add(await this.ask(this.calls.doctor.counters({ repair, exclusive })));
   }
 
   private async lookAtTypes(types: ReadonlyMap<string, string>): Promise<void> {
@@ -120,7 +120,9 @@ export class Doctor {
       for await (const ids of this.slicesOfList(this.keys[state])) {
         walk.take(ids).again.forEach((id) => twice.add(id));
       }
-      await this.judgeAll([...twice], (ids) => this.calls.doctor.histories(state, ids, this.options.repair));
+      await this.judgeAll([...twice], (ids) =>
+        this.calls.doctor.histories({ state, ids, repair: this.options.repair }),
+      );
     }
   }
 
@@ -188,7 +190,7 @@ export class Doctor {
   }
 
   private async judge(ids: readonly string[]): Promise<void> {
-    await this.judgeAll(ids, (slice) => this.calls.doctor.inspect(slice, this.options.repair));
+    await this.judgeAll(ids, (slice) => this.calls.doctor.inspect({ ids: slice, repair: this.options.repair }));
   }
 
   /** Sends suspects in slices to a script, which may judge fewer of them. */
@@ -211,7 +213,9 @@ export class Doctor {
         pairs.filter((_, i) => i % 2 === 0),
         SLICE,
       )) {
-        this.notes.add(await this.ask(this.calls.doctor.unique(slice, this.options.repair)));
+        this.notes.add(
+          await this.ask(this.calls.doctor.unique({ uniqueKeys: slice, repair: this.options.repair })),
+        );
       }
       cursor = next;
     } while (cursor !== '0');
@@ -221,7 +225,7 @@ export class Doctor {
   private async lookAtInstants(): Promise<void> {
     const { repair } = this.options;
     for (let offset = 0, more = true; more;) {
-      const step = await this.ask(this.calls.doctor.clocks(repair, offset));
+      const step = await this.ask(this.calls.doctor.clocks({ repair, offset }));
       this.notes.add(step.faults);
       more = step.more;
       offset += repair ? 0 : INSTANTS;
@@ -240,7 +244,7 @@ export class Doctor {
   private async lookAtGroups(): Promise<void> {
     await this.walk(`${this.keys.groupsPrefix}depths`, (names) => names.forEach((name) => this.groups.add(name)));
     for (const slice of slicesOf([...this.groups], SLICE)) {
-      this.notes.add(await this.ask(this.calls.doctor.groups(slice, this.options.repair)));
+      this.notes.add(await this.ask(this.calls.doctor.groups({ names: slice, repair: this.options.repair })));
     }
   }
 
@@ -270,7 +274,11 @@ export class Doctor {
       await this.walk(set, (ids) => ids.forEach((id) => this.batches.add(id)));
     }
     for (const slice of slicesOf([...this.batches], SLICE)) {
-      this.notes.add(await this.ask(this.calls.doctor.batches(slice, BATCH_RECORD_MS, this.options.repair)));
+      this.notes.add(
+        await this.ask(
+          this.calls.doctor.batches({ ids: slice, keepMs: BATCH_RECORD_MS, repair: this.options.repair }),
+        ),
+      );
     }
     const members = new BatchMembers(this.queue, this.calls, this.options.repair);
     for (const batch of this.batches) {
@@ -287,7 +295,7 @@ export class Doctor {
   }
 
   private scan(ids: readonly string[]): Promise<Map<string, Look>> {
-    return this.ask(this.calls.doctor.scan(ids));
+    return this.ask(this.calls.doctor.scan({ ids }));
   }
 
   private ask<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
@@ -345,7 +353,7 @@ class ScheduleTimes {
   async faults(): Promise<Fault[]> {
     const found: Fault[] = [];
     for (let offset = 0, read = -1; read !== 0; offset += read) {
-      const { nowMs, due } = await this.queue.run(this.calls.schedules.due(0, offset));
+      const { nowMs, due } = await this.queue.run(this.calls.schedules.due({ limit: 0, othersFrom: offset }));
       const ahead = due.flatMap((each) => this.withNext(each, nowMs));
       found.push(
         ...ahead.map(({ id, dueAtMs, nextDueMs }) =>
@@ -353,7 +361,7 @@ class ScheduleTimes {
         ),
       );
       if (this.repair && ahead.length > 0) {
-        await this.queue.run(this.calls.schedules.tick(ahead));
+        await this.queue.run(this.calls.schedules.tick({ ticks: ahead }));
       }
       read = due.length;
     }

@@ -4,7 +4,7 @@ import { counted } from '../errors/one-line.js';
 import { show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
-import type { TransactionHandle } from '../store/verbs/outbox-writer.js';
+import type { TransactionHandle } from '../store/outbox-writer.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';

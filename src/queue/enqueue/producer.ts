@@ -9,7 +9,7 @@ import { type StoringQueue, storeJobs } from '../results/store-jobs.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { type EncodedJob, EnqueueRejected, type EnqueueReply, faultOf } from '../store/enqueue-call.js';
 import type { ProducingQueue, QueueStore } from '../store/queue-store.js';
-import type { StoredIn } from '../store/verbs/outbox-writer.js';
+import type { StoredIn } from '../store/outbox-writer.js';
 import type { JobDefinition } from './define-job.js';
 import { durableBatcher, requireReplicas } from './durable-batcher.js';
 import { encodeJob } from './encode-job.js';

@@ -53,7 +53,7 @@ export class UnservedWatch {
     this.asked.clear();
     const { store, name: queue } = this.queue;
     try {
-      const { waiting, workers, names } = await this.queue.exec((calls) => calls.unserved(jobs));
+      const { waiting, workers, names } = await this.queue.exec((calls) => calls.unserved({ jobs }));
       const served = names.length > 0 ? `they handle ${names.map(show).join(', ')}` : 'they handle no name';
       for (const { id, name } of waiting.map((index) => jobs[index]!)) {
         store.logger.warn(

@@ -191,3 +191,15 @@ export const limitChangesSchema = z.strictObject(
 export function configuresLimits({ maxRunning, rateLimit, groups }: QueueLimits): boolean {
   return maxRunning !== undefined || rateLimit !== undefined || groups !== undefined;
 }
+
+/** The limits of a queue as they hold now. */
+export interface LimitsInForce extends RuntimeLimits {
+  /** The origin of the limits: `set` at run time, `configuration` of a worker, or `none`. */
+  source: 'set' | 'configuration' | 'none';
+  /** The limits of the code while others are set at run time; `{}` for none. Absent: no worker has said them. */
+  configured?: RuntimeLimits;
+  /** The end of the queue's rest, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  restsUntil?: Date;
+  /** The time when the rate lets the next job start. Absent: now. */
+  nextStartAt?: Date;
+}

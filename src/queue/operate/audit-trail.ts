@@ -47,7 +47,7 @@ export class AuditTrail {
    */
   async read(options: { after?: string | undefined; limit?: number | undefined } = {}): Promise<AuditEntry[]> {
     const { after = '', limit: most } = checkOptions('auditTrail.read', readSchema, options);
-    return this.queue.exec((calls) => calls.audit.read(after, most));
+    return this.queue.exec((calls) => calls.audit.read({ after, limit: most }));
   }
 
   /**
@@ -58,7 +58,7 @@ export class AuditTrail {
    */
   async latest(options: { limit?: number | undefined } = {}): Promise<AuditEntry[]> {
     const { limit: most } = checkOptions('auditTrail.latest', readSchema.pick({ limit: true }), options);
-    return this.queue.exec((calls) => calls.audit.latest(most));
+    return this.queue.exec((calls) => calls.audit.latest({ limit: most }));
   }
 
   /**
@@ -80,7 +80,7 @@ export class AuditTrail {
     idleMs?: number | undefined;
   }): Promise<AuditEntry[]> {
     const { group, consumer, limit: most, idleMs } = checkOptions('auditTrail.take', takeSchema, options);
-    return this.queue.exec((calls) => calls.audit.take({ group, consumer }, most, idleMs));
+    return this.queue.exec((calls) => calls.audit.take({ group, consumer, limit: most, idleMs }));
   }
 
   /**
@@ -103,7 +103,7 @@ export class AuditTrail {
       );
     }
     const ids = entries.map((entry) => entry.entryId);
-    return ids.length === 0 ? 0 : this.queue.exec((calls) => calls.audit.acknowledge(group, ids));
+    return ids.length === 0 ? 0 : this.queue.exec((calls) => calls.audit.acknowledge({ group, entryIds: ids }));
   }
 
   /** Deletes the trail with its groups. Returns false if there was none. */

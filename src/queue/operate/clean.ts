@@ -64,7 +64,7 @@ async function cleanSlices(
       const most = Math.min(SLICE, limit - total);
       const passed: number = next;
       const reply: { deleted: number; next: number | undefined } = await queue.exec((calls) =>
-        calls.clean(place, olderThanMs, most, passed),
+        calls.clean({ place, olderThanMs, limit: most, passed }),
       );
       total += reply.deleted;
       next = reply.next;

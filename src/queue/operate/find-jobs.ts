@@ -50,13 +50,13 @@ export async function findJobs(queue: QueueAccess, status: JobStatus, options: L
   const { offset, limit, mostBytes, ...filter } = checkOptions('list', listSchema, options);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   if (!isFiltered) {
-    return queue.exec((calls) => calls.list(status, offset, limit, mostBytes));
+    return queue.exec((calls) => calls.list({ status, offset, limit, mostBytes }));
   }
   const found = new Map<string, JobRecord>();
   let skip = offset;
   for (let place: number | undefined = 0; place !== undefined && found.size < limit;) {
     const query: JobQuery = { ...filter, place, looks: LOOKS, skip, most: limit - found.size, mostBytes };
-    const { jobs, passed, next }: FoundJobs = await queue.exec((calls) => calls.find(status, query));
+    const { jobs, passed, next }: FoundJobs = await queue.exec((calls) => calls.find({ status, query }));
     // A job that moved back in between is read twice.
     jobs.forEach((job) => found.set(job.id, job));
     skip -= passed;

@@ -59,7 +59,7 @@ export class Groups {
   /** Returns one group, also one without jobs. @throws InvalidOptionError */
   async get(name: string): Promise<GroupStats> {
     const checked = checkGroup(name);
-    const [group] = await this.queue.exec((calls) => calls.groups.named([checked]));
+    const [group] = await this.queue.exec((calls) => calls.groups.named({ names: [checked] }));
     return group!;
   }
 
@@ -74,7 +74,9 @@ export class Groups {
     const checked = checkOptions('group limits', limitsSchema, limits);
     const group = checkGroup(name);
     const action = onTarget('limit-group', 'group', group, inWords(checked) || 'none');
-    await this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.set(group, checked)));
+    await this.queue.actionLog.record(action, () =>
+      this.queue.exec((calls) => calls.groups.set({ name: group, limits: checked })),
+    );
     await this.queue.afterChange?.('groups');
   }
 
@@ -82,7 +84,7 @@ export class Groups {
   async clear(name: string): Promise<void> {
     const group = checkGroup(name);
     await this.queue.actionLog.record(onTarget('clear-group', 'group', group), () =>
-      this.queue.exec((calls) => calls.groups.clear(group)),
+      this.queue.exec((calls) => calls.groups.clear({ name: group })),
     );
   }
 
@@ -100,7 +102,7 @@ export class Groups {
     const hasChanged = await this.queue.actionLog.record(
       onTarget('pause-group', 'group', group, inWords(checked)),
       async () => {
-        const isNew = await this.queue.exec((calls) => calls.groups.pause(group, checked));
+        const isNew = await this.queue.exec((calls) => calls.groups.pause({ name: group, ...checked }));
         return isNew || (forMs !== undefined && (await this.extendPause(group, forMs)));
       },
       { count: Number },
@@ -114,7 +116,9 @@ export class Groups {
     const { pausedUntil } = await this.get(group);
     return (
       pausedUntil !== undefined &&
-      this.queue.exec((calls) => calls.groups.extendPause(group, pausedUntil.getTime(), forMs))
+      this.queue.exec((calls) =>
+        calls.groups.extendPause({ name: group, knownEndMs: pausedUntil.getTime(), forMs }),
+      )
     );
   }
 
@@ -122,9 +126,13 @@ export class Groups {
   async resume(name: string): Promise<boolean> {
     const group = checkGroup(name);
     const action = onTarget('resume-group', 'group', group);
-    return this.queue.actionLog.record(action, () => this.queue.exec((calls) => calls.groups.resume(group)), {
-      count: Number,
-    });
+    return this.queue.actionLog.record(
+      action,
+      () => this.queue.exec((calls) => calls.groups.resume({ name: group })),
+      {
+        count: Number,
+      },
+    );
   }
 
   /**
@@ -152,7 +160,9 @@ export class Groups {
     for (let next: number | undefined = 0; next !== undefined && total < limit;) {
       const most = Math.min(SLICE, limit - total);
       const passed: number = next;
-      const reply = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most, passed));
+      const reply = await this.queue.exec((calls) =>
+        calls.groups.clean({ name: group, olderThanMs, limit: most, passed }),
+      );
       total += reply.deleted;
       next = reply.next;
     }

@@ -10,7 +10,7 @@ import type {
 import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { HistorySlice } from '../store/store-calls.js';
+import type { HistorySlice } from '../verbs/history.js';
 
 const MINUTE_MS = 60_000;
 const KEPT_MS = 72 * 3_600_000;
@@ -49,11 +49,11 @@ export class History {
    */
   async read(options: { lastMs?: number | undefined; stepMs?: number | undefined } = {}): Promise<HistoryReport> {
     const { lastMs, stepMs } = checkOptions('history.read', optionsSchema, options);
-    const first = await this.queue.exec((calls) => calls.history.read(lastMs, undefined, SLICE));
+    const first = await this.queue.exec((calls) => calls.history.read({ backMs: lastMs, most: SLICE }));
     const entries = [...first.entries];
     for (let last = first.entries; last.length === SLICE;) {
       const after = entries.at(-1)!.id;
-      last = (await this.queue.exec((calls) => calls.history.read(lastMs, after, SLICE))).entries;
+      last = (await this.queue.exec((calls) => calls.history.read({ backMs: lastMs, after, most: SLICE }))).entries;
       entries.push(...last);
     }
     return report(first, entries, lastMs, stepMs);

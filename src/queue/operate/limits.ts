@@ -12,7 +12,7 @@ import {
 } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { ChangedQueue } from '../store/queue-store.js';
-import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
+import type { LimitsInForce } from '../model/limits.js';
 
 const limitsSchema = z.strictObject(...withNames(runtimeLimitFields));
 

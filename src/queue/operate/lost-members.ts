@@ -1,5 +1,5 @@
 import type { QueueAccess } from '../store/queue-store.js';
-import type { OpenMember } from '../store/verbs/batch-verbs.js';
+import type { OpenMember } from '../verbs/batch.js';
 import { groupBy } from '../runtime/group-by.js';
 import { OpenedQueues } from './opened-queues.js';
 
@@ -15,11 +15,11 @@ export type LostMember = OpenMember;
  * oldest open members of a few batches, so its cost has a bound.
  */
 export async function lostMembers(queue: QueueAccess): Promise<LostMember[]> {
-  const read = () => queue.exec((calls) => calls.batches.openMembers(BATCHES, MEMBERS));
+  const read = () => queue.exec((calls) => calls.batches.openMembers({ batches: BATCHES, members: MEMBERS }));
   const others = new OpenedQueues(queue, queue.callLimit);
   const lost: LostMember[] = [];
   for (const [name, members] of groupBy(await read(), (member) => member.queue)) {
-    const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
+    const ends = await others.run(name, (calls) => calls.batches.ends({ home: queue.name, members }));
     // A report that is on its way has a number.
     const gone = new Set(ends.filter(({ number, state }) => number === '0' && state === 'removed').map(keyOf));
     lost.push(...members.filter((member) => gone.has(keyOf(member))));

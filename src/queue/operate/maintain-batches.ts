@@ -1,6 +1,6 @@
 import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { MemberEnd } from '../model/batch.js';
-import type { ElsewhereMember } from '../store/verbs/batch-verbs.js';
+import type { ElsewhereMember } from '../verbs/sweep.js';
 import { OpenedQueues } from './opened-queues.js';
 import { isFollowUp, sendFollowUps } from './elsewhere/send-follow-ups.js';
 import { UnreachedQueues } from './elsewhere/unreached-queues.js';
@@ -49,7 +49,10 @@ export async function tryToMaintainBatches(
   const delivery = deliveryOf(queue, limit);
   const { unreached } = delivery;
   for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
-    const found = await queue.exec((calls) => calls.sweep.maintainBatches(SLICE, all && i === 0), limit);
+    const found = await queue.exec(
+      (calls) => calls.sweep.maintainBatches({ limit: SLICE, all: all && i === 0 }),
+      limit,
+    );
     if (!found) {
       break;
     }
@@ -117,11 +120,11 @@ async function askOthers(
   await unreached.callOthers(elsewhere, async (name, members) => {
     const toCancel = members.filter(({ isStopped }) => isStopped).map(({ id }) => id);
     if (toCancel.length > 0) {
-      await others.run(name, (calls) => calls.batches.cancel(toCancel));
+      await others.run(name, (calls) => calls.batches.cancel({ ids: toCancel }));
     }
-    const ends = await others.run(name, (calls) => calls.batches.ends(queue.name, members));
+    const ends = await others.run(name, (calls) => calls.batches.ends({ home: queue.name, members }));
     if (ends.length > 0) {
-      await queue.exec((calls) => calls.batches.deliver(name, ends), limit); // the next slice sends its follow-ups
+      await queue.exec((calls) => calls.batches.deliver({ from: name, ends }), limit); // the next slice sends its follow-ups
     }
     return ends.length;
   });
@@ -133,7 +136,10 @@ async function askOthers(
  */
 async function deliver(delivery: Delivery): Promise<number> {
   const { queue, others, limit, unreached } = delivery;
-  const entries = await queue.exec((calls) => calls.batches.outbox(SLICE, unreached.names), limit);
+  const entries = await queue.exec(
+    (calls) => calls.batches.outbox({ limit: SLICE, except: unreached.names }),
+    limit,
+  );
   return unreached.callOthers(entries, async (name, each) => {
     const followUps = each.filter(isFollowUp);
     const ends = each.filter((entry) => !isFollowUp(entry));
@@ -152,12 +158,12 @@ async function deliverTo(
   ends: readonly MemberEnd[],
   { queue, others, limit, unreached }: Delivery,
 ): Promise<number> {
-  const { hasEnds } = await others.run(name, (calls) => calls.batches.deliver(queue.name, ends));
-  await queue.exec((calls) => calls.batches.acknowledge(ends), limit);
+  const { hasEnds } = await others.run(name, (calls) => calls.batches.deliver({ from: queue.name, ends }));
+  await queue.exec((calls) => calls.batches.acknowledge({ ends }), limit);
   if (hasEnds) {
     // Ends in its outbox are left to that queue. Otherwise queues would deliver for each other without a bound.
     const home = others.accessTo(name);
-    const entries = await home.exec((calls) => calls.batches.outbox(SLICE, unreached.names));
+    const entries = await home.exec((calls) => calls.batches.outbox({ limit: SLICE, except: unreached.names }));
     await unreached.callOthers(entries.filter(isFollowUp), (target, each) =>
       sendFollowUps(home, others, target, each),
     );

@@ -46,7 +46,7 @@ export async function purge(queue: QueueAccess & Logged, options: PurgeOptions):
 async function purgeSlices(queue: QueueAccess, everything: boolean): Promise<number> {
   let total = 0;
   for (;;) {
-    const { deleted, more } = await queue.exec((calls) => calls.purge(SLICE));
+    const { deleted, more } = await queue.exec((calls) => calls.purge({ limit: SLICE }));
     total += deleted;
     if (!more) {
       await maintainBatches(queue, { all: true }); // the members are gone: their batches may fire

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KindCount } from '../store/store-calls.js';
+import type { KindCount } from '../store/dead-letter-query.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { ALL_GROUPS_ORDER, BOUNDS, type GroupsOptions, type RuntimeLimits } from '../model/limits.js';
-import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
+import type { LimitsInForce } from '../model/limits.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 

@@ -3,7 +3,7 @@ import { InvalidOptionError, JobNotFoundError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import type { OutboxWriter, StoredIn } from '../store/verbs/outbox-writer.js';
+import type { OutboxWriter, StoredIn } from '../store/outbox-writer.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The time between two looks for a job that is not in its queue yet, in ms. */

@@ -13,7 +13,7 @@ import { duration } from '../validation/numbers.js';
 import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
 import type { JobCodec } from '../codec/codec.js';
 import type { Recurrence } from '../model/schedule.js';
-import type { StoredSchedule } from '../store/verbs/schedule-verbs.js';
+import type { StoredSchedule } from '../verbs/schedule.js';
 import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';

@@ -11,7 +11,8 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { outsideOfCaller } from '../runtime/outside.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import type { DueSchedule, ScheduleVerbs, StoredSchedule, UpsertOutcome } from '../store/verbs/schedule-verbs.js';
+import type { StoreCalls } from '../store/store-calls.js';
+import type { DueSchedule, StoredSchedule, UpsertOutcome } from '../verbs/schedule.js';
 import { SCHEDULE_PREFIX, checkText } from '../validation/names.js';
 import type { StandardSchema } from '../validation/standard-schema.js';
 import { checkCount, checkKnown } from '../validation/validate-options.js';
@@ -109,20 +110,20 @@ export class Schedules {
     const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.call((calls) => calls.list(offset, limit));
+    return this.call((calls) => calls.list({ offset, limit }));
   }
 
   /** Returns a schedule, or null for an unknown id. */
   async get(id: string): Promise<ScheduleRecord | null> {
     checkText('schedule id', id);
-    const [record] = id === '' ? [] : await this.call((calls) => calls.get(id));
+    const [record] = id === '' ? [] : await this.call((calls) => calls.get({ id }));
     return record ?? null;
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. Missed ticks are not made up. */
   async pause(id: string): Promise<'paused' | 'missing'> {
     checkText('schedule id', id);
-    return this.record('pause-schedule', id, () => this.call((calls) => calls.pause(id)));
+    return this.record('pause-schedule', id, () => this.call((calls) => calls.pause({ id })));
   }
 
   /** Ends a pause. The schedule continues with the next time of its recurrence. */
@@ -134,7 +135,7 @@ export class Schedules {
   private async resumeWithNext(id: string): Promise<'resumed' | 'missing'> {
     let next: { dueMs: number; version: string } | undefined;
     for (;;) {
-      const reply = await this.call((calls) => calls.resume(id, next));
+      const reply = await this.call((calls) => calls.resume({ id, next }));
       if (reply.outcome !== 'next') {
         this.announceChange();
         return reply.outcome;
@@ -154,7 +155,7 @@ export class Schedules {
   async remove(id: string): Promise<'removed' | 'missing'> {
     checkText('schedule id', id);
     return this.record('remove-schedule', id, async () => {
-      const outcome = await this.call((calls) => calls.remove(id));
+      const outcome = await this.call((calls) => calls.remove({ id }));
       if (outcome === 'declared') {
         throw refusal(id, 'remove it');
       }
@@ -173,7 +174,10 @@ export class Schedules {
     const { outcome, jobId, name } = await this.record(
       'run-schedule',
       id,
-      () => this.call((calls) => calls.run(id, `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}`)),
+      () =>
+        this.call((calls) =>
+          calls.run({ id, jobId: `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}` }),
+        ),
       { count: (reply) => Number(reply.outcome === 'added') },
     );
     if (outcome === 'missing') {
@@ -191,12 +195,14 @@ export class Schedules {
     checkKnown('schedules.tick', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const { nowMs, nextDueInMs, more, due } = await this.call((calls) => calls.due(limit, this.verified.offset));
+    const { nowMs, nextDueInMs, more, due } = await this.call((calls) =>
+      calls.due({ limit, othersFrom: this.verified.offset }),
+    );
     this.verified.advance(due.filter(({ dueAtMs }) => dueAtMs > nowMs).length);
     const report: TickReport = { enqueued: 0, skipped: 0, moved: 0, nextDueInMs, more, faults: [] };
     const ticks = due.flatMap((each) => this.withNext(each, nowMs, report));
     if (ticks.length > 0) {
-      const outcomes = await this.call((calls) => calls.tick(ticks));
+      const outcomes = await this.call((calls) => calls.tick({ ticks }));
       report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
       report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
       report.moved = outcomes.filter((outcome) => outcome === 'moved').length;
@@ -219,7 +225,7 @@ export class Schedules {
     await announceGiant(this.queue, schedule.payload);
     let nextDueMs: number | undefined;
     for (;;) {
-      const { outcome, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs, knownAt));
+      const { outcome, nowMs } = await this.call((calls) => calls.upsert({ schedule, worker, nextDueMs, knownAt }));
       if (outcome !== 'next') {
         registerQueues(this.queue);
         this.announceChange();
@@ -231,7 +237,7 @@ export class Schedules {
 
   /** Declares schedules for a worker, or ends that; see `lua/schedule/declare.lua`. @internal */
   async declare(worker: string, declares: boolean, schedules: readonly StoredSchedule[]) {
-    return this.call((calls) => calls.declare(worker, declares, schedules));
+    return this.call((calls) => calls.declare({ worker, declares, schedules }));
   }
 
   /**
@@ -278,7 +284,7 @@ export class Schedules {
     return this.queue.actionLog.record(onTarget(action, 'schedule', id, details), change, { count });
   }
 
-  private call<Reply>(build: (calls: ScheduleVerbs) => StoreCall<Reply>): Promise<Reply> {
+  private call<Reply>(build: (calls: StoreCalls['schedules']) => StoreCall<Reply>): Promise<Reply> {
     return this.queue.exec(({ schedules }) => build(schedules));
   }
 }

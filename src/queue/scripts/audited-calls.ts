@@ -8,7 +8,7 @@ import {
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import { type AuditMark, changesJobs } from '../transport/audited-script.js';
 import type { ScriptCall } from '../transport/script-runner.js';
-import { allCalls, type QueueCalls } from './calls/all-calls.js';
+import { allCalls, type QueueCalls } from './all-calls.js';
 import { checkLayout, LAYOUT_FIELD } from './layout.js';
 import { QueueKeys } from './queue-keys.js';
 

@@ -1,7 +1,7 @@
 import { NO_TEXT } from '../codec/sealed.js';
 import type { Clock } from '../runtime/clock.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
-import type { QueueCalls } from './calls/all-calls.js';
+import type { QueueCalls } from './all-calls.js';
 import type { RedisCall } from '../transport/script-runner.js';
 import { requirePermissions } from './script-permissions.js';
 
@@ -63,6 +63,6 @@ export class Preparation {
     const start = calls.start([{ id: '', token: this.store.clock.randomId(), fence: 0 }]);
     const teach = (call: RedisCall<unknown>) =>
       this.store.exec(call, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined); // the first use teaches it then
-    return Promise.all([start, calls.noteDeath([], NO_TEXT), calls.release([])].map(teach));
+    return Promise.all([start, calls.noteDeath({ claims: [], error: NO_TEXT }), calls.release([])].map(teach));
   }
 }

@@ -1,6 +1,6 @@
 import type { Announced } from '../codec/announced-content.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { CommandCall, ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 import type { QueueKeys } from './queue-keys.js';
 
 /** The data that every call of a queue is built from. */
@@ -25,14 +25,4 @@ export function call<Reply>(
   decode: (reply: unknown) => Reply,
 ): ScriptCall<Reply> {
   return { script, keys, args, decode };
-}
-
-/** Puts together the call of commands without a script, for which no worker needs a permission. */
-export function command<Reply>(
-  script: string,
-  keys: readonly string[],
-  send: CommandCall<Reply>['send'],
-  decode: (reply: unknown) => Reply,
-): CommandCall<Reply> {
-  return { script, keys, args: [], send, decode };
 }

@@ -1,7 +1,7 @@
 // The keys of one wait of a worker, and what a marker in one of them says.
 import type { WaitOutcome } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { QueueCalls } from './calls/all-calls.js';
+import type { QueueCalls } from './all-calls.js';
 
 export class WaitKeys {
   /** @param worker whose cancels end the wait too; undefined for a consumer */

@@ -8,7 +8,7 @@ import { backgroundTimeout } from '../runtime/outside.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { QueueCalls } from './calls/all-calls.js';
+import type { QueueCalls } from './all-calls.js';
 import { CANCEL_MARKER } from './queue-keys.js';
 import { WaitKeys } from './wait-keys.js';
 

@@ -4,7 +4,7 @@ import { isCluster } from '../redis/redis-client.js';
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { QueueStore, WakeListener, WakeSubscription } from '../store/queue-store.js';
-import type { QueueCalls } from './calls/all-calls.js';
+import type { QueueCalls } from './all-calls.js';
 import { CANCEL_MARKER } from './queue-keys.js';
 import { permissionsCall } from './script-permissions.js';
 

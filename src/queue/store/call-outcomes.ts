@@ -11,9 +11,6 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 /** The outcome of the start of a job that waited in its worker. `lost`: its claim is not current. An error: it must not start. */
 export type StartOutcome = 'started' | 'lost' | StoredError;
 
-/** `busy`: jobs wait or run. `already`: no job has ended since the last such event. */
-export type DrainedOutcome = 'published' | 'busy' | 'already';
-
 /** The outcome of an extended claim; `cancel-requested`: it was extended, and its job is to be cancelled. */
 export type ExtendOutcome = 'extended' | 'cancel-requested' | 'lost';
 

@@ -18,10 +18,8 @@ import { failedPayloads } from '../codec/failure-job.js';
 import { show } from '../errors/show.js';
 import { SCHEDULE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
-import type { DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { StoreCalls } from './store-calls.js';
 import type { ClaimReply } from './attempt-forms.js';
-import type { BatchVerbs } from './verbs/batch-verbs.js';
-import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
 /**
  * Returns the calls of a queue with its codec. Payloads, results and progress are encoded where they are checked, see
@@ -59,29 +57,29 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec, queue: string): Partial<
   const schedule = (each: ScheduleRecord) => decodeSchedule(codec, queue, each);
   return {
     get: (given) => mapped(calls.get(given), (job) => job && record(job)),
-    list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
-    find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
+    list: (given) => mapped(calls.list(given), (jobs) => jobs.map(record)),
+    find: (given) => mapped(calls.find(given), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
     cancelAndReturn: (given) =>
       mapped(calls.cancelAndReturn(given), ({ outcome, cancelled }) =>
         cancelled ? { outcome, cancelled: record(cancelled) } : { outcome },
       ),
-    deadLetters: withOwn<DeadLetterVerbs>(calls.deadLetters, {
-      list: (...args) =>
-        mapped(calls.deadLetters.list(...args), (slice) => ({
+    deadLetters: withOwn(calls.deadLetters, {
+      list: (given) =>
+        mapped(calls.deadLetters.list(given), (slice) => ({
           ...slice,
           found: slice.found.map((each) => (each.job ? { ...each, job: record(each.job) } : each)),
         })),
     }),
-    batches: withOwn<BatchVerbs>(calls.batches, {
-      results: (...args) =>
+    batches: withOwn(calls.batches, {
+      results: (given) =>
         mapped(
-          calls.batches.results(...args),
+          calls.batches.results(given),
           (page) => page && { ...page, members: page.members.map((member) => decodeMember(codec, member)) },
         ),
     }),
-    schedules: withOwn<ScheduleVerbs>(calls.schedules, {
-      get: (id) => mapped(calls.schedules.get(id), (all) => all.map(schedule)),
-      list: (...args) => mapped(calls.schedules.list(...args), (all) => all.map(schedule)),
+    schedules: withOwn(calls.schedules, {
+      get: (given) => mapped(calls.schedules.get(given), (all) => all.map(schedule)),
+      list: (given) => mapped(calls.schedules.list(given), (all) => all.map(schedule)),
     }),
   };
 }

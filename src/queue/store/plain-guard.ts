@@ -3,7 +3,7 @@ import { codecOf, type JobCodec } from '../codec/codec.js';
 import { parseJson } from '../codec/parse-json.js';
 import type { SealedVerb } from '../codec/sealed.js';
 import type { StoreCalls } from './store-calls.js';
-import type { DeadEntry, OnceEntry, OnceSender } from './verbs/once-verbs.js';
+import type { DeadEntry, OnceEntry, OnceSender } from '../verbs/once.js';
 
 /**
  * Whose content a verb stores. A worker's codec has read the content of a claim. Content as stored was sealed before.
@@ -19,8 +19,8 @@ const ORIGINS: Readonly<Record<SealedVerb<StoreCalls>, Origin>> = {
   enqueue: () => true,
   checkEnqueue: 'none',
   update: () => true,
-  'deadLetters.redrive': (_ids, payload?: string) => payload !== undefined,
-  'deadLetters.redriveAsNew': (_id, _newId, payload?: string) => payload !== undefined,
+  'deadLetters.redrive': ({ payload }: { payload?: string }) => payload !== undefined,
+  'deadLetters.redriveAsNew': ({ payload }: { payload?: string }) => payload !== undefined,
   'schedules.upsert': () => true,
   'batches.create': ({ followUps }: { followUps: readonly unknown[] }) => followUps.length > 0,
   'once.enqueue': 'of entries',
@@ -80,8 +80,8 @@ function ownRoom(watched: Record<string, unknown>, room: string): Record<string,
  * batches are as the Redis of another queue has them.
  */
 function plainEntries({ announced }: StoreCalls, codec: JobCodec | undefined): HasContent {
-  return ({ isUnbounded }: OnceSender, entries: readonly (OnceEntry | DeadEntry)[]) =>
-    !isUnbounded &&
+  return ({ sender, entries }: { sender: OnceSender; entries: readonly (OnceEntry | DeadEntry)[] }) =>
+    !sender.isUnbounded &&
     entries.some(({ job }) => {
       const name = codecOf(parseJson(job.payload).value);
       return name === undefined || (name !== announced.content?.codec && !(codec?.secret && name === codec.name));

@@ -7,7 +7,7 @@ import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
 import type { CallLimit, Settled, StoreCall } from './store-call.js';
 import type { StoreCalls } from './store-calls.js';
-import type { QueuesVerbs } from './verbs/queues-verbs.js';
+import type { QueuesVerbs } from './queues-verbs.js';
 
 export type { CallLimit, Settled } from './store-call.js';
 

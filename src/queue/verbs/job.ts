@@ -9,6 +9,7 @@ import type { CallContext } from '../scripts/script-call.js';
 import type { RescheduleOutcome } from '../store/call-outcomes.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../store/enqueue-call.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
+import { PLAIN_OPTIONS } from './plain-options.js';
 import { by, byHand, command, number, optional, own, sealed, text, verb, word } from './verb.js';
 
 const RESTARTED = oneOf('pending', 'refused', 'missing');
@@ -19,29 +20,13 @@ const CANCELLED = oneOf('cancelled', 'posted', 'requested', 'finished', 'missing
 const retention = own((context) => context.retention);
 const ifStatus = optional(word<JobStatus>());
 
-/** The plain texts of a job that is enqueued. They name the job and its ties. */
-const OF_JOB = {
-  id: true,
-  name: true,
-  key: true,
-  group: true,
-  metadata: true,
-  after: true,
-  batch: true,
-  addedBy: true,
-  queue: true,
-  request: true,
-  payloadId: true,
-  afterRefusal: true,
-} as const;
-
 export const JOB = {
   /** Enqueues jobs. Its `decode` throws an EnqueueRejected if nothing was written. */
   enqueue: byHand(
     'jobEnqueue',
-    'same',
     (context) => (jobs: readonly EncodedJob[], mayBeBounded?: boolean) => enqueue(context, jobs, mayBeBounded),
-    OF_JOB,
+    PLAIN_OPTIONS,
+    'same',
   ),
 
   /** Checks jobs of an enqueue of several steps. Its `decode` throws an EnqueueRejected if one would be refused. */
@@ -49,10 +34,9 @@ export const JOB = {
     args: {
       jobs: by(
         (jobs: readonly EncodedJob[]) => jobs.flatMap(({ id, options }) => [id, encodeJobOptions(options)]),
-        OF_JOB,
+        PLAIN_OPTIONS,
       ),
     },
-    repeat: 'reads',
     reply: (reply, { jobs }) => void decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
   }),
 
@@ -61,7 +45,6 @@ export const JOB = {
     args: { id: text },
     keys: (keys, { id }) => [keys.jobPrefix, keys.job(id)],
     send: (client, { id }, keys) => client.hgetall(keys.job(id)),
-    repeat: 'reads',
     reply: (reply, { id }, { keys }) => {
       const hash = reply as Record<string, string>;
       return Object.keys(hash).length > 0 ? decodeJobHash(keys.queue, id, hash) : null;
@@ -93,7 +76,7 @@ export const JOB = {
   }),
 
   /** Keeps the record of an unfinished job after its end, for a caller that waits for its result. Returns false for another. */
-  holdResult: verb('jobHoldResult', { args: { id: text, forMs: number }, repeat: 'again', reply: flagOf }),
+  holdResult: verb('jobHoldResult', { args: { id: text, forMs: number }, reply: flagOf }),
 
   /** Starts a scheduled job now. */
   promote: verb('jobPromote', { args: { id: text }, repeat: 'same', reply: RESTARTED }),
@@ -116,7 +99,6 @@ export const JOB = {
    */
   reschedule: verb('jobReschedule', {
     args: { id: text, delayMs: optional(number), runAtMs: optional(number) },
-    repeat: 'again',
     reply(reply): RescheduleOutcome | { startsInMs: number; expiresInMs: number } {
       if (Array.isArray(reply)) {
         const [startsInMs, expiresInMs] = wholeNumbersOf(reply, 2);
@@ -166,13 +148,13 @@ function endsOlder({ options }: EncodedJob): boolean {
 
 /** Returns the call that adds jobs, some of which may change or end older ones. */
 function enqueueNewest(context: CallContext, jobs: readonly EncodedJob[]): ScriptCall<EnqueueReply[]> {
-  const { keys, options, enqueuesPublished, retention } = context;
+  const { keys, options, enqueuesPublished } = context;
   const { maxPending, maxPendingBytes, groups } = options;
   return {
     script: 'jobEnqueueNewest',
     keys: keys.standard,
     args: [
-      ...retention,
+      ...context.retention,
       maxPending ?? '',
       maxPendingBytes ?? '',
       enqueuesPublished,
@@ -187,20 +169,20 @@ function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
 
-/** A plain job. Its text is that of its metadata. */
-type PlainJob = Pick<EncodedJob, 'id' | 'name' | 'payload'> & { text?: string };
+/** A plain job, with the text of its metadata. */
+type PlainJob = Pick<EncodedJob, 'id' | 'name' | 'payload'> & { shared?: string };
 
 /** Returns the arguments of plain jobs. Consecutive jobs with the same name and metadata share both. */
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
   return inGroups<PlainJob>(jobs.some(({ options }) => options) ? jobs.map(withText) : jobs, {
-    areTogether: (a, b) => a.name === b.name && a.text === b.text,
-    addHead: (args, { name, text }, count) => args.push(name, text === undefined ? count : -count),
+    areTogether: (a, b) => a.name === b.name && a.shared === b.shared,
+    addHead: (args, { name, shared }, count) => args.push(name, shared === undefined ? count : -count),
     addOwn: (args, { id, payload }) => args.push(id, payload),
-    addTail: (args, { text }) => text !== undefined && args.push(text),
+    addTail: (args, { shared }) => shared !== undefined && args.push(shared),
   });
 }
 
 function withText({ id, name, payload, options }: EncodedJob): PlainJob {
   const metadata = options?.metadata;
-  return { id, name, payload, ...(metadata && { text: encodePlainOptions(metadata) }) };
+  return { id, name, payload, ...(metadata && { shared: encodePlainOptions(metadata) }) };
 }

@@ -7,18 +7,13 @@ import type { CallContext } from '../scripts/script-call.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 
-/**
- * The effect of the same call once more, after a lost reply. `same`: it changes nothing, and the simulator checks that.
- * `again`: it counts again or goes on. `reads`: the script writes nothing.
- */
-export type Repeat = 'same' | 'again' | 'reads';
-
 /** A row of the table, with the method that makes its call. */
-export interface Verb<Method> {
+export interface Verb<Call> {
   /** The script, or the name of a call that is commands of Redis. */
   readonly script: string;
-  readonly repeat: Repeat;
-  readonly bind: (context: CallContext) => Method;
+  /** Set if the same call once more, after a lost reply, changes nothing. The simulator checks that. */
+  readonly repeat?: 'same' | undefined;
+  readonly bind: (context: CallContext) => Call;
 }
 
 type Encoded = ScriptArgument | readonly ScriptArgument[];
@@ -54,8 +49,16 @@ export function each<Value>(kind: Argument<Value>): Argument<readonly Value[]> {
 }
 
 /** Returns the kind of an object, whose fields follow each other. */
-export function fields<Args extends Arguments>(args: Args): Argument<Given<Args>> {
+export function fields<Args extends Named>(args: Args): Argument<Given<Args>> {
   return { encode: (given, context) => encodeAll(args, given, context) };
+}
+
+/** A text that names a key of the script, and is no argument of it. */
+export const inKey: Argument<string> = { encode: () => [] };
+
+/** Returns the kind of a value that only `keys` reads. */
+export function inKeys<Value>(): Argument<Value> {
+  return { encode: () => [] };
 }
 
 /** Returns the kind of an argument that the queue adds by itself, such as one of its options. */
@@ -78,7 +81,9 @@ export function by<Value>(
 /** Names the plain texts of a value. A value without any takes no such parameter. */
 type Readable<Value> = [PlainNames<Value>] extends [never] ? [] : [Readonly<Record<PlainNames<Value>, true>>];
 
-type Arguments = Readonly<Record<string, Argument<never>>>;
+/** The arguments by their names, or a value that has all of them. */
+type Arguments = Named | Argument<never>;
+type Named = Readonly<Record<string, Argument<never>>>;
 type ValueOf<Kind> = Kind extends Argument<infer Value> ? Value : never;
 
 /** The names of the arguments that the caller passes. */
@@ -86,23 +91,29 @@ type Names<Args> = { [Name in keyof Args]: unknown extends ValueOf<Args[Name]> ?
 type Absent<Args> = { [Name in Names<Args>]: undefined extends ValueOf<Args[Name]> ? Name : never }[Names<Args>];
 
 /** The arguments that the caller passes, by their names. */
-type Given<Args> = { [Name in Exclude<Names<Args>, Absent<Args>>]: ValueOf<Args[Name]> } & {
-  [Name in Absent<Args>]?: ValueOf<Args[Name]>;
-} extends infer Both
-  ? { [Name in keyof Both]: Both[Name] } // an editor shows one object
-  : never;
+type Given<Args> =
+  Args extends Argument<infer Value>
+    ? Value
+    : { [Name in Exclude<Names<Args>, Absent<Args>>]: ValueOf<Args[Name]> } & {
+          [Name in Absent<Args>]?: ValueOf<Args[Name]>;
+        } extends infer Both
+      ? { [Name in keyof Both]: Both[Name] } // an editor shows one object
+      : never;
 
-/** A call takes its arguments as one object. It takes none where the script has none, and may take none where all may be absent. */
-type Method<Args, Call> = [Names<Args>] extends [never]
-  ? () => Call
-  : [Exclude<Names<Args>, Absent<Args>>] extends [never]
-    ? (given?: Given<Args>) => Call
-    : (given: Given<Args>) => Call;
+/** A call takes its arguments as one object. It takes none if the script has none, and may take none if all may be absent. */
+type Method<Args, Call> =
+  Args extends Argument<infer Value>
+    ? (given: Value) => Call
+    : [Names<Args>] extends [never]
+      ? () => Call
+      : [Exclude<Names<Args>, Absent<Args>>] extends [never]
+        ? (given?: Given<Args>) => Call
+        : (given: Given<Args>) => Call;
 
 interface Row<Args, Reply> {
   /** The arguments of the script, in their order. */
   args?: Args;
-  repeat: Repeat;
+  repeat?: 'same';
   reply: (reply: unknown, given: Given<Args>, context: CallContext) => Reply;
 }
 
@@ -144,25 +155,32 @@ export function command<Reply, Args extends Arguments = Readonly<Record<never, n
 /** Returns the row of a call that is packed for speed, and so written by hand. */
 export function byHand<Call extends (...params: never[]) => ScriptCall<unknown>>(
   script: LuaScriptName,
-  repeat: Repeat,
   bind: (context: CallContext) => Call,
   _readable: Readonly<Record<PlainNames<Parameters<Call>>, true>>,
+  repeat?: 'same',
 ): Verb<Call> {
   return { script, repeat, bind };
 }
 
 function rowOf<Args, Call>(
   script: string,
-  repeat: Repeat,
+  repeat: 'same' | undefined,
   call: (context: CallContext, given: Given<Args>) => Call,
 ): Verb<Method<Args, Call>> {
   const bind = (context: CallContext) => (given: Given<Args>) => call(context, given);
   return { script, repeat, bind: bind as (context: CallContext) => Method<Args, Call> };
 }
 
-function encodeAll(args: Arguments, given: object | undefined, context: CallContext): ScriptArgument[] {
+function encodeAll(args: Arguments, given: unknown, context: CallContext): ScriptArgument[] {
+  if (isArgument(args)) {
+    return [args.encode(given as never, context)].flat();
+  }
   const values = (given ?? {}) as Readonly<Record<string, never>>;
   return Object.entries(args).flatMap(([name, kind]) => kind.encode(values[name]!, context));
+}
+
+function isArgument(args: Arguments): args is Argument<never> {
+  return typeof args.encode === 'function';
 }
 
 /** The calls of rows, and of rooms of rows, by the same names. The docstring of a row is that of its call. */

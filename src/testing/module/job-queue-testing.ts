@@ -12,7 +12,7 @@ import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import { LONGEST_TIMER_MS, YEAR_MS } from '../../queue/runtime/bounds.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
-import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
+import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/outbox-writer.js';
 import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import { outcomeOf } from '../../worker/handlers/bulk-handler.js';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TransactionHandle } from '../../queue/store/verbs/outbox-writer.js';
+import type { TransactionHandle } from '../../queue/store/outbox-writer.js';
 
 /** A step of a commit, and how to undo what was noted before it. */
 interface Deferred {

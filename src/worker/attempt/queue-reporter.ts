@@ -64,7 +64,7 @@ export class QueueReporter implements JobReporter {
   }
 
   async steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>> {
-    const steps = await this.queue.store.exec(this.calls.step(job));
+    const steps = await this.queue.store.exec(this.calls.step({ claim: job }));
     if (typeof steps === 'string') {
       throw this.lost(job);
     }
@@ -80,7 +80,7 @@ export class QueueReporter implements JobReporter {
     if (bytes > MOST_STEP_BYTES) {
       throw new InvalidStepError(name, `a result of at most ${MOST_STEP_BYTES} bytes`, `${bytes}`);
     }
-    const outcome = await this.queue.store.exec(this.calls.step(job, { name, result: json }));
+    const outcome = await this.queue.store.exec(this.calls.step({ claim: job, step: { name, result: json } }));
     if (outcome === 'lost') {
       throw this.lost(job);
     }
@@ -168,7 +168,12 @@ export class QueueReporter implements JobReporter {
   }
 
   private callOf(job: ClaimedJob, kind: Kind, values: Sealed[]): StoreCall<boolean> {
-    return kind === 'log' ? this.calls.log(job, LOG_LINES, values) : this.calls[kind](job, values[0]!);
+    const [value] = values as [Sealed];
+    return kind === 'log'
+      ? this.calls.log({ claim: job, keep: LOG_LINES, lines: values })
+      : kind === 'progress'
+        ? this.calls.progress({ claim: job, progress: value })
+        : this.calls.checkpoint({ claim: job, checkpoint: value });
   }
 }
 

@@ -39,7 +39,7 @@ async function publishEvent(
     return;
   }
   try {
-    await queue.store.exec(calls.publish(claim, status), { timeoutMs: LONGEST_TRIP_MS });
+    await queue.store.exec(calls.publish({ ...claim, status }), { timeoutMs: LONGEST_TRIP_MS });
   } catch (error) {
     warn(
       `Could not publish the event "${status}" of job ${claim.id} of queue "${queue.name}": ${(error as Error).message}`,

@@ -4,7 +4,7 @@ import { keptArray } from '../../queue/runtime/kept.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { Look } from '../../queue/store/verbs/queues-verbs.js';
+import type { Look } from '../../queue/store/queues-verbs.js';
 import type { Place } from '../../queue/validation/key-table.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../runner/queue-runner.js';

@@ -9,7 +9,7 @@ export async function passWake(
   limit: CallLimit,
 ): Promise<void> {
   try {
-    await store.exec(calls.workers.passWake(worker), limit);
+    await store.exec(calls.workers.passWake({ worker }), limit);
   } catch (error) {
     SafeLogger.of(store.logger).debug(
       `Could not wake another worker of queue "${name}"; a look finds its job`,

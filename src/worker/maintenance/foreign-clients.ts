@@ -124,7 +124,7 @@ export class ForeignClients {
     watched.failed.clear();
     try {
       for (let i = 0; i < ids.length; i += MOST_PER_CALL) {
-        await queue.exec((calls) => calls.sweep.adoptFailed(ids.slice(i, i + MOST_PER_CALL)));
+        await queue.exec((calls) => calls.sweep.adoptFailed({ ids: ids.slice(i, i + MOST_PER_CALL) }));
       }
     } catch (error) {
       this.logger.warn(

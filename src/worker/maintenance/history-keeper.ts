@@ -32,7 +32,10 @@ export class HistoryKeeper {
       return;
     }
     const limit = limitOf(this.intervalMs);
-    const leftMs = await queue.exec((calls) => calls.history.reportVersion(this.version, begins), limit);
+    const leftMs = await queue.exec(
+      (calls) => calls.history.reportVersion({ version: this.version, begins }),
+      limit,
+    );
     this.dueAt.set(queue, queue.store.clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
   }
 

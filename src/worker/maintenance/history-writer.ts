@@ -78,7 +78,10 @@ export class HistoryWriter implements BackgroundRole {
 
   private async reportVersionTo(runner: QueueRunner): Promise<void> {
     try {
-      await this.worker.store.exec(runner.calls.history.reportVersion(this.worker.version), limitOf(INTERVAL_MS));
+      await this.worker.store.exec(
+        runner.calls.history.reportVersion({ version: this.worker.version }),
+        limitOf(INTERVAL_MS),
+      );
     } catch (error) {
       this.warnOnce(runner, error as Error);
     }
@@ -88,7 +91,11 @@ export class HistoryWriter implements BackgroundRole {
     try {
       for (let batch = this.nextOf(runner); batch && this.worker.store.isReady; batch = this.nextOf(runner)) {
         this.unsent.set(runner, batch);
-        const call = runner.calls.history.addDurations(this.worker.id, batch.id, batch.counts);
+        const call = runner.calls.history.addDurations({
+          worker: this.worker.id,
+          batch: batch.id,
+          counts: batch.counts,
+        });
         await this.worker.store.exec(call, limitOf(INTERVAL_MS));
         this.unsent.delete(runner);
         this.failing.delete(runner);

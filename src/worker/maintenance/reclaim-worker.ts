@@ -9,7 +9,7 @@ const SLICE = 200;
 export async function reclaimWorker(queue: JobQueue, worker: string, reports: EndReports): Promise<void> {
   let cursor = '0';
   do {
-    const reply = await queue.exec((calls) => calls.sweep.reclaimWorker(worker, cursor, SLICE), {
+    const reply = await queue.exec((calls) => calls.sweep.reclaimWorker({ worker, cursor, limit: SLICE }), {
       timeoutMs: LONGEST_TRIP_MS,
     });
     await reports.reclaimed(queue, reply.reclaimed);

@@ -4,7 +4,7 @@ import { keptIn } from '../../queue/runtime/kept.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';
-import type { StoredSchedule } from '../../queue/store/verbs/schedule-verbs.js';
+import type { StoredSchedule } from '../../queue/verbs/schedule.js';
 
 const INTERVAL_MS = 10_000;
 

@@ -188,7 +188,10 @@ export class WorkerRegistration implements BackgroundRole {
 
   private async takeBack(runner: QueueRunner): Promise<void> {
     try {
-      await this.worker.store.exec(runner.calls.workers.register(this.worker.id, false), limitOf(INTERVAL_MS));
+      await this.worker.store.exec(
+        runner.calls.workers.register({ worker: this.worker.id, serves: false }),
+        limitOf(INTERVAL_MS),
+      );
       await this.describe(runner, undefined);
     } catch (error) {
       if (!(error instanceof QueueLayoutError)) {
@@ -220,7 +223,7 @@ export class WorkerRegistration implements BackgroundRole {
         this.prepared.add(runner);
       }
       await this.worker.store.exec(
-        runner.calls.workers.register(this.worker.id, true, runner.limits.all),
+        runner.calls.workers.register({ worker: this.worker.id, serves: true, handlers: runner.limits.all }),
         limitOf(INTERVAL_MS),
       );
     } catch (error) {
@@ -262,7 +265,7 @@ export class WorkerRegistration implements BackgroundRole {
     }
     const ageMs = this.worker.store.clock.monotonic() - this.startedAtMs;
     await this.worker.store.exec(
-      runner.calls.workers.describe(this.worker.id, details, ageMs),
+      runner.calls.workers.describe({ worker: this.worker.id, details, ageMs }),
       limitOf(INTERVAL_MS),
     );
     this.described.set(runner, text);

@@ -5,7 +5,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { own } from '../../queue/runtime/fields.js';
 import { show } from '../../queue/errors/show.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
-import type { StoredSchedule } from '../../queue/store/verbs/schedule-verbs.js';
+import type { StoredSchedule } from '../../queue/verbs/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';
 import type { DeclaredSchedule } from '../handlers/worker-queue.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';

@@ -116,7 +116,7 @@ export function watchDeath(
 function noteDeath({ queue, calls, attempts }: Running, words: Sealed): void {
   const claims = [...attempts].filter(({ isCalled }) => isCalled).map(({ claim }) => claim);
   if (claims.length > 0) {
-    void queue.store.exec(calls.noteDeath(claims, words)).catch(() => undefined); // it is in the log
+    void queue.store.exec(calls.noteDeath({ claims, error: words })).catch(() => undefined); // it is in the log
   }
 }
 

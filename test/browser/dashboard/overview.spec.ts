@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
 import { DEFAULT_CONNECTION, partToken } from '#nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '#nest/connection/queue-registry.js';
-import type { OutboxRecord, OutboxSigns } from '#queue/store/verbs/outbox-writer.js';
+import type { OutboxRecord, OutboxSigns } from '#queue/store/outbox-writer.js';
 import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';

@@ -62,7 +62,7 @@ async function store(id: string, name: string, payload: string): Promise<void> {
 beforeAll(async () => {
   const ours = new JobQueue(redis, queue, { redact: ['iban'] });
   await ours.enqueue({}, { delayMs: 3_600_000 });
-  await ours.exec((calls) => calls.workers.register('host:1:w', true)); // the command line knows the names from workers
+  await ours.exec((calls) => calls.workers.register({ worker: 'host:1:w', serves: true })); // the command line knows the names from workers
 });
 
 describe.each(someOf(Object.entries(PAYLOADS), 4))('%s', (what, payload) => {

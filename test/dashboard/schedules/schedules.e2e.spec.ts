@@ -165,7 +165,7 @@ describe('the form', () => {
     const edit = { queue: name, id: 's', recurrence: { everyMs: 60_000 }, updatedAt: body.updatedAt };
     expect((await app.post('/api/schedules/set', edit)).status).toBe(200);
     expect(await schedules.get('s')).toMatchObject({ everyMs: 60_000, payload: { iban: 'DE02' } });
-    const [stored] = await app.queue(name).exec((calls) => calls.schedules.get('s'));
+    const [stored] = await app.queue(name).exec((calls) => calls.schedules.get({ id: 's' }));
     expect(stored!.source).toBe('call');
     await connect().hset(`queue:${name}:schedule:s`, 'source', 'code');
     await connect().zadd(`queue:${name}:schedule_owners`, Date.now() + 60_000, 's');

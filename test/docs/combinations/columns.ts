@@ -93,7 +93,7 @@ export const WHILE_IT_WAITS: Columns = {
     scene.stage.keepWaiting();
     await scene.enqueue();
     await scene.becomeDue();
-    await scene.stage.state.run(scene.stage.state.scripts.sweep.promote(10));
+    await scene.stage.state.run(scene.stage.state.scripts.sweep.promote({ limit: 10 }));
     const paused = await scene.seen();
     scene.stage.claimAgain();
     await scene.begin();

@@ -71,7 +71,9 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
       expect(await queue.fail(job, new Error('no'), { final })).toBe(final ? 'failed' : 'retry');
     },
     checkpoint: async (value) => {
-      expect(await queue.exec((calls) => calls.checkpoint(job, sealed(String(value))))).toBe(true);
+      expect(await queue.exec((calls) => calls.checkpoint({ claim: job, checkpoint: sealed(String(value)) }))).toBe(
+        true,
+      );
     },
     complete: async () => {
       expect(await queue.complete(job, 1)).toBe(true);

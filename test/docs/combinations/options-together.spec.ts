@@ -91,7 +91,7 @@ async function afterWord(stage: Stage, id: string): Promise<string> {
   const { status, after } = (await stage.get(id))!;
   expect([status, after]).toEqual(['scheduled', [{ id: 'first', queue: stage.queue.name }]]);
   await stage.queue.complete((await stage.queue.claim())!, 'done');
-  await stage.state.run(stage.state.scripts.sweep.promote(10));
+  await stage.state.run(stage.state.scripts.sweep.promote({ limit: 10 }));
   return 'after the other job';
 }
 
@@ -100,7 +100,7 @@ async function placeWords(stage: Stage, id: string, { group }: EnqueueOptions): 
   const words: string[] = [];
   if ((await stage.get(id))!.status === 'scheduled') {
     await stage.state.makeDue(id);
-    await stage.state.run(stage.state.scripts.sweep.promote(10));
+    await stage.state.run(stage.state.scripts.sweep.promote({ limit: 10 }));
     words.push('scheduled');
   }
   const scene = new Scene(stage, { options: group === undefined ? {} : { group } });

@@ -45,7 +45,7 @@ const ROWS: Record<string, () => Promise<void>> = {
     const { queue, state } = world;
     const [a, b] = await queue.claimMany(2);
     await state.expireClaims('a', 'b');
-    await state.run(state.scripts.sweep.reclaim(100, Number.MAX_SAFE_INTEGER, 0));
+    await state.run(state.scripts.sweep.reclaim({ limit: 100, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
     expect(await queue.complete(a!)).toBe(false); // of the worker that was taken for dead
     expect(await fired(world)).toEqual([]);
     for (const job of await queue.claimMany(2)) {

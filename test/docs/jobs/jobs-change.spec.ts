@@ -28,7 +28,7 @@ describe('docs/jobs.md', () => {
     const { id } = await jobs.enqueue('mailing', { to: ['a', 'b', 'c'] });
     const job = (await queue.claim())!;
     const state = stateOf('mailing');
-    await state.run(state.scripts.checkpoint(job, '2'));
+    await state.run(state.scripts.checkpoint({ claim: job, checkpoint: '2' }));
     await queue.release(job);
     const handler = new MailingHandler();
     const worker = await service({ provide: MailingHandler, useValue: handler });

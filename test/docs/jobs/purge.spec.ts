@@ -36,17 +36,27 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.groups.pause('g');
   await Promise.all([keys.outcomesA, keys.outcomesB].map((key) => redis.hset(key, 'a', 'completed 1 1 a')));
   await queue.schedules.upsert('nightly', { cron: '0 3 * * *' });
-  await state.run(scripts.workers.register('w1', true, [{ name: queue.name, maxAttempts: 1, maxCrashes: 1 }]));
   await state.run(
-    scripts.workers.register('w1', true, [{ name: `@failed:${queue.name}`, maxAttempts: 1, maxCrashes: 1 }]),
+    scripts.workers.register({
+      worker: 'w1',
+      serves: true,
+      handlers: [{ name: queue.name, maxAttempts: 1, maxCrashes: 1 }],
+    }),
+  );
+  await state.run(
+    scripts.workers.register({
+      worker: 'w1',
+      serves: true,
+      handlers: [{ name: `@failed:${queue.name}`, maxAttempts: 1, maxCrashes: 1 }],
+    }),
   );
   await redis.zadd(keys.scheduleOwners, await state.now(), 'nightly'); // as if code had declared it
-  await state.run(scripts.workers.describe('w1', { host: 'box', pid: 1 } as never, 0));
+  await state.run(scripts.workers.describe({ worker: 'w1', details: { host: 'box', pid: 1 } as never, ageMs: 0 }));
   const minute = { pending: 1, processing: 0, oldestPendingAgeMs: 5, version: '1', gapMs: 60_000 };
   await state.run(scripts.history.closeMinute(minute));
   await redis.hset(keys.historyOpen, 'at_ms', 1);
   await state.run(scripts.history.closeMinute(minute));
-  await state.run(scripts.history.addDurations('w1', 'b1', ['w3', 1]));
+  await state.run(scripts.history.addDurations({ worker: 'w1', batch: 'b1', counts: ['w3', 1] }));
   await new RunStore().write(queue, { id: 'run' } as never);
 
   await queue.enqueue(1, { id: 'completes' });
@@ -86,10 +96,19 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.enqueue(1, { priority: 1 });
   await redis.zadd(keys.waiters, await state.now(), 'w1'); // as on a Cluster
   await redis.pexpire(keys.waiters, 300_000);
-  await state.run(scripts.alerts.takeTurn('teller', 60_000));
-  await state.run(scripts.sweep.hold('queues', 'process', 10_000, { intervalMs: 5_000, most: 10 }));
+  await state.run(scripts.alerts.takeTurn({ token: 'teller', everyMs: 60_000 }));
+  await state.run(
+    scripts.sweep.hold({
+      set: 'queues',
+      process: 'process',
+      lengthMs: 10_000,
+      turns: { intervalMs: 5_000, most: 10 },
+    }),
+  );
   const job = { id: 'of-a-sender', name: 'email', payload: sealed('1') };
-  await queue.exec((calls) => calls.once.enqueue({ source: 'orders', fence: 1 }, [{ key: 'row', job }]));
+  await queue.exec((calls) =>
+    calls.once.enqueue({ sender: { source: 'orders', fence: 1 }, entries: [{ key: 'row', job }] }),
+  );
 }
 
 /** Returns the keys of a queue without their start, and how long each lives in ms; -1: without an end. */

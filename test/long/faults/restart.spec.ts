@@ -142,7 +142,9 @@ describe('Redis that is away for long', () => {
     await server.kill();
     await eventually(() => inside(queue).connection.client.status !== 'ready');
     await expect(
-      queue.store.exec(scripts.workers.register('ghost', true, []), { timeoutMs: 1_000 }),
+      queue.store.exec(scripts.workers.register({ worker: 'ghost', serves: true, handlers: [] }), {
+        timeoutMs: 1_000,
+      }),
     ).rejects.toThrow('no answer');
     await server.restart();
     await Promise.all([queue.stats(), observer.ping()]);

@@ -188,9 +188,11 @@ export const SCENARIOS: Scenario[] = [
     name: 'fail, for good',
     seed: async (world) => {
       await world.state.run(
-        world.state.scripts.workers.register('w', true, [
-          { name: `@failed:${world.queue.name}`, maxAttempts: 1, maxCrashes: 1 },
-        ]),
+        world.state.scripts.workers.register({
+          worker: 'w',
+          serves: true,
+          handlers: [{ name: `@failed:${world.queue.name}`, maxAttempts: 1, maxCrashes: 1 }],
+        }),
       );
       await rich(world);
       return world.state.scripts.fail((await claimed(world)).map((job) => failure(job, final)));
@@ -226,7 +228,7 @@ export const SCENARIOS: Scenario[] = [
       await world.state.addAll('p', 'q');
       await claimed(world, 3);
       await world.state.expireClaims(...(await world.state.ranked(world.state.keys.claims)));
-      return world.state.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0);
+      return world.state.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 });
     },
   },
   {
@@ -235,7 +237,7 @@ export const SCENARIOS: Scenario[] = [
       await member(world, { maxAttempts: 1 });
       await claimed(world);
       await world.state.expireClaims('a');
-      return world.state.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0);
+      return world.state.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 });
     },
   },
   {
@@ -245,7 +247,7 @@ export const SCENARIOS: Scenario[] = [
       await queue.enqueue(1, { id: 'b', delayMs: 60_000, priority: 1 });
       await queue.enqueue(1, { id: 'c', delayMs: 60_000, group: 'g' });
       await state.makeDue('a', 'b', 'c');
-      return state.scripts.sweep.promote(10);
+      return state.scripts.sweep.promote({ limit: 10 });
     },
   },
   {
@@ -259,11 +261,11 @@ export const SCENARIOS: Scenario[] = [
         await state.redis.lmove(state.keys.pending, state.keys.processing, 'RIGHT', 'LEFT');
         await state.redis.hset(state.keys.job(id), 'status', 'processing', 'claim_token', 't', 'attempts', 1);
       }
-      await state.run(state.scripts.sweep.adoptForeign(10));
+      await state.run(state.scripts.sweep.adoptForeign({ limit: 10 }));
       for (const seen of await state.ranked(state.keys.foreignClaims)) {
         await state.redis.zadd(state.keys.foreignClaims, 1, seen);
       }
-      return state.scripts.sweep.adoptForeign(10);
+      return state.scripts.sweep.adoptForeign({ limit: 10 });
     },
   },
   {
@@ -274,7 +276,7 @@ export const SCENARIOS: Scenario[] = [
       await state.redis.hset(state.keys.job('a'), 'status', 'failed', 'last_error', 'no');
       await state.redis.lpush(state.keys.failed, 'a');
       await state.redis.expire(state.keys.job('a'), 300);
-      return state.scripts.sweep.adoptFailed(['a']);
+      return state.scripts.sweep.adoptFailed({ ids: ['a'] });
     },
   },
   {
@@ -288,7 +290,7 @@ export const SCENARIOS: Scenario[] = [
       await state.redis.zadd(state.keys.uniqueExpiries, 1, 'u');
       await state.redis.zadd(state.keys.dead, 1, 'a');
       await state.redis.lpush(state.keys.completed, 'gone');
-      return state.scripts.sweep.tidy(10);
+      return state.scripts.sweep.tidy({ limit: 10 });
     },
   },
   {
@@ -299,7 +301,7 @@ export const SCENARIOS: Scenario[] = [
       await queue.enqueue(1, { id: 'after', after: ['a'] });
       await dead(world);
       await queue.enqueue(2, { id: 'after-that', after: ['after'] });
-      return state.scripts.sweep.maintainBatches(10, true);
+      return state.scripts.sweep.maintainBatches({ limit: 10, all: true });
     },
   },
   {
@@ -309,8 +311,8 @@ export const SCENARIOS: Scenario[] = [
       await batch.addMany(queue.name, [{ payload: 1, id: 'a' }, { payload: 2 }, { payload: 3 }]);
       await queue.enqueue(4);
       await batch.seal();
-      await state.run(state.scripts.batches.stop('batch'));
-      return state.scripts.sweep.maintainBatches(10, false);
+      await state.run(state.scripts.batches.stop({ id: 'batch' }));
+      return state.scripts.sweep.maintainBatches({ limit: 10, all: false });
     },
   },
   {
@@ -348,7 +350,7 @@ export const SCENARIOS: Scenario[] = [
       await rich(world);
       await dead(world);
       await world.state.add('p');
-      return world.state.scripts.deadLetters.redrive(['a']);
+      return world.state.scripts.deadLetters.redrive({ ids: ['a'] });
     },
   },
   {
@@ -357,7 +359,7 @@ export const SCENARIOS: Scenario[] = [
       await rich(world);
       await dead(world);
       await world.state.add('p');
-      return world.state.scripts.deadLetters.redriveAsNew('a', 'z');
+      return world.state.scripts.deadLetters.redriveAsNew({ id: 'a', newId: 'z' });
     },
   },
   {
@@ -365,7 +367,7 @@ export const SCENARIOS: Scenario[] = [
     seed: async (world) => {
       await rich(world);
       await dead(world);
-      return world.state.scripts.deadLetters.discard([{ id: 'a' }]);
+      return world.state.scripts.deadLetters.discard({ letters: [{ id: 'a' }] });
     },
   },
   {
@@ -416,7 +418,7 @@ export const SCENARIOS: Scenario[] = [
       await state.run(state.scripts.complete((await claimed(world)).map((job) => ({ ...job, result: '1' }))));
       await rich(world);
       await queue.enqueueMany([{ payload: 1, delayMs: 60_000 }, { payload: 2 }]);
-      return state.scripts.clean(place, 0, 10, 0);
+      return state.scripts.clean({ place, olderThanMs: 0, limit: 10, passed: 0 });
     },
   })),
   {
@@ -425,21 +427,21 @@ export const SCENARIOS: Scenario[] = [
       await rich(world);
       await world.queue.enqueueMany([{ payload: 1, delayMs: 60_000 }, { payload: 2 }, { payload: 3, priority: 1 }]);
       await claimed(world);
-      return world.state.scripts.purge(10);
+      return world.state.scripts.purge({ limit: 10 });
     },
   },
   {
     name: 'batch: seal an empty one',
     seed: async ({ queue, state }) => {
       await queue.batch({ id: 'batch', finally: { name: queue.name } }).addMany(queue.name, []);
-      return state.scripts.batches.seal('batch');
+      return state.scripts.batches.seal({ id: 'batch' });
     },
   },
   {
     name: 'batch: stop',
     seed: async (world) => {
       await member(world, {}, true);
-      return world.state.scripts.batches.stop('batch');
+      return world.state.scripts.batches.stop({ id: 'batch' });
     },
   },
   {
@@ -447,11 +449,12 @@ export const SCENARIOS: Scenario[] = [
     seed: async ({ queue, state }) => {
       const batch = queue.batch({ id: 'batch', finally: { name: queue.name } });
       await batch.addMany(queue.name, []);
-      await state.run(state.scripts.batches.join('batch', ['other\ta']));
+      await state.run(state.scripts.batches.join({ id: 'batch', members: ['other\ta'] }));
       await batch.seal();
-      return state.scripts.batches.deliver('other', [
-        { queue: state.name, batch: 'batch', id: 'a', number: '5', state: 'completed', detail: '1' },
-      ]);
+      return state.scripts.batches.deliver({
+        from: 'other',
+        ends: [{ queue: state.name, batch: 'batch', id: 'a', number: '5', state: 'completed', detail: '1' }],
+      });
     },
   },
   {
@@ -477,28 +480,28 @@ export const SCENARIOS: Scenario[] = [
       await queue.enqueue(2, { id: 'b', after: ['a'] });
       for (const _ of ['a', 'b']) await queue.complete((await queue.claim())!, 1);
       await state.redis.zadd(state.keys.keptResults, 'XX', 1, 'a');
-      return state.scripts.sweep.lookAtKept(10);
+      return state.scripts.sweep.lookAtKept({ limit: 10 });
     },
   },
   {
     name: 'group: set',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.groups.set('g', { maxRunning: 2, weight: 2 });
+      return world.state.scripts.groups.set({ name: 'g', limits: { maxRunning: 2, weight: 2 } });
     },
   },
   {
     name: 'group: pause',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.groups.pause('g', {});
+      return world.state.scripts.groups.pause({ name: 'g' });
     },
   },
   {
     name: 'group: clean',
     seed: async (world) => {
       await rich(world);
-      return world.state.scripts.groups.clean('g', 0, 10, 0);
+      return world.state.scripts.groups.clean({ name: 'g', olderThanMs: 0, limit: 10, passed: 0 });
     },
   },
 ];

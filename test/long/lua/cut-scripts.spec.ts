@@ -29,10 +29,10 @@ async function faultsOf({ state }: World): Promise<string[]> {
 async function maintain({ queue, state }: World): Promise<void> {
   const { scripts, keys } = state;
   await state.expireClaims(...(await state.ranked(keys.claims)));
-  await state.run(scripts.sweep.reclaim(100, Number.MAX_SAFE_INTEGER, 0));
-  await state.run(scripts.sweep.adoptForeign(100));
-  await state.run(scripts.sweep.promote(100));
-  await state.run(scripts.sweep.tidy(100));
+  await state.run(scripts.sweep.reclaim({ limit: 100, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
+  await state.run(scripts.sweep.adoptForeign({ limit: 100 }));
+  await state.run(scripts.sweep.promote({ limit: 100 }));
+  await state.run(scripts.sweep.tidy({ limit: 100 }));
   await state.redis.hdel(keys.sweep, 'tidied_at_ms', 'adopted_at_ms');
   for (const id of await state.ranked(keys.awaiting)) {
     await state.redis.zadd(keys.awaiting, 'XX', 0, id);

@@ -11,11 +11,11 @@ describe('action/note.lua', () => {
     const first = await q.run(note({ ...action, count: null }));
     const second = await q.run(note({ ...action, of: first, target: { kind: 'job', id: 'a\nb' } }));
     expect(await q.run(note({ ...action, of: first, isVoid: true, count: null }))).not.toBe(second);
-    const [last, end, begin] = await q.run(read('', 10));
+    const [last, end, begin] = await q.run(read({ before: '', limit: 10 }));
     expect(begin).toEqual({ ...action, count: null, entryId: first, at: new Date(Number(first.split('-')[0])) });
     expect(end).toMatchObject({ ...action, entryId: second, of: first, target: { kind: 'job', id: 'a\nb' } });
     expect(last).toMatchObject({ of: first, isVoid: true, count: null });
-    expect(await q.run(read(second, 10))).toEqual([begin]);
+    expect(await q.run(read({ before: second, limit: 10 }))).toEqual([begin]);
   });
 
   it('cuts a long subject, and keeps the latest entries', async () => {
@@ -25,7 +25,7 @@ describe('action/note.lua', () => {
     await Promise.all(filled);
     const subject = '😀'.repeat(400);
     await q.run(note({ ...action, subject }));
-    const [entry] = await q.run(read('', 1));
+    const [entry] = await q.run(read({ before: '', limit: 1 }));
     expect(entry!.subject).toBe('😀'.repeat(250));
     expect(await q.redis.xlen(q.keys.actions)).toBeLessThanOrEqual(ACTIONS_KEPT + 200);
   });

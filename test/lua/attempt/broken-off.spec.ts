@@ -20,7 +20,7 @@ const completeAll = (q: TestQueue, jobs: readonly ClaimedJob[], options: { resul
 
 async function reclaimAll(q: TestQueue): Promise<unknown> {
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
-  return q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+  return q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
 }
 
 const nothing = { reclaimed: [], more: false };
@@ -37,7 +37,7 @@ describe('a complete that breaks off at a key of another type', () => {
     const complete = () => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '"done"' }))));
     const reclaim = async () => {
       await q.expireClaims('bad');
-      return q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+      return q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
     };
     await expect(complete()).rejects.toThrow(/WRONGTYPE/);
     expect(await reclaim()).toEqual({ reclaimed: [], more: false });

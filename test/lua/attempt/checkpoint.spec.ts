@@ -8,16 +8,16 @@ describe('attempt/checkpoint.lua', () => {
     const q = testQueue();
     let job = await q.addAndClaim('a');
     expect(job.checkpoint).toBeUndefined();
-    expect(await q.run(q.scripts.checkpoint(job, '{"row":1}'))).toBe(true);
+    expect(await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '{"row":1}' }))).toBe(true);
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     [job] = (await q.claim(1)) as [typeof job];
     expect(job).toMatchObject({ attempt: 1, checkpoint: { row: 1 } });
     await q.run(q.scripts.fail([{ ...job, ...failure }]));
     [job] = (await q.claim(1)) as [typeof job];
     expect(job).toMatchObject({ attempt: 2, checkpoint: { row: 1 } });
-    await q.run(q.scripts.checkpoint(job, '0'));
+    await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '0' }));
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     [job] = (await q.claim(1, { slots: 1 })) as [typeof job];
     expect(job.checkpoint).toBe(0);
   });
@@ -25,7 +25,7 @@ describe('attempt/checkpoint.lua', () => {
   it('I3: a repeated claim brings it again', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.checkpoint(job, '7'));
+    await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '7' }));
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     const call = q.claimCall(1);
     const first = await q.run(call);
@@ -38,15 +38,17 @@ describe('attempt/checkpoint.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.checkpoint(job, '1')))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.checkpoint({ claim: job, checkpoint: '1' })))).toBe(
+      false,
+    );
   });
 
   it('goes with the payload that it was made of', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.checkpoint(job, '1'));
+    await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '1' }));
     await q.run(q.scripts.fail([{ ...job, ...failure, final: true }]));
-    await q.run(q.scripts.deadLetters.redrive(['a'], '2'));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'], payload: '2' }));
     expect(await q.field('a', 'checkpoint')).toBeNull();
   });
 });

@@ -233,7 +233,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
     const [a] = await q.claim(3, { token: 't1' });
     await q.complete(a!);
     await q.expireClaims('b');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     expect((await q.claim(3, { token: 't1' })).map((job) => job.id)).toEqual(['c']);
   });
 

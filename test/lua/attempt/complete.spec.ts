@@ -112,7 +112,7 @@ describe('attempt/complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     const done = q.scripts.complete([{ ...job, result: '' }]);
     expect((await expectUnchanged(q, () => q.run(done))).lost).toEqual([0]);
     await q.claim(1);

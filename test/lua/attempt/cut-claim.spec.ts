@@ -38,7 +38,9 @@ it('counts as no job at work, before and after it expires', async () => {
 
 it('is dropped by a reclaim, and becomes no dead letter', async () => {
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
-  const { reclaimed } = await q.run(q.scripts.sweep.reclaim(100, Number.MAX_SAFE_INTEGER, 0));
+  const { reclaimed } = await q.run(
+    q.scripts.sweep.reclaim({ limit: 100, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }),
+  );
   expect(reclaimed.map(({ id }) => id).toSorted()).toEqual(IDS);
   expect(await q.redis.zcard(q.keys.claims)).toBe(0);
   expect(await q.redis.zcard(q.keys.dead)).toBe(0);
@@ -48,7 +50,7 @@ it('is dropped by a reclaim, and becomes no dead letter', async () => {
 it('is found by the doctor, whose repair drops it', async () => {
   const { doctor } = q.scripts;
   const claims = await q.ranked(q.keys.claims);
-  const { faults } = await q.run(doctor.inspect(claims, true));
+  const { faults } = await q.run(doctor.inspect({ ids: claims, repair: true }));
   expect(faults).toMatchObject([{ kind: 'ghost' }]);
   expect((await q.ranked(q.keys.claims)).toSorted()).toEqual(IDS);
   expect(await q.redis.zcard(q.keys.dead)).toBe(0);

@@ -17,7 +17,10 @@ describe('attempt/extend.lua', () => {
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
     expect(await q.run(q.scripts.extend([job]))).toMatchObject({ lost: [] });
-    expect(await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0))).toEqual({ reclaimed: [], more: false });
+    expect(await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }))).toEqual({
+      reclaimed: [],
+      more: false,
+    });
   });
 
   it('I2: a claim that was reclaimed, completed or removed is lost and not created again', async () => {
@@ -25,7 +28,7 @@ describe('attempt/extend.lua', () => {
     await q.addAll('reclaimed', 'completed', 'gone', 'live');
     const jobs = await q.claim(4);
     await q.expireClaims('reclaimed');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     await q.run(q.scripts.complete([{ ...jobs[1]!, result: '' }]));
     await q.redis.del(q.keys.job('gone'));
     await q.redis.zrem(q.keys.claims, 'gone');
@@ -38,7 +41,7 @@ describe('attempt/extend.lua', () => {
     const q = testQueue();
     const first = await q.addAndClaim('a');
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     await q.claim(1);
     const answer = await expectUnchanged(q, () => q.run(q.scripts.extend([first])));
     expect(answer.lost).toEqual(['a']);

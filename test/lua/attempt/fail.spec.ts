@@ -163,7 +163,7 @@ describe('attempt/fail.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1e15, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e15, waitMs: 0 }));
     await q.claim(1);
     expect(await expectUnchanged(q, () => q.run(q.scripts.fail([failure(job)])))).toEqual(['lost']);
   });

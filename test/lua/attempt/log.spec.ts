@@ -10,8 +10,8 @@ describe('attempt/log.lua', () => {
   it('I5: appends lines with the time of the server, the newest up to the cap', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.log(job, 3, ['"one"', '"two\\n"']))).toBe(true);
-    await q.run(q.scripts.log(job, 3, ['"three"', '"four"']));
+    expect(await q.run(q.scripts.log({ claim: job, keep: 3, lines: ['"one"', '"two\\n"'] }))).toBe(true);
+    await q.run(q.scripts.log({ claim: job, keep: 3, lines: ['"three"', '"four"'] }));
     expect(await messages(q)).toEqual(['two\n', 'three', 'four']);
     const { at } = JSON.parse((await q.field('a', 'log'))!.split('\n')[0]!) as { at: number };
     expect(Math.abs(at - (await q.now()))).toBeLessThan(5_000);
@@ -20,14 +20,14 @@ describe('attempt/log.lua', () => {
   it('takes more lines at once than it keeps', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.log(job, 2, ['1', '2', '3', '4', '5']));
+    await q.run(q.scripts.log({ claim: job, keep: 2, lines: ['1', '2', '3', '4', '5'] }));
     expect(await messages(q)).toEqual([4, 5]);
   });
 
   it('repeated after a lost reply it adds the lines twice, as its header says', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    const call = q.scripts.log(job, 10, ['"one"']);
+    const call = q.scripts.log({ claim: job, keep: 10, lines: ['"one"'] });
     await q.run(call);
     await q.run(call);
     expect(await messages(q)).toEqual(['one', 'one']);
@@ -37,8 +37,8 @@ describe('attempt/log.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.log({ ...job, token: 'stale' }, 5, ['1'])),
-      await q.run(q.scripts.log({ id: 'missing', token: 't' }, 5, ['1'])),
+      await q.run(q.scripts.log({ claim: { ...job, token: 'stale' }, keep: 5, lines: ['1'] })),
+      await q.run(q.scripts.log({ claim: { id: 'missing', token: 't' }, keep: 5, lines: ['1'] })),
     ]);
     expect(answers).toEqual([false, false]);
   });

@@ -6,15 +6,15 @@ const DEATH = 'Error: left behind';
 /** Lets the worker die, and a sweep find the claim. */
 async function die(q: TestQueue): Promise<void> {
   await q.expireClaims('a');
-  await q.run(q.scripts.sweep.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim({ limit: 500, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
 }
 
 describe('attempt/note-death.lua', () => {
   it('gives the crash of the claim its text, also the last one; repeated it changes nothing', async () => {
     const q = testQueue({ maxCrashes: 1 });
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.noteDeath([job], DEATH))).toBe(1);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.noteDeath([job], DEATH)))).toBe(1);
+    expect(await q.run(q.scripts.noteDeath({ claims: [job], error: DEATH }))).toBe(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.noteDeath({ claims: [job], error: DEATH })))).toBe(1);
     await die(q);
     const message = 'claim expired (worker worker-1; uncaught error in its process: Error: left behind)';
     expect(await q.attemptLog('a')).toMatchObject([{ outcome: 'crash', error: { message } }]);
@@ -25,7 +25,7 @@ describe('attempt/note-death.lua', () => {
   it('says nothing about a later claim, whose process had no such error', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.noteDeath([job], DEATH));
+    await q.run(q.scripts.noteDeath({ claims: [job], error: DEATH }));
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     await q.claim(1);
     await die(q);
@@ -40,6 +40,6 @@ describe('attempt/note-death.lua', () => {
       { ...job, token: 'x' },
       { id: 'gone', token: 't' },
     ];
-    expect(await expectUnchanged(q, () => q.run(q.scripts.noteDeath(lost, DEATH)))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.noteDeath({ claims: lost, error: DEATH })))).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ describe('attempt/progress.lua', () => {
   it('stores the progress of a current claim; repeated it is the same', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    const call = q.scripts.progress(job, '{"percent":40}');
+    const call = q.scripts.progress({ claim: job, progress: '{"percent":40}' });
     expect(await q.run(call)).toBe(true);
     expect(await q.field('a', 'progress')).toBe('{"percent":40}');
     expect(await expectUnchanged(q, () => q.run(call))).toBe(true);
@@ -17,8 +17,8 @@ describe('attempt/progress.lua', () => {
     const job = await q.addAndClaim('a');
     await q.complete(job);
     const answers = await expectUnchanged(q, async () => [
-      await q.run(q.scripts.progress(job, '1')),
-      await q.run(q.scripts.progress({ id: 'missing', token: 't' }, '1')),
+      await q.run(q.scripts.progress({ claim: job, progress: '1' })),
+      await q.run(q.scripts.progress({ claim: { id: 'missing', token: 't' }, progress: '1' })),
     ]);
     expect(answers).toEqual([false, false]);
   });
@@ -31,7 +31,7 @@ describe('attempt/progress.lua', () => {
       subscriber.once('message', (_channel: string, message: string) => resolve(message));
     });
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.progress(job, '1'));
+    await q.run(q.scripts.progress({ claim: job, progress: '1' }));
     expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'progress', name: q.name, attempt: 1, progress: 1 });
   });
 });

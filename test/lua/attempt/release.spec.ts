@@ -136,11 +136,11 @@ describe('attempt/release.lua', () => {
       expect(await expectUnchanged(q, end)).toEqual(['failed']);
       const last_error = expect.stringContaining(`more often than its ${most} of 4`);
       expect(await q.job('a')).toMatchObject({ status: 'failed', [field]: '5', attempts: '0', last_error });
-      const [group] = await q.run(q.scripts.groups.named(['g']));
+      const [group] = await q.run(q.scripts.groups.named({ names: ['g'] }));
       expect(group).toMatchObject({ heldBy: 'a', running: 0 });
       if (reason === 'rate_limited') expect(Number(group!.opensAt) - (await q.now())).toBeGreaterThan(50_000);
       else expect(group!.opensAt).toBeNull();
-      await q.run(q.scripts.deadLetters.redrive(['a']));
+      await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
       expect(await q.field('a', field)).toBeNull();
     },
   );

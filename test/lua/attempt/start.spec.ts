@@ -5,7 +5,7 @@ import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/
 /** Kills the worker of a claimed job, and lets a sweep find the claim. */
 async function die(q: TestQueue, id: string): Promise<void> {
   await q.expireClaims(id);
-  await q.run(q.scripts.sweep.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim({ limit: 500, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
 }
 
 /** Adds a job and lets workers die with it. */
@@ -353,7 +353,7 @@ describe('an isolated job', () => {
   it('runs alone after a redrive, which gives it one chance more', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 3);
-    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
     const claimed = await claimAlone(q);
     expect(claimed.isolated).toBe(true);
     await q.run(q.scripts.start([claimed]));

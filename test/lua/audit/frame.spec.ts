@@ -108,7 +108,7 @@ describe('outcomes', () => {
     }
     await q.redis.zadd(q.keys.dead, 1, 'a');
     await withOutcomes(q, {
-      ...q.scripts.sweep.tidy(9),
+      ...q.scripts.sweep.tidy({ limit: 9 }),
       args: ['9', '1000', '1', '1', '9', '9', '9', '9', '9', '0', '9'],
     });
     expect(await q.status('a')).toBeNull();
@@ -119,7 +119,7 @@ describe('outcomes', () => {
     await withOutcomes(q, q.scripts.cancel({ id: 'd' }));
     await withOutcomes(q, q.scripts.remove({ id: 'c' }));
     expect(Object.keys((await lines(q))[0]!).toSorted()).toEqual(['a', 'd']);
-    await withOutcomes(q, q.scripts.purge(100));
+    await withOutcomes(q, q.scripts.purge({ limit: 100 }));
     expect(await lines(q)).toEqual([{}, {}]);
   });
 });

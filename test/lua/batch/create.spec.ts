@@ -6,7 +6,7 @@ it('creates an open batch without members, and leaves one of the same id as it i
   const q = testQueue();
   const { batches } = q.scripts;
   expect(await q.run(batches.create({ ...DEFINITION, failFast: true }))).toBe('created');
-  expect(await q.run(batches.status('b'))).toMatchObject({ state: 'open', total: 0, open: 0 });
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({ state: 'open', total: 0, open: 0 });
   expect(await q.ranked(q.keys.batches)).toEqual(['b']);
   expect(await q.redis.hgetall(q.keys.batchRecord('b'))).toMatchObject({
     fail_fast: '1',

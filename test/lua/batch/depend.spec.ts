@@ -12,19 +12,22 @@ async function seeded(...ids: string[]) {
 
 it('notes who waits for a job, which is plain no more, and changes nothing the second time', async () => {
   const q = await seeded('x', 'y');
-  expect(await q.run(q.scripts.batches.depend('home', [...depend('x'), ...depend('y')]))).toEqual(['open', 'open']);
+  expect(await q.run(q.scripts.batches.depend({ home: 'home', pairs: [...depend('x'), ...depend('y')] }))).toEqual([
+    'open',
+    'open',
+  ]);
   expect(await q.redis.hmget(q.keys.job('x'), 'dependents', 'options')).toEqual([refTo('home', 'w'), '{}']);
   await expectUnchanged(q, async () => {
-    expect(await q.run(q.scripts.batches.depend('home', depend('x')))).toEqual(['open']);
+    expect(await q.run(q.scripts.batches.depend({ home: 'home', pairs: depend('x') }))).toEqual(['open']);
   });
-  await q.run(q.scripts.batches.depend('home', depend('x', 'v')));
+  await q.run(q.scripts.batches.depend({ home: 'home', pairs: depend('x', 'v') }));
   expect(await q.redis.hget(q.keys.job('x'), 'dependents')).toBe(`${refTo('home', 'w')}\n${refTo('home', 'v')}`);
 });
 
 it('keeps the record of a completed job for the one that comes after it', async () => {
   const q = await seeded('done');
   await q.complete((await q.claim(1))[0]!);
-  expect(await q.run(q.scripts.batches.depend('home', depend('done')))).toEqual(['completed']);
+  expect(await q.run(q.scripts.batches.depend({ home: 'home', pairs: depend('done') }))).toEqual(['completed']);
   expect(await q.redis.pttl(q.keys.job('done'))).toBe(-1);
   expect(await q.ranked(q.keys.keptResults)).toEqual(['done']);
 });
@@ -36,7 +39,7 @@ it('notes nothing of a job that ended badly or is not known', async () => {
   q.broken = true;
   await expectUnchanged(q, async () => {
     const pairs = ['gone', 'bad', 'nobody'].map((id) => ({ id, waiting: 'w' }));
-    const outcomes = await q.run(q.scripts.batches.depend('home', pairs));
+    const outcomes = await q.run(q.scripts.batches.depend({ home: 'home', pairs }));
     expect(outcomes).toEqual(['cancelled', 'failed', 'unknown']);
   });
 });
@@ -46,7 +49,7 @@ it('notes nothing where the hash of one job has another type', async () => {
   await q.redis.set(q.keys.job('bad'), 'of another program');
   q.broken = true;
   await expectUnchanged(q, async () => {
-    const noted = q.run(q.scripts.batches.depend('home', [...depend('x'), ...depend('bad')]));
+    const noted = q.run(q.scripts.batches.depend({ home: 'home', pairs: [...depend('x'), ...depend('bad')] }));
     await expect(noted).rejects.toThrow('WRONGTYPE');
   });
 });
@@ -56,19 +59,19 @@ it('bounds how many jobs wait for one', async () => {
   const many = Array.from({ length: 1_000 }, (_, i) => refTo('home', `${i}`));
   await q.redis.hset(q.keys.job('x'), 'dependents', many.join('\n'));
   const pairs = [...depend('x', 'one more'), ...depend('x', '7')];
-  expect(await q.run(q.scripts.batches.depend('home', pairs))).toEqual(['crowded', 'open']);
+  expect(await q.run(q.scripts.batches.depend({ home: 'home', pairs }))).toEqual(['crowded', 'open']);
 });
 
 it('lets the completion say that the outbox has the end, once, however often the job ends', async () => {
   const q = await seeded('x');
-  await q.run(q.scripts.batches.depend('home', depend('x')));
+  await q.run(q.scripts.batches.depend({ home: 'home', pairs: depend('x') }));
   const [x] = await q.claim(1);
   const complete = () => q.complete(x!, '{"n":1}');
   expect(await complete()).toEqual({ lost: [], followed: [], hasEnds: true });
-  const [ends] = await q.run(q.scripts.batches.outbox(10));
+  const [ends] = await q.run(q.scripts.batches.outbox({ limit: 10 }));
   expect(ends).toMatchObject({ queue: 'home', batch: '\nw', id: 'x', state: 'completed', detail: '' });
   await expectUnchanged(q, complete);
-  expect(await q.run(q.scripts.batches.acknowledge([ends!]))).toBe(1);
+  expect(await q.run(q.scripts.batches.acknowledge({ ends: [ends!] }))).toBe(1);
 });
 
 it('wakes a worker for the job that starts after the last one has completed', async () => {

@@ -8,14 +8,14 @@ it('returns nothing of members that wait or run, and changes nothing', async () 
   const q = await seededRemoteMembers('x', 'y');
   await q.claim(1);
   await expectUnchanged(q, async () => {
-    expect(await q.run(q.scripts.batches.ends('home', look(['x', 'y'])))).toEqual([]);
+    expect(await q.run(q.scripts.batches.ends({ home: 'home', members: look(['x', 'y']) }))).toEqual([]);
   });
 });
 
 it('returns a member that is gone with all its traces as removed, without a number', async () => {
   const q = await seededRemoteMembers('x');
   await q.redis.del(q.keys.job('x'), q.keys.pending, q.keys.remoteMembers);
-  expect(await q.run(q.scripts.batches.ends('home', look(['x'])))).toEqual([
+  expect(await q.run(q.scripts.batches.ends({ home: 'home', members: look(['x']) }))).toEqual([
     { queue: 'home', batch: 'b', id: 'x', number: '0', state: 'removed', detail: '' },
   ]);
 });
@@ -24,8 +24,8 @@ it('returns the report of a member with its number, until it is delivered', asyn
   const q = await seededRemoteMembers('x');
   const [job] = await q.claim(1);
   await q.complete(job!, '{"n":1}');
-  const [report] = await q.run(q.scripts.batches.outbox(10));
-  const [end] = await q.run(q.scripts.batches.ends(report!.queue, look(['x'])));
+  const [report] = await q.run(q.scripts.batches.outbox({ limit: 10 }));
+  const [end] = await q.run(q.scripts.batches.ends({ home: report!.queue, members: look(['x']) }));
   expect(end).toEqual(report);
 });
 
@@ -34,7 +34,7 @@ it('returns the end of a member whose report was lost', async () => {
   const [job] = await q.claim(1);
   await q.complete(job!, '{"n":1}');
   await q.redis.del(q.keys.batchOutbox);
-  const [end] = await q.run(q.scripts.batches.ends('home', look(['x'])));
+  const [end] = await q.run(q.scripts.batches.ends({ home: 'home', members: look(['x']) }));
   expect(end).toMatchObject({ number: '0', state: 'completed', detail: '{"n":1}' });
 });
 
@@ -43,5 +43,5 @@ it('leaves a key of another type to the claim of that job', async () => {
   q.broken = true;
   await q.redis.del(q.keys.job('x'));
   await q.redis.set(q.keys.job('x'), 'of another type');
-  expect(await q.run(q.scripts.batches.ends('home', look(['x'])))).toEqual([]);
+  expect(await q.run(q.scripts.batches.ends({ home: 'home', members: look(['x']) }))).toEqual([]);
 });

@@ -25,8 +25,8 @@ async function fired(options: object = {}) {
       followUps,
     }),
   );
-  expect(await q.run(batches.seal('b'))).toBe('posted');
-  const entries = await q.run(batches.outbox(10));
+  expect(await q.run(batches.seal({ id: 'b' }))).toBe('posted');
+  const entries = await q.run(batches.outbox({ limit: 10 }));
   return { q, batches, entries: entries.toSorted((a, b) => a.state.localeCompare(b.state)) };
 }
 
@@ -35,14 +35,14 @@ it('returns the entries of the outbox, with a larger fence each time', async () 
   const number = expect.stringMatching(/^\d+$/);
   const entryOf = (kind: string) => ({ ...elsewhere(kind), batch: 'b', number, state: kind, detail: '' });
   expect(entries).toEqual([entryOf('finally'), entryOf('then')]);
-  const first = await q.run(batches.followUps(entries));
+  const first = await q.run(batches.followUps({ entries }));
   expect(first.pending.map(({ entry }) => entry)).toEqual(entries);
   const { id, name, payload, options } = first.pending[1]!.job!;
   expect({ id, name, payload }).toEqual({ id: elsewhere('then').id, name: 'then-name', payload: '{"a":1}' });
   expect(options).toMatchObject({ priority: 3, batch: refTo(q.name, 'b') });
   expect(options!.delayMs).toBeGreaterThan(50_000);
-  expect((await q.run(batches.followUps(entries))).fence).toBeGreaterThan(first.fence);
-  expect(await q.run(batches.status('b'))).toMatchObject({
+  expect((await q.run(batches.followUps({ entries }))).fence).toBeGreaterThan(first.fence);
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({
     state: 'fired',
     followUps: [
       { kind: 'then', ...elsewhere('then'), isOnItsWay: true },
@@ -53,37 +53,42 @@ it('returns the entries of the outbox, with a larger fence each time', async () 
 
 it('leaves out one with another number, or of a batch that has not fired, and forgets one without its batch', async () => {
   const { q, batches, entries } = await fired();
-  expect((await q.run(batches.followUps(entries.map((each) => ({ ...each, number: '0' }))))).pending).toEqual([]);
+  expect(
+    (await q.run(batches.followUps({ entries: entries.map((each) => ({ ...each, number: '0' })) }))).pending,
+  ).toEqual([]);
   await q.redis.hdel(q.keys.batchRecord('b'), 'fired_at_ms'); // as if the step had broken off
-  expect((await q.run(batches.followUps(entries))).pending.map(({ job }) => job)).toEqual([undefined, undefined]);
+  expect((await q.run(batches.followUps({ entries }))).pending.map(({ job }) => job)).toEqual([
+    undefined,
+    undefined,
+  ]);
   await q.redis.del(q.keys.batchRecord('b'));
-  expect((await q.run(batches.followUps(entries))).pending).toEqual([]);
+  expect((await q.run(batches.followUps({ entries }))).pending).toEqual([]);
   expect(await q.redis.exists(q.keys.batchOutbox)).toBe(0);
   await q.redis.del(q.keys.batches);
 });
 
 it('exceeds the fence that refused a sender, as after a backup was restored', async () => {
   const { q, batches, entries } = await fired();
-  expect((await q.run(batches.followUps(entries, 5_000))).fence).toBe(5_001);
-  expect((await q.run(batches.followUps(entries, 4))).fence).toBe(5_002);
+  expect((await q.run(batches.followUps({ entries, leastFence: 5_000 }))).fence).toBe(5_001);
+  expect((await q.run(batches.followUps({ entries, leastFence: 4 }))).fence).toBe(5_002);
 });
 
 it('lets only the sender with the newest fence acknowledge', async () => {
   const { q, batches, entries } = await fired();
-  const { fence: older } = await q.run(batches.followUps(entries));
-  const { fence } = await q.run(batches.followUps(entries));
-  expect(await q.run(batches.acknowledge(entries, older))).toBe(-1);
-  expect(await q.run(batches.outbox(10))).toHaveLength(2);
-  expect(await q.run(batches.acknowledge(entries, fence))).toBe(2);
-  expect(await q.run(batches.acknowledge(entries, fence))).toBe(0);
+  const { fence: older } = await q.run(batches.followUps({ entries }));
+  const { fence } = await q.run(batches.followUps({ entries }));
+  expect(await q.run(batches.acknowledge({ ends: entries, fence: older }))).toBe(-1);
+  expect(await q.run(batches.outbox({ limit: 10 }))).toHaveLength(2);
+  expect(await q.run(batches.acknowledge({ ends: entries, fence }))).toBe(2);
+  expect(await q.run(batches.acknowledge({ ends: entries, fence }))).toBe(0);
 });
 
 it('is not looked for in its queue before it is there', async () => {
   const { q, batches, entries } = await fired();
-  expect((await q.run(q.scripts.sweep.maintainBatches(10, true)))!.elsewhere).toEqual([]);
-  const { fence } = await q.run(batches.followUps(entries));
-  await q.run(batches.acknowledge(entries.slice(0, 1), fence));
-  expect((await q.run(q.scripts.sweep.maintainBatches(10, true)))!.elsewhere).toEqual([
+  expect((await q.run(q.scripts.sweep.maintainBatches({ limit: 10, all: true })))!.elsewhere).toEqual([]);
+  const { fence } = await q.run(batches.followUps({ entries }));
+  await q.run(batches.acknowledge({ ends: entries.slice(0, 1), fence }));
+  expect((await q.run(q.scripts.sweep.maintainBatches({ limit: 10, all: true })))!.elsewhere).toEqual([
     { batch: 'b', ...elsewhere('finally'), isStopped: false },
   ]);
 });
@@ -103,10 +108,15 @@ it('is named by the delivery that fires its batch, also by a repeated one, and b
       followUps: [...followUps],
     }),
   );
-  await q.run(batches.join('c', [refTo('page', '1'), refTo('page', '2')]));
-  await q.run(batches.seal('c'));
+  await q.run(batches.join({ id: 'c', members: [refTo('page', '1'), refTo('page', '2')] }));
+  await q.run(batches.seal({ id: 'c' }));
   const end = (id: string) =>
-    q.run(batches.deliver('page', [{ queue: q.name, batch: 'c', id, number: id, state: 'completed', detail: '' }]));
+    q.run(
+      batches.deliver({
+        from: 'page',
+        ends: [{ queue: q.name, batch: 'c', id, number: id, state: 'completed', detail: '' }],
+      }),
+    );
   expect(entries).toHaveLength(2); // which wait all the time
   expect(await end('1')).toEqual({ changed: 1, hasEnds: false });
   expect(await end('2')).toEqual({ changed: 1, hasEnds: true });
@@ -115,14 +125,14 @@ it('is named by the delivery that fires its batch, also by a repeated one, and b
 
 it('ends its batch by the reports of its queue, of which a failure is none', async () => {
   const { q, batches, entries } = await fired();
-  const { fence } = await q.run(batches.followUps(entries));
-  await q.run(batches.acknowledge(entries, fence));
+  const { fence } = await q.run(batches.followUps({ entries }));
+  await q.run(batches.acknowledge({ ends: entries, fence }));
   const end = (kind: string, state: string, number: string) =>
-    q.run(batches.deliver('mail', [{ ...elsewhere(kind), batch: 'b', number, state, detail: '' }]));
+    q.run(batches.deliver({ from: 'mail', ends: [{ ...elsewhere(kind), batch: 'b', number, state, detail: '' }] }));
   expect(await end('then', 'failed', '3')).toEqual({ changed: 0, hasEnds: false });
   expect(await end('finally', 'removed', '0')).toEqual({ changed: 1, hasEnds: false });
-  expect(await q.run(batches.status('b'))).toMatchObject({ state: 'fired' });
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({ state: 'fired' });
   expect(await end('then', 'completed', '5')).toEqual({ changed: 1, hasEnds: false });
   expect(await end('then', 'completed', '5')).toEqual({ changed: 0, hasEnds: false });
-  expect(await q.run(batches.status('b'))).toMatchObject({ state: 'ended', total: 0 });
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({ state: 'ended', total: 0 });
 });

@@ -6,10 +6,10 @@ it('lists batches that have not ended, at most as many as it was asked for', asy
   const { batches } = q.scripts;
   await q.run(batches.create({ ...DEFINITION, id: 'c', followUps: [] }));
   await q.run(batches.create({ ...DEFINITION, id: 'ended', followUps: [] }));
-  await q.run(batches.seal('ended'));
-  const found = await q.run(batches.list(0, 10));
+  await q.run(batches.seal({ id: 'ended' }));
+  const found = await q.run(batches.list({ offset: 0, limit: 10 }));
   expect(Object.fromEntries(found.map(({ id, open }) => [id, open]))).toEqual({ b: 1, c: 0 });
-  expect(await q.run(batches.list(0, 1))).toHaveLength(1);
+  expect(await q.run(batches.list({ offset: 0, limit: 1 }))).toHaveLength(1);
 });
 
 it('lists the oldest of the batches that have not ended first, in pages, whenever the sweep checks them next', async () => {
@@ -21,7 +21,7 @@ it('lists the oldest of the batches that have not ended first, in pages, wheneve
   await q.redis.del(q.keys.batchRecord('gone'));
   await q.redis.zadd(q.keys.batches, 0, 'b', 1, 'gone', now, 'd', now + 60_000, 'c');
   const listed = async (offset: number, limit: number) =>
-    (await q.run(batches.list(offset, limit))).map(({ id }) => id);
+    (await q.run(batches.list({ offset, limit }))).map(({ id }) => id);
   expect(await listed(0, 10)).toEqual(['c', 'd', 'b']);
   expect(await listed(0, 1)).toEqual(['c']);
   expect(await listed(1, 2)).toEqual(['d', 'b']);
@@ -38,16 +38,16 @@ it('lists the oldest of more than ten thousand batches first', async () => {
     pipeline.zadd(q.keys.batches, i, id).zadd(q.keys.batchesByAge, created, id);
   }
   await pipeline.exec();
-  const listed = await q.run(q.scripts.batches.list(0, 2));
+  const listed = await q.run(q.scripts.batches.list({ offset: 0, limit: 2 }));
   expect(listed.map(({ id }) => id)).toEqual(['open-10000', 'open-9999']);
 });
 
 it('lists a batch that a broken step has left out once the sweep has checked it', async () => {
   const q = await seededBatch();
-  const [first] = await q.run(q.scripts.batches.list(0, 10));
+  const [first] = await q.run(q.scripts.batches.list({ offset: 0, limit: 10 }));
   await q.redis.del(q.keys.batchesByAge);
-  await q.run(q.scripts.sweep.maintainBatches(100, true));
-  expect(await q.run(q.scripts.batches.list(0, 10))).toEqual([first]);
+  await q.run(q.scripts.sweep.maintainBatches({ limit: 100, all: true }));
+  expect(await q.run(q.scripts.batches.list({ offset: 0, limit: 10 }))).toEqual([first]);
 });
 
 it('lists batches that have ended, the last first, as long as their records are there', async () => {
@@ -55,7 +55,7 @@ it('lists batches that have ended, the last first, as long as their records are 
   const { batches } = q.scripts;
   const end = async (id: string) => {
     await q.run(batches.create({ ...DEFINITION, id, followUps: [] }));
-    await q.run(batches.seal(id));
+    await q.run(batches.seal({ id }));
   };
   await end('first');
   await end('second');
@@ -64,7 +64,7 @@ it('lists batches that have ended, the last first, as long as their records are 
   await end('forgotten');
   await q.redis.del(q.keys.batchRecord('forgotten'));
   const listed = async (limit: number) =>
-    (await q.run(batches.list(0, limit, true))).map(({ id, state }) => [id, state]);
+    (await q.run(batches.list({ offset: 0, limit, ended: true }))).map(({ id, state }) => [id, state]);
   expect(await listed(10)).toEqual([
     ['second', 'ended'],
     ['first', 'ended'],
@@ -79,7 +79,7 @@ it('keeps the ids of a thousand ended batches, none for longer than a week', asy
   const ids = Array.from({ length: 1_100 }, (_, i) => [String(now - 2_000 + i), `b${i}`]).flat();
   await q.redis.zadd(q.keys.batchesEnded, String(now - 604_800_001), 'old', ...ids);
   await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
-  await q.run(q.scripts.batches.seal('last'));
+  await q.run(q.scripts.batches.seal({ id: 'last' }));
   const kept = await q.ranked(q.keys.batchesEnded);
   expect([kept.length, kept.at(-1), kept.includes('old'), kept.includes('b0')]).toEqual([
     1_000,
@@ -95,7 +95,7 @@ it.each(['batchesEnded', 'batchesByAge'] as const)(
     const q = await seededBatch();
     await q.redis.set(q.keys[key], 'mine');
     await q.run(q.scripts.batches.create({ ...DEFINITION, id: 'last', followUps: [] }));
-    await q.run(q.scripts.batches.seal('last'));
-    expect(await q.run(q.scripts.batches.status('last'))).toMatchObject({ state: 'ended' });
+    await q.run(q.scripts.batches.seal({ id: 'last' }));
+    expect(await q.run(q.scripts.batches.status({ id: 'last' }))).toMatchObject({ state: 'ended' });
   },
 );

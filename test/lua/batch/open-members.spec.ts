@@ -6,14 +6,14 @@ import { DEFINITION, seededBatch } from '../../support/queue/seeded-batch.js';
 it('lists the oldest open members, of this queue and of others, and changes nothing', async () => {
   const q = await seededBatch('x', 'y');
   const { batches } = q.scripts;
-  await q.run(batches.join('b', [refTo('other', 'z')]));
+  await q.run(batches.join({ id: 'b', members: [refTo('other', 'z')] }));
   await expectUnchanged(q, async () => {
-    expect(await q.run(batches.openMembers(10, 10))).toEqual([
+    expect(await q.run(batches.openMembers({ batches: 10, members: 10 }))).toEqual([
       { batch: 'b', queue: q.name, id: 'x', isUnchecked: false },
       { batch: 'b', queue: q.name, id: 'y', isUnchecked: false },
       { batch: 'b', queue: 'other', id: 'z', isUnchecked: false },
     ]);
-    expect(await q.run(batches.openMembers(10, 1))).toMatchObject([{ id: 'x' }]);
+    expect(await q.run(batches.openMembers({ batches: 10, members: 1 }))).toMatchObject([{ id: 'x' }]);
   });
 });
 
@@ -22,10 +22,10 @@ it('reads as many batches as it is asked for, and none that has fired', async ()
   const { batches } = q.scripts;
   await q.redis.zadd(q.keys.batches, 1, 'b');
   await q.run(batches.create({ ...DEFINITION, id: 'fired', followUps: DEFINITION.followUps }));
-  await q.run(batches.seal('fired'));
-  expect(await q.run(batches.openMembers(10, 10))).toMatchObject([{ batch: 'b' }]);
+  await q.run(batches.seal({ id: 'fired' }));
+  expect(await q.run(batches.openMembers({ batches: 10, members: 10 }))).toMatchObject([{ batch: 'b' }]);
   await q.redis.zadd(q.keys.batches, 0, 'fired');
-  expect(await q.run(batches.openMembers(1, 10))).toEqual([]);
+  expect(await q.run(batches.openMembers({ batches: 1, members: 10 }))).toEqual([]);
 });
 
 it.each([
@@ -34,7 +34,9 @@ it.each([
 ])('says that a batch is unchecked that was due %s: %s', async (_, ago, isUnchecked) => {
   const q = await seededBatch('x');
   await q.redis.zadd(q.keys.batches, Date.now() + ago, 'b');
-  expect(await q.run(q.scripts.batches.openMembers(10, 10))).toMatchObject([{ isUnchecked }]);
+  expect(await q.run(q.scripts.batches.openMembers({ batches: 10, members: 10 }))).toMatchObject([{ isUnchecked }]);
   await q.redis.zadd(q.keys.batches, 0, 'b');
-  expect(await q.run(q.scripts.batches.openMembers(10, 10))).toMatchObject([{ isUnchecked: false }]);
+  expect(await q.run(q.scripts.batches.openMembers({ batches: 10, members: 10 }))).toMatchObject([
+    { isUnchecked: false },
+  ]);
 });

@@ -13,6 +13,6 @@ it('tells jobs that may still read from those that have ended well or are gone, 
   await q.run(q.scripts.cancel({ id: 'gone' }));
   const ids = ['done', 'dead', 'runs', 'waits', 'gone', 'nobody'];
   await expectUnchanged(q, async () => {
-    expect(await q.run(q.scripts.batches.readers(ids))).toEqual([false, true, true, true, false, false]);
+    expect(await q.run(q.scripts.batches.readers({ ids }))).toEqual([false, true, true, true, false, false]);
   });
 });

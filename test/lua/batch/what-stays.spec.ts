@@ -21,20 +21,20 @@ async function fieldsOf(q: TestQueue, id: string): Promise<string[]> {
 /** Ends an empty batch without follow-ups. */
 async function end(q: TestQueue, id: string, options: object = {}): Promise<void> {
   await q.run(q.scripts.batches.create({ ...DEFINITION, id, followUps: [], ...options }));
-  await q.run(q.scripts.batches.seal(id));
+  await q.run(q.scripts.batches.seal({ id }));
 }
 
 it('keeps the payloads until the follow-ups have ended, and then none', async () => {
   const q = testQueue();
   const followUps = [local('then'), local('on_failure'), local('finally')];
   await q.run(q.scripts.batches.create({ ...DEFINITION, followUps }));
-  await q.run(q.scripts.batches.seal('b'));
-  await q.run(q.scripts.sweep.promote(10));
+  await q.run(q.scripts.batches.seal({ id: 'b' }));
+  await q.run(q.scripts.sweep.promote({ limit: 10 }));
   const [first, second] = await q.claim(2);
   await q.complete(first!);
   expect(await fieldsOf(q, 'b')).toHaveLength(6);
   await q.complete(second!);
-  expect(await q.run(q.scripts.batches.status('b'))).toMatchObject({ state: 'ended' });
+  expect(await q.run(q.scripts.batches.status({ id: 'b' }))).toMatchObject({ state: 'ended' });
   expect(await fieldsOf(q, 'b')).toEqual([]);
   const record = await q.redis.hgetall(q.keys.batchRecord('b'));
   expect(JSON.stringify(record).length).toBeLessThan(600);
@@ -46,17 +46,19 @@ it('keeps the payload for another queue until its sender acknowledges it', async
   const options = { batch: refTo(q.name, 'b') };
   const followUps = [{ kind: 'then', name: 'then', payload: BIG, options, elsewhere: far } as const];
   await q.run(batches.create({ ...DEFINITION, followUps }));
-  await q.run(batches.seal('b'));
-  const entries = await q.run(batches.outbox(10));
-  const { fence } = await q.run(batches.followUps(entries));
+  await q.run(batches.seal({ id: 'b' }));
+  const entries = await q.run(batches.outbox({ limit: 10 }));
+  const { fence } = await q.run(batches.followUps({ entries }));
   // Another sender was faster, and the follow-up has ended.
-  await q.run(batches.deliver('mail', [{ ...far, batch: 'b', number: '5', state: 'completed', detail: '' }]));
-  expect(await q.run(batches.status('b'))).toMatchObject({ state: 'ended' });
-  expect((await q.run(batches.followUps(entries))).pending[0]!.job!.payload).toBe(BIG);
-  expect(await q.run(batches.acknowledge(entries, fence))).toBe(-1);
+  await q.run(
+    batches.deliver({ from: 'mail', ends: [{ ...far, batch: 'b', number: '5', state: 'completed', detail: '' }] }),
+  );
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({ state: 'ended' });
+  expect((await q.run(batches.followUps({ entries }))).pending[0]!.job!.payload).toBe(BIG);
+  expect(await q.run(batches.acknowledge({ ends: entries, fence }))).toBe(-1);
   expect(await fieldsOf(q, 'b')).toHaveLength(2);
-  const { fence: last } = await q.run(batches.followUps(entries));
-  expect(await q.run(batches.acknowledge(entries, last))).toBe(1);
+  const { fence: last } = await q.run(batches.followUps({ entries }));
+  expect(await q.run(batches.acknowledge({ ends: entries, fence: last }))).toBe(1);
   expect(await fieldsOf(q, 'b')).toEqual([]);
 });
 

@@ -12,7 +12,7 @@ describe('dead-letter/discard.lua', () => {
   it('deletes dead letters with all their traces', async () => {
     const q = testQueue();
     await bury(q, 'a', 'b', 'c');
-    expect(await q.run(q.scripts.deadLetters.discard([{ id: 'a' }, { id: 'c' }]))).toBe(2);
+    expect(await q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'a' }, { id: 'c' }] }))).toBe(2);
     expect(await q.ranked(q.keys.dead)).toEqual(['b']);
     expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['b']);
     expect(await q.redis.exists(q.keys.job('a'), q.keys.job('c'), q.keys.unique)).toBe(0);
@@ -22,7 +22,7 @@ describe('dead-letter/discard.lua', () => {
   it('I3: skips a job that is no dead letter, and repeated deletes nothing', async () => {
     const q = testQueue();
     await q.addAll('waits');
-    const discard = () => q.run(q.scripts.deadLetters.discard([{ id: 'waits' }, { id: 'nobody' }]));
+    const discard = () => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'waits' }, { id: 'nobody' }] }));
     expect(await expectUnchanged(q, discard)).toBe(0);
   });
 
@@ -30,9 +30,9 @@ describe('dead-letter/discard.lua', () => {
     const q = testQueue();
     await bury(q, 'a');
     const scripts = q.scripts.deadLetters;
-    const [listed] = (await q.run(scripts.list({ order: 'oldest' }, 10, 10, false))).found;
+    const [listed] = (await q.run(scripts.list({ order: 'oldest', looks: 10, most: 10, withJobs: false }))).found;
     await q.redis.zadd(q.keys.dead, Number(listed!.at) + 1, 'a');
-    expect(await expectUnchanged(q, () => q.run(scripts.discard([listed!])))).toBe(0);
-    expect(await q.run(scripts.discard([{ id: 'a' }]))).toBe(1);
+    expect(await expectUnchanged(q, () => q.run(scripts.discard({ letters: [listed!] })))).toBe(0);
+    expect(await q.run(scripts.discard({ letters: [{ id: 'a' }] }))).toBe(1);
   });
 });

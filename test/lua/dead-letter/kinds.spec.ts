@@ -68,10 +68,10 @@ describe('dead-letter/kinds.lua', () => {
   });
 
   it.each<[string, (q: TestQueue) => Promise<unknown>]>([
-    ['redrive', (q) => q.run(q.scripts.deadLetters.redrive(['a']))],
-    ['discard', (q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }]))],
+    ['redrive', (q) => q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))],
+    ['discard', (q) => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'a' }] }))],
     ['removal', (q) => q.run(q.scripts.remove({ id: 'a' }))],
-    ['cleaning', (q) => q.run(q.scripts.clean('failed', 0, 1, 0))],
+    ['cleaning', (q) => q.run(q.scripts.clean({ place: 'failed', olderThanMs: 0, limit: 1, passed: 0 }))],
   ])('a %s leaves the count, once', async (_, leave) => {
     const q = testQueue();
     await bury(q, 'a', '410 Gone');
@@ -85,7 +85,7 @@ describe('dead-letter/kinds.lua', () => {
     const q = testQueue();
     await bury(q, 'a', '410 Gone');
     await bury(q, 'b', '410 Gone');
-    await q.run(q.scripts.deadLetters.discard([{ id: 'b' }]));
+    await q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'b' }] }));
     const { kinds } = await q.run(q.scripts.deadLetters.kinds());
     expect(kinds).toEqual([expect.not.objectContaining({ sample: expect.anything() })]);
   });
@@ -123,8 +123,8 @@ describe('dead-letter/kinds.lua', () => {
     await bury(q, 'b', '410 Gone');
     await bury(q, 'c', 'no user 17');
     await q.redis.del(q.keys.job('a'), q.keys.job('c'));
-    await q.run(q.scripts.sweep.tidy(10));
-    await q.run(q.scripts.sweep.tidy(10));
+    await q.run(q.scripts.sweep.tidy({ limit: 10 }));
+    await q.run(q.scripts.sweep.tidy({ limit: 10 }));
     expect(await q.ranked(q.keys.dead)).toEqual(['b']);
     expect(await counts(q)).toEqual({ [GONE]: 1 });
   });
@@ -132,7 +132,7 @@ describe('dead-letter/kinds.lua', () => {
   it('moves the count of a job that an earlier version has redriven', async () => {
     const q = testQueue();
     await bury(q, 'a', '410 Gone');
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     await q.redis.hset(q.keys.job('a'), 'error_kind', GONE);
     await q.redis.hset(q.keys.errorKinds, GONE, '1 1 1 1 1 0 a');
     const [job] = await q.claim(1);
@@ -147,7 +147,7 @@ describe('dead-letter/kinds.lua', () => {
     await q.redis.set(q.keys.errorKinds, 'of another program');
     await bury(q, 'a', '410 Gone');
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);
-    await q.run(q.scripts.deadLetters.discard([{ id: 'a' }]));
+    await q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'a' }] }));
     await q.redis.del(q.keys.errorKinds);
     const job = await q.addAndClaim('b');
     await q.run(q.scripts.complete([{ ...job, result: '1', plain: true }]));

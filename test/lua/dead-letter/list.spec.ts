@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DeadLetterQuery } from '#queue/store/store-calls.js';
+import { type DeadLetterQuery } from '#queue/store/dead-letter-query.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 /** Adds dead letters that failed at these times, with hashes of their own. */
@@ -16,7 +16,7 @@ async function all(q: TestQueue, query: DeadLetterQuery, looks = 2, most = 10): 
   const slices: string[][] = [];
   let place = query.place;
   do {
-    const { found, next } = await q.run(scripts.list({ ...query, place }, looks, most, false));
+    const { found, next } = await q.run(scripts.list({ ...query, place, looks, most, withJobs: false }));
     slices.push(found.map(({ id }) => id));
     place = next;
   } while (place);
@@ -81,7 +81,9 @@ describe('dead-letter/list.lua', () => {
     await seed(q, { a: { at: 1, name: 'email' } });
     await q.redis.zadd(q.keys.dead, 2, 'gone');
     q.broken = true; // a dead letter without a hash
-    const { found } = await q.run(q.scripts.deadLetters.list({ order: 'oldest' }, 10, 10, true));
+    const { found } = await q.run(
+      q.scripts.deadLetters.list({ order: 'oldest', looks: 10, most: 10, withJobs: true }),
+    );
     expect(found.map(({ id, job }) => [id, job?.name])).toEqual([
       ['a', 'email'],
       ['gone', undefined],

@@ -17,16 +17,16 @@ describe('dead-letter/mark-kind.lua', () => {
     const kind = await buried(q);
     const { markKind } = q.scripts.deadLetters;
     expect(await markOf(q)).toBeUndefined();
-    expect(await q.run(markKind(kind, { known: true, by: 'ada' }, 0))).toBe(true);
-    expect(await q.run(markKind(kind, { note: 'ticket "7"\nsoon' }, 60_000))).toBe(true);
+    expect(await q.run(markKind({ kind, words: { known: true, by: 'ada' }, quietForMs: 0 }))).toBe(true);
+    expect(await q.run(markKind({ kind, words: { note: 'ticket "7"\nsoon' }, quietForMs: 60_000 }))).toBe(true);
     const now = await q.now();
     const mark = await markOf(q);
     expect(mark).toMatchObject({ note: 'ticket "7"\nsoon', quietUntilMs: mark!.atMs + 60_000 });
     expect(mark).not.toHaveProperty('known');
     expect(Math.abs(mark!.atMs - now)).toBeLessThan(30_000);
     expect(await q.redis.pttl(q.keys.errorMarks)).toBeGreaterThan(86_400_000);
-    expect(await q.run(markKind(kind, null, 0))).toBe(true);
-    expect(await expectUnchanged(q, () => q.run(markKind(kind, null, 0)))).toBe(false);
+    expect(await q.run(markKind({ kind, words: null, quietForMs: 0 }))).toBe(true);
+    expect(await expectUnchanged(q, () => q.run(markKind({ kind, words: null, quietForMs: 0 })))).toBe(false);
     expect(await markOf(q)).toBeUndefined();
   });
 
@@ -34,7 +34,7 @@ describe('dead-letter/mark-kind.lua', () => {
     const q = testQueue();
     const texts = Array.from({ length: MOST_MARKS }, (_, i) => [`k${i}`, `${1_000 + i} 0 {}`] as const);
     await q.redis.hset(q.keys.errorMarks, Object.fromEntries(texts));
-    await q.run(q.scripts.deadLetters.markKind('new', { known: true }, 0));
+    await q.run(q.scripts.deadLetters.markKind({ kind: 'new', words: { known: true }, quietForMs: 0 }));
     const kept = Object.keys(await q.redis.hgetall(q.keys.errorMarks));
     expect(kept).toHaveLength(MOST_MARKS);
     expect(kept).toContain('new');

@@ -13,7 +13,7 @@ async function bury(q: TestQueue, id: string, options: Record<string, unknown> =
 }
 
 const redrive = (q: TestQueue, id: string, newId: string, payload = '') =>
-  q.run(q.scripts.deadLetters.redriveAsNew(id, newId, payload));
+  q.run(q.scripts.deadLetters.redriveAsNew({ id, newId, payload }));
 
 describe('dead-letter/redrive-as-new.lua', () => {
   it('adds a new job, and keeps the dead letter; both name each other', async () => {
@@ -42,9 +42,9 @@ describe('dead-letter/redrive-as-new.lua', () => {
     await redrive(q, 'a', 'b');
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'b'))).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'c'))).toEqual({ outcome: 'known', id: 'b' });
-    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['a'])))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: ['a'] })))).toBe(0);
     await q.run(q.scripts.remove({ id: 'b' }));
-    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
   });
 
   it.each(['Redis', 'memory'])('is refused for good once the new job has completed, on %s', async (place) => {
@@ -77,7 +77,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
     } else {
       await q.run(q.scripts.remove({ id: 'b' }));
     }
-    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
   });
 
   it('leaves other jobs alone, and lets the group of the dead letter go on', async () => {

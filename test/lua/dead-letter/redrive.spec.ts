@@ -11,7 +11,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue({ maxAttempts: 2 });
     await bury(q, 'a');
     await q.takeWake();
-    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no', claim_token: '' });
     expect(hash).not.toHaveProperty('failed_at_ms');
@@ -26,7 +26,7 @@ describe('dead-letter/redrive.lua', () => {
   it('may put another payload in the place of the stored one', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    expect(await q.run(q.scripts.deadLetters.redrive(['a'], '{"to":"ada"}'))).toBe(1);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'], payload: '{"to":"ada"}' }))).toBe(1);
     expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
   });
 
@@ -34,11 +34,11 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a');
     await q.redis.hset(q.keys.job('a'), { crashes: 3, unhandled: 11, expires_at_ms: 1, cancel_requested_at_ms: 1 });
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     const { jobs } = await q.run(q.claimCall(1));
     expect(jobs.map((job) => job.id)).toEqual(['a']);
     await q.expireClaims('a');
-    expect((await q.run(q.scripts.sweep.reclaim(10, 1e12, 0))).reclaimed).toEqual([
+    expect((await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }))).reclaimed).toEqual([
       { id: 'a', status: 'pending', worker: 'worker-1' },
     ]);
   });
@@ -49,20 +49,20 @@ describe('dead-letter/redrive.lua', () => {
     await bury(q, 'crashed');
     await bury(q, 'other');
     await q.redis.hset(q.keys.job('crashed'), { crashes: 3, error_kind: '@crash' });
-    await q.run(q.scripts.deadLetters.redrive(['crashed', 'other']));
-    await q.run(q.scripts.deadLetters.redrive(['asked'], undefined, true));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['crashed', 'other'] }));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['asked'], isolated: true }));
     const alone = async (id: string) => (await q.field(id, 'next_crash_is_last')) === '1';
     expect([await alone('asked'), await alone('crashed'), await alone('other')]).toEqual([true, true, false]);
     await q.run(q.claimCall(3));
     await q.expireClaims('crashed');
-    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     expect(reclaimed).toMatchObject([{ id: 'crashed', status: 'failed' }]);
   });
 
   it('leaves no error in a job that then completes', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     const [job] = await q.claim(1);
     await q.complete(job!);
     expect(await q.job('a')).not.toHaveProperty('last_error');
@@ -71,15 +71,17 @@ describe('dead-letter/redrive.lua', () => {
   it('skips a job that is no dead letter', async () => {
     const q = testQueue();
     await q.addAll('pending');
-    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['pending', 'missing'])))).toBe(0);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive([])))).toBe(0);
+    expect(
+      await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: ['pending', 'missing'] }))),
+    ).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: [] })))).toBe(0);
   });
 
   it('I3: repeated, or twice in one call, it sends a job back once', async () => {
     const q = testQueue();
     await bury(q, 'a');
-    expect(await q.run(q.scripts.deadLetters.redrive(['a', 'a']))).toBe(1);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive(['a'])))).toBe(0);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a', 'a'] }))).toBe(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: ['a'] })))).toBe(0);
     expect(await q.pending()).toEqual(['a']);
   });
 
@@ -90,7 +92,7 @@ describe('dead-letter/redrive.lua', () => {
     const error = { name: 'Error', message: 'no' };
     const jobs = await q.claim(1_000);
     await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
-    expect(await q.run(q.scripts.deadLetters.redrive(ids))).toBe(1_000);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids }))).toBe(1_000);
     expect(await q.pending()).toEqual(ids);
     q.broken = true; // a check of each would take long
   });
@@ -99,7 +101,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a', { priority: 5 });
     await q.add('b', { priority: 5 });
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['b', 'a']);
   });
 
@@ -107,7 +109,7 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     await bury(q, 'a');
     await q.redis.del(q.keys.job('a'));
-    expect(await q.run(q.scripts.deadLetters.redrive(['a']))).toBe(0);
+    expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(0);
     expect(await q.ranked(q.keys.dead)).toEqual([]);
   });
 
@@ -120,7 +122,7 @@ describe('dead-letter/redrive.lua', () => {
     await q.redis.lpush(q.keys.completed, 'other');
     await q.redis.hset(q.keys.job('other'), 'status', 'completed');
     await q.redis.pexpire(q.keys.job('other'), 60_000);
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
   });
 
@@ -128,12 +130,12 @@ describe('dead-letter/redrive.lua', () => {
     const q = testQueue();
     const key = { unique: 'k', unique_for: 'unfinished' };
     await bury(q, 'a', key);
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
     const [a] = await q.claim(1);
     await q.fail(a!, { final: true });
     await q.add('b', key);
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
   });
 });

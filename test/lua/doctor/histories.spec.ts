@@ -20,14 +20,16 @@ it('keeps the newest place of a completed job that is in its history twice', asy
   await q.redis.rpush(q.keys.completed, 'a');
   await q.redis.lpush(q.keys.completed, 'c');
   const fault = { kind: 'double', found: '2 times in completed', expected: 'once' };
-  expect(await q.run(doctor.histories('completed', ['a', 'b', 'c'], false))).toEqual({
+  expect(await q.run(doctor.histories({ state: 'completed', ids: ['a', 'b', 'c'], repair: false }))).toEqual({
     judged: 3,
     faults: [
       { ...fault, subject: 'a' },
       { ...fault, subject: 'c' },
     ],
   });
-  expect((await q.run(doctor.histories('completed', ['a', 'b', 'c'], true))).faults).toHaveLength(2);
+  expect(
+    (await q.run(doctor.histories({ state: 'completed', ids: ['a', 'b', 'c'], repair: true }))).faults,
+  ).toHaveLength(2);
   expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c', 'b', 'a']);
 });
 
@@ -37,7 +39,7 @@ it('leaves the old place of an id whose hash was gone when it was used again', a
   await q.redis.del(q.keys.job('a'));
   await complete(at, 'a');
   await q.redis.hset(q.keys.job('b'), 'completed_at_ms', 1); // before the enqueue of a, also in the same ms
-  expect((await q.run(doctor.histories('completed', ['a'], true))).faults).toEqual([]);
+  expect((await q.run(doctor.histories({ state: 'completed', ids: ['a'], repair: true }))).faults).toEqual([]);
   expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a', 'b', 'a']);
 });
 
@@ -46,5 +48,5 @@ it('leaves the old place of an id that is in use again', async () => {
   await q.redis.lpush(q.keys.completed, 'a');
   await q.redis.del(q.keys.job('a'));
   await q.add('a');
-  expect((await q.run(doctor.histories('completed', ['a'], true))).faults).toEqual([]);
+  expect((await q.run(doctor.histories({ state: 'completed', ids: ['a'], repair: true }))).faults).toEqual([]);
 });

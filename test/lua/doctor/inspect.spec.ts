@@ -6,11 +6,11 @@ it('finds a job that is in no place, and puts it back where it is asked to', asy
   const { q, doctor } = examined();
   await q.addAll('sound', 'lost');
   await q.redis.lrem(q.keys.pending, 1, 'lost');
-  const found = await expectUnchanged(q, () => q.run(doctor.inspect(['sound', 'lost'], false)));
+  const found = await expectUnchanged(q, () => q.run(doctor.inspect({ ids: ['sound', 'lost'], repair: false })));
   expect(found).toMatchObject({ judged: 2, faults: [{ subject: 'lost', kind: 'orphan' }] });
-  await q.run(doctor.inspect(['lost'], true));
+  await q.run(doctor.inspect({ ids: ['lost'], repair: true }));
   expect((await q.pending()).toSorted()).toEqual(['lost', 'sound']);
-  expect(await q.run(doctor.inspect(['sound', 'lost'], true))).toEqual({ judged: 2, faults: [] });
+  expect(await q.run(doctor.inspect({ ids: ['sound', 'lost'], repair: true }))).toEqual({ judged: 2, faults: [] });
 });
 
 it('finds no fault in jobs that a client of the pattern has moved or claimed', async () => {
@@ -23,14 +23,14 @@ it('finds no fault in jobs that a client of the pattern has moved or claimed', a
     claimed_at_ms: await q.now(),
   });
   q.broken = true;
-  expect(await q.run(doctor.inspect(['moved', 'claimed'], false))).toMatchObject({ faults: [] });
+  expect(await q.run(doctor.inspect({ ids: ['moved', 'claimed'], repair: false }))).toMatchObject({ faults: [] });
 });
 
 it('puts a job of a group that is also in pending back into its group alone', async () => {
   const { q, doctor } = examined();
   await q.add('a', { group: 'g' });
   await q.redis.lpush(q.keys.pending, 'a');
-  await q.run(doctor.inspect(['a'], true));
+  await q.run(doctor.inspect({ ids: ['a'], repair: true }));
   expect(await q.pending()).toEqual([]);
   expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['a']);
   expect(await q.claim(2)).toMatchObject([{ id: 'a' }]);
@@ -42,7 +42,7 @@ it('refuses a settle by the claim that a job had before its repair', async () =>
   const error = { name: 'Error', message: 'no' };
   await q.run(q.scripts.fail([{ ...claimed, error, final: false, backoffMs: 90_000 }]));
   await q.redis.zrem(q.keys.scheduled, 'a');
-  await q.run(doctor.inspect(['a'], true));
+  await q.run(doctor.inspect({ ids: ['a'], repair: true }));
   expect(await q.field('a', 'claim_token')).toBe('');
   expect(Number(await q.field('a', 'fence'))).toBeGreaterThan(claimed.fence);
 });

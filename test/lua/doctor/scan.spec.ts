@@ -10,7 +10,7 @@ it('names the jobs that may be wrong, and no sound one', async () => {
   await q.run(q.scripts.complete([{ ...claimed!, result: '' }]));
   await q.redis.hset(q.keys.job('odd'), 'status', 'completed');
   q.broken = true;
-  const looks = await q.run(doctor.scan(['listed', 'ended', 'claimed', 'odd', 'none']));
+  const looks = await q.run(doctor.scan({ ids: ['listed', 'ended', 'claimed', 'odd', 'none'] }));
   expect(Object.fromEntries(looks)).toEqual({
     claimed: { verdict: 'nowhere', status: 'pending' },
     odd: { verdict: 'odd', status: 'completed' },

@@ -4,10 +4,19 @@ import { seededGroup, theGroup } from './seeded-group.js';
 it('deletes old jobs of one group in slices, and counts them', async () => {
   const q = await seededGroup('a', 'b', 'c');
   await q.add('plain');
-  expect(await q.run(q.scripts.groups.clean('g', 60_000, 10, 0))).toEqual({ deleted: 0, next: undefined });
-  expect(await q.run(q.scripts.groups.clean('g', 0, 2, 0))).toEqual({ deleted: 2, next: 0 });
+  expect(await q.run(q.scripts.groups.clean({ name: 'g', olderThanMs: 60_000, limit: 10, passed: 0 }))).toEqual({
+    deleted: 0,
+    next: undefined,
+  });
+  expect(await q.run(q.scripts.groups.clean({ name: 'g', olderThanMs: 0, limit: 2, passed: 0 }))).toEqual({
+    deleted: 2,
+    next: 0,
+  });
   expect(await theGroup(q)).toMatchObject({ pending: 1 });
-  expect(await q.run(q.scripts.groups.clean('g', 0, 2, 0))).toEqual({ deleted: 1, next: undefined });
+  expect(await q.run(q.scripts.groups.clean({ name: 'g', olderThanMs: 0, limit: 2, passed: 0 }))).toEqual({
+    deleted: 1,
+    next: undefined,
+  });
   expect(await q.total('removed')).toBe(3);
   expect(await q.pending()).toEqual(['plain']);
 });

@@ -40,7 +40,7 @@ const runs = async (q: TestQueue, group: string) => {
 describe('a purge', () => {
   it.each(['dead', 'backoff'] as const)('ends the hold of a group whose only job is %s', async (how) => {
     const q = await heldBy(how);
-    await q.run(q.scripts.purge(100));
+    await q.run(q.scripts.purge({ limit: 100 }));
     expect(await stateOf(q, 'g')).toEqual({});
     expect(await runs(q, 'g')).toEqual(['next']);
   });
@@ -49,7 +49,7 @@ describe('a purge', () => {
     const q = await ordered();
     for (const id of ['a', 'b', 'c']) await q.add(id, { group: 'g' });
     expect(await ids(q)).toEqual(['a']);
-    expect(await q.run(q.scripts.purge(1))).toEqual({ deleted: 1, more: true });
+    expect(await q.run(q.scripts.purge({ limit: 1 }))).toEqual({ deleted: 1, more: true });
     expect(await ids(q)).toEqual(['b']);
   });
 
@@ -57,11 +57,11 @@ describe('a purge', () => {
     const q = await ordered({ rateLimit: { limit: 1, periodMs: HOUR } });
     await q.add('a', { group: 'g' });
     expect(await ids(q)).toEqual(['a']);
-    await q.run(q.scripts.purge(100));
+    await q.run(q.scripts.purge({ limit: 100 }));
     expect(await runs(q, 'g')).toEqual([]); // a purge opens no rate
-    await q.run(q.scripts.purge(100));
+    await q.run(q.scripts.purge({ limit: 100 }));
     await passRate(q, 'g');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     const left = Object.keys(await q.snapshot()).filter((key) => key.startsWith('groups:'));
     expect(left).toEqual(['groups:settings']);
   });
@@ -75,10 +75,10 @@ async function passRate(q: TestQueue, group: string): Promise<void> {
 
 describe('a dead letter whose hash is gone', () => {
   const ends: [string, (q: TestQueue) => Promise<unknown>][] = [
-    ['the sweep', (q) => q.run(q.scripts.sweep.tidy(0))],
-    ['a redrive', (q) => q.run(q.scripts.deadLetters.redrive(['head']))],
-    ['a discard', (q) => q.run(q.scripts.deadLetters.discard([{ id: 'head' }]))],
-    ['a clean', (q) => q.run(q.scripts.clean('failed', 0, 10, 0))],
+    ['the sweep', (q) => q.run(q.scripts.sweep.tidy({ limit: 0 }))],
+    ['a redrive', (q) => q.run(q.scripts.deadLetters.redrive({ ids: ['head'] }))],
+    ['a discard', (q) => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'head' }] }))],
+    ['a clean', (q) => q.run(q.scripts.clean({ place: 'failed', olderThanMs: 0, limit: 10, passed: 0 }))],
   ];
   it.each(ends)('holds its group no more after %s', async (_by, end) => {
     const q = await heldBy('dead');
@@ -92,7 +92,7 @@ it('a retry whose hash is gone holds its group until its time at most', async ()
   const q = await heldBy('backoff');
   await q.redis.del(q.keys.job('head'));
   await q.makeDue('head');
-  await q.run(q.scripts.sweep.promote(10));
+  await q.run(q.scripts.sweep.promote({ limit: 10 }));
   await q.redis.lrem(q.keys.pending, 0, 'head');
   expect(await runs(q, 'g')).toEqual(['next']);
 });
@@ -100,7 +100,7 @@ it('a retry whose hash is gone holds its group until its time at most', async ()
 describe('a hold is judged by the settings of now', () => {
   it("ends with onDeadHead 'skip', of the group or of all", async () => {
     const one = await heldBy('dead');
-    await one.run(one.scripts.groups.set('g', { onDeadHead: 'skip' }));
+    await one.run(one.scripts.groups.set({ name: 'g', limits: { onDeadHead: 'skip' } }));
     expect(await runs(one, 'g')).toEqual(['next']);
     const all = await heldBy('dead');
     await all.run(all.scripts.limits.set({ groups: { maxRunning: 1 } }));
@@ -109,17 +109,17 @@ describe('a hold is judged by the settings of now', () => {
 
   it.each(['dead', 'backoff'] as const)('ends where the group may run two (%s)', async (how) => {
     const q = await heldBy(how);
-    await q.run(q.scripts.groups.set('g', { maxRunning: 2 }));
+    await q.run(q.scripts.groups.set({ name: 'g', limits: { maxRunning: 2 } }));
     expect(await runs(q, 'g')).toEqual(['next']);
   });
 
   it('begins again for the next head that fails', async () => {
     const q = await heldBy('dead');
-    await q.run(q.scripts.groups.set('g', { onDeadHead: 'skip' }));
+    await q.run(q.scripts.groups.set({ name: 'g', limits: { onDeadHead: 'skip' } }));
     await q.add('second', { group: 'g', max_attempts: 2 });
     await failHead(q, 'backoff');
     expect(await runs(q, 'g')).toEqual([]);
-    await q.run(q.scripts.deadLetters.redrive(['head'])); // no hold of its own any more
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['head'] })); // no hold of its own any more
     expect(await ids(q)).toEqual([]);
     await q.makeDue('second');
     expect(await ids(q)).toEqual(['head']); // which is older

@@ -27,7 +27,7 @@ it('lists no group that a broken script has left between two writes of many grou
     for (const set of ['depths', 'heads'] as const) {
       const key = `${q.keys.groupsPrefix}${set}`;
       if (await q.redis.zscore(key, filler)) seen.push(set);
-      await q.run(q.scripts.sweep.tidy(100));
+      await q.run(q.scripts.sweep.tidy({ limit: 100 }));
       expect(names).toEqual(expect.arrayContaining(await q.ranked(key)));
     }
     const listed = await q.run(q.scripts.groups.list({ by: 'depth', offset: 0, limit: 99 }));

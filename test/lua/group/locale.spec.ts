@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
-import type { DeadLetterQuery } from '#queue/store/store-calls.js';
+import type { DeadLetterQuery } from '#queue/store/dead-letter-query.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { queueOn } from '../../support/queue/queue-state.js';
@@ -57,7 +57,7 @@ itWithLocale('claims of groups and pages of dead letters go by bytes', async () 
   const found: string[] = [];
   let place: DeadLetterQuery['place'];
   for (let i = 0; i < 9; i++) {
-    const slice = await q.run(scripts.list({ order: 'oldest', place }, 1, 1, false));
+    const slice = await q.run(scripts.list({ order: 'oldest', place, looks: 1, most: 1, withJobs: false }));
     found.push(...slice.found.map(({ id }) => id));
     place = slice.next;
     if (!place) break;

@@ -10,6 +10,6 @@ export async function seededGroup(...ids: string[]): Promise<TestQueue> {
 }
 
 export async function theGroup(q: TestQueue) {
-  const [group] = await q.run(q.scripts.groups.named(['g']));
+  const [group] = await q.run(q.scripts.groups.named({ names: ['g'] }));
   return group!;
 }

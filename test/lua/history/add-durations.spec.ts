@@ -5,8 +5,8 @@ describe('history/add-durations.lua', () => {
   it('adds the times of several workers to the minute', async () => {
     const { clock, q } = clocked();
     await close(q);
-    await q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2, 'r10', 2]));
-    await q.run(q.scripts.history.addDurations('w2', 'b1', ['w3', 1]));
+    await q.run(q.scripts.history.addDurations({ worker: 'w1', batch: 'b1', counts: ['w3', 2, 'r10', 2] }));
+    await q.run(q.scripts.history.addDurations({ worker: 'w2', batch: 'b1', counts: ['w3', 1] }));
     clock.nowMs += MINUTE;
     await close(q);
     clock.nowMs += MINUTE;
@@ -20,7 +20,7 @@ describe('history/add-durations.lua', () => {
 
   it('adds a batch once, however often it is repeated', async () => {
     const { q } = clocked();
-    const batch = () => q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2]));
+    const batch = () => q.run(q.scripts.history.addDurations({ worker: 'w1', batch: 'b1', counts: ['w3', 2] }));
     expect([await batch(), await batch(), await batch()]).toEqual([true, false, false]);
     expect(await q.redis.hgetall(q.keys.historyOpen)).toEqual({ w3: '2' });
     expect(await q.redis.pttl(`${q.keys.historyBatchPrefix}w1`)).toBeGreaterThan(0);

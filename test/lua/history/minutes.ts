@@ -1,5 +1,5 @@
 // A queue whose minutes a test closes, by a clock of its own.
-import type { MinuteReading } from '#queue/store/store-calls.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 
@@ -13,7 +13,7 @@ export function clocked() {
   return { clock, q: queueOn(connectClocked(clock)) };
 }
 
-export const close = (q: TestQueue, reading: Partial<MinuteReading> = {}) =>
+export const close = (q: TestQueue, reading: Partial<Parameters<StoreCalls['history']['closeMinute']>[0]> = {}) =>
   q.run(
     q.scripts.history.closeMinute({
       pending: 0,
@@ -25,4 +25,4 @@ export const close = (q: TestQueue, reading: Partial<MinuteReading> = {}) =>
     }),
   );
 
-export const read = (q: TestQueue) => q.run(q.scripts.history.read(72 * 60 * MINUTE, undefined, 1_000));
+export const read = (q: TestQueue) => q.run(q.scripts.history.read({ backMs: 72 * 60 * MINUTE, most: 1_000 }));

@@ -3,7 +3,7 @@ import { clocked, close, MINUTE, START } from './minutes.js';
 
 it('reads nothing of a queue that no process maintained', async () => {
   const { clock, q } = clocked();
-  expect(await q.run(q.scripts.history.read(MINUTE, undefined, 10))).toEqual({
+  expect(await q.run(q.scripts.history.read({ backMs: MINUTE, most: 10 }))).toEqual({
     nowMs: clock.nowMs,
     sinceMs: undefined,
     closedAtMs: undefined,
@@ -19,12 +19,11 @@ it('reads in slices, with the marks in the first, and nothing older than it was 
     await close(q, { pending: i, version: '1.0' });
     clock.nowMs += MINUTE;
   }
-  const { read } = q.scripts.history;
-  const first = await q.run(read.call(q.scripts.history, 2 * MINUTE + 2_000, undefined, 1));
+  const first = await q.run(q.scripts.history.read({ backMs: 2 * MINUTE + 2_000, most: 1 }));
   expect(first.entries.map(({ endMs, pending }) => [endMs - START, pending])).toEqual([[2 * MINUTE, 2]]);
-  const next = await q.run(read.call(q.scripts.history, 2 * MINUTE, first.entries[0]!.id, 10));
+  const next = await q.run(q.scripts.history.read({ backMs: 2 * MINUTE, after: first.entries[0]!.id, most: 10 }));
   expect(next.entries.map(({ pending }) => pending)).toEqual([3]);
   expect(next.marks).toEqual([]);
-  const all = await q.run(q.scripts.history.read(72 * 60 * MINUTE, undefined, 1));
+  const all = await q.run(q.scripts.history.read({ backMs: 72 * 60 * MINUTE, most: 1 }));
   expect(all.marks).toEqual([{ kind: 'deploy', version: '1.0', at: new Date(START + 1_000) }]);
 });

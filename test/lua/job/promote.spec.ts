@@ -43,7 +43,7 @@ describe('lifo', () => {
     await q.add('d', { lifo: true, delay_ms: 60_000 });
     expect(await q.pending()).toEqual(['c', 'a', 'b']);
     await q.makeDue('d');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     expect(await q.pending()).toEqual(['d', 'c', 'a', 'b']);
   });
 });

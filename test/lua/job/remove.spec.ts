@@ -75,7 +75,7 @@ describe('job/remove.lua', () => {
     await q.addAndClaim('a', { unique: 'k', unique_for: 'pending' });
     await q.add('b', { unique: 'k', unique_for: 'pending' });
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     await q.run(q.scripts.remove({ id: 'a' }));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
   });

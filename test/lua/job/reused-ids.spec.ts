@@ -77,7 +77,7 @@ describe('an id whose hash is gone, but which is still in a place, and is enqueu
     await q.redis.del(q.keys.job('X'));
     await q.add('X', { request: 'r2' });
     await q.expireClaims('X');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     expect(await q.redis.zcard(q.keys.claims)).toBe(0);
     expect((await q.complete(first)).lost).toEqual([0]);
     expect(await runAll(q, 5)).toHaveLength(1);
@@ -93,9 +93,9 @@ async function reuse(q: TestQueue): Promise<void> {
 
 describe('a dead letter whose hash is gone, and whose id is enqueued again', () => {
   it.each<[string, (q: TestQueue) => Promise<unknown>]>([
-    ['discarded', (q) => q.run(q.scripts.deadLetters.discard([{ id: 'X' }]))],
-    ['redriven', (q) => q.run(q.scripts.deadLetters.redrive(['X']))],
-    ['cleaned', (q) => q.run(q.scripts.clean('failed', 0, 10, 0))],
+    ['discarded', (q) => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'X' }] }))],
+    ['redriven', (q) => q.run(q.scripts.deadLetters.redrive({ ids: ['X'] }))],
+    ['cleaned', (q) => q.run(q.scripts.clean({ place: 'failed', olderThanMs: 0, limit: 10, passed: 0 }))],
   ])('the second job is not %s with it', async (_, act) => {
     const q = testQueue();
     await reuse(q);
@@ -108,7 +108,7 @@ describe('a dead letter whose hash is gone, and whose id is enqueued again', () 
     const q = testQueue({ deadLetterCap: 1 });
     await q.add('X', { request: 'r2' });
     await q.redis.zadd(q.keys.dead, 1, 'X', 2, 'newer');
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await runAll(q, 5)).toHaveLength(1);
   });
 });

@@ -22,7 +22,7 @@ describe('job/set-priority.lua', () => {
     await q.run(q.scripts.setPriority({ id: 'a', priority: 5 }));
     expect(await q.job('a')).toMatchObject({ status: 'scheduled', priority: '5' });
     await q.makeDue('a');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
   });
 

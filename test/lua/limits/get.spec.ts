@@ -18,11 +18,11 @@ describe('limits/get.lua', () => {
     const code = { maxRunning: 50, ...hourly(60, 2), groups: { maxRunning: 3, weight: 2 } };
     const q = testQueue(code);
     const read = async () => (await q.run(q.scripts.limits.get())).configured;
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await read()).toBeUndefined();
     await q.run(q.scripts.limits.set({ maxRunning: 5 }));
     expect(await read()).toEqual(code);
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     expect(await read()).toEqual(code);
   });
 
@@ -30,13 +30,13 @@ describe('limits/get.lua', () => {
     const q = testQueue();
     await q.run(q.scripts.limits.set({ maxRunning: 5 }));
     expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'set', maxRunning: 5 });
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'set', maxRunning: 5, configured: {} });
   });
 
   it('returns no limits of a text that another program wrote', async () => {
     const q = testQueue({ maxRunning: 5 });
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.run(q.scripts.limits.set({ maxRunning: 5 }));
     for (const text of ['{', '7', '{"a":1}']) {
       await q.redis.hset(q.keys.settings, 'limits_text', text);

@@ -33,7 +33,7 @@ describe('a job that never started is refunded to the rates', () => {
       reclaim: async (q) => {
         await q.expireClaims('a');
         await q.redis.hset(q.keys.job('a'), `unstarted:${await q.field('a', 'fence')}`, '1');
-        await q.run(q.scripts.sweep.reclaim(10, HOUR, HOUR));
+        await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: HOUR, waitMs: HOUR }));
       },
     };
     for (const [name, end] of Object.entries(ends)) {
@@ -69,7 +69,7 @@ describe('a job that never started is refunded to the rates', () => {
     expect(await q.claim(1, { slots: 1 })).toMatchObject([{ isolated: true }]);
     expect(await spent(q)).toEqual([true, true]);
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
     expect(await spent(q)).toEqual([false, false]);
   });
 });

@@ -32,7 +32,7 @@ describe('limits/set.lua', () => {
     await q.run(q.scripts.release([{ ...d!, reason: 'snooze', delayMs: HOUR }]));
     const [e] = await q.claim(5);
     await q.expireClaims(e!.id);
-    await q.run(q.scripts.sweep.reclaim(10, HOUR, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: HOUR, waitMs: 0 }));
     expect([a!.id, b!.id, c!.id, d!.id, e!.id]).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(ids(await q.claim(5))).toEqual(['e']);
   });
@@ -173,22 +173,22 @@ describe('limits that workers configure', () => {
     const other = queueOn(configured.redis, { maxRunning: 5 }, configured.name);
     const plain = queueOn(configured.redis, {}, configured.name);
     const limit = async () => (await configured.run(configured.scripts.limits.get())).maxRunning;
-    await configured.run(configured.scripts.workers.register('w1', true));
+    await configured.run(configured.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await limit()).toBe(2);
-    await other.run(other.scripts.workers.register('w2', true)); // replicas that disagree do not flap
+    await other.run(other.scripts.workers.register({ worker: 'w2', serves: true })); // replicas that disagree do not flap
     expect(await limit()).toBe(2);
     await configured.run(configured.scripts.limits.set({ maxRunning: 9 }));
-    await configured.run(configured.scripts.workers.register('w1', true));
+    await configured.run(configured.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await limit()).toBe(9);
     await configured.run(configured.scripts.limits.clear());
     expect(await limit()).toBe(2);
-    await other.run(other.scripts.workers.register('w2', true));
+    await other.run(other.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await limit()).toBe(2);
-    await configured.run(configured.scripts.workers.register('w1', false));
-    await other.run(other.scripts.workers.register('w2', true));
+    await configured.run(configured.scripts.workers.register({ worker: 'w1', serves: false }));
+    await other.run(other.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await limit()).toBe(5);
-    await other.run(other.scripts.workers.register('w2', false));
-    await plain.run(plain.scripts.workers.register('w3', true)); // a deploy without limits takes them away
+    await other.run(other.scripts.workers.register({ worker: 'w2', serves: false }));
+    await plain.run(plain.scripts.workers.register({ worker: 'w3', serves: true })); // a deploy without limits takes them away
     expect(await limit()).toBeUndefined();
   });
 
@@ -196,19 +196,19 @@ describe('limits that workers configure', () => {
     const dead = testQueue({ maxRunning: 2 });
     const alive = queueOn(dead.redis, { maxRunning: 5 }, dead.name);
     const limit = async () => (await dead.run(dead.scripts.limits.get())).maxRunning;
-    await dead.run(dead.scripts.workers.register('w1', true));
+    await dead.run(dead.scripts.workers.register({ worker: 'w1', serves: true }));
     const seen = async (agoMs: number) => dead.redis.zadd(dead.keys.workers, (await dead.now()) - agoMs, 'w1');
     await seen(25_000);
-    await alive.run(alive.scripts.workers.register('w2', true));
+    await alive.run(alive.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await limit()).toBe(2);
     await seen(30_001);
-    await alive.run(alive.scripts.workers.register('w2', true));
+    await alive.run(alive.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await limit()).toBe(5);
   });
 
   it('hold at once when those set at run time are cleared, and a clear opens no rate', async () => {
     const q = testQueue({ ...hourly(60, 1), groups: { maxRunning: 1 } });
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.run(q.scripts.limits.set(hourly(60, 1)));
     await q.addAll('a', 'b');
     expect(ids(await q.claim(5))).toEqual(['a']);
@@ -224,15 +224,15 @@ describe('limits that workers configure', () => {
     const before = testQueue({ maxRunning: 2 });
     const after = queueOn(before.redis, { maxRunning: 3 }, before.name);
     const plain = queueOn(before.redis, {}, before.name);
-    await before.run(before.scripts.workers.register('w1', true));
+    await before.run(before.scripts.workers.register({ worker: 'w1', serves: true }));
     await before.run(before.scripts.limits.set({ maxRunning: 9 }));
-    await before.run(before.scripts.workers.register('w1', false));
-    await after.run(after.scripts.workers.register('w2', true));
+    await before.run(before.scripts.workers.register({ worker: 'w1', serves: false }));
+    await after.run(after.scripts.workers.register({ worker: 'w2', serves: true }));
     await before.run(before.scripts.limits.clear());
     expect(await before.run(before.scripts.limits.get())).toMatchObject({ source: 'configuration', maxRunning: 3 });
     await before.run(before.scripts.limits.set({ maxRunning: 9 }));
-    await after.run(after.scripts.workers.register('w2', false));
-    await plain.run(plain.scripts.workers.register('w3', true));
+    await after.run(after.scripts.workers.register({ worker: 'w2', serves: false }));
+    await plain.run(plain.scripts.workers.register({ worker: 'w3', serves: true }));
     expect(await before.run(before.scripts.limits.get())).toMatchObject({ source: 'set', maxRunning: 9 });
     await before.run(before.scripts.limits.clear());
     expect(await before.run(before.scripts.limits.get())).toEqual({ source: 'none' });

@@ -31,7 +31,7 @@ describe('a group that may start later', () => {
 
   it('wakes a worker where a job comes into it behind its rate', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('g', { rateLimit: { limit: 1, periodMs: HOUR } }));
+    await q.run(q.scripts.groups.set({ name: 'g', limits: { rateLimit: { limit: 1, periodMs: HOUR } } }));
     const job = await claimed(q);
     await q.complete(job);
     await q.redis.del(q.keys.wake);
@@ -43,7 +43,7 @@ describe('a group that may start later', () => {
     const q = testQueue();
     await rest(q, await claimed(q));
     await waitOf(q, 'worker-1');
-    await q.run(q.scripts.groups.set('h', { rateLimit: { limit: 60, periodMs: HOUR } }));
+    await q.run(q.scripts.groups.set({ name: 'h', limits: { rateLimit: { limit: 60, periodMs: HOUR } } }));
     await q.add('c', { group: 'h' });
     const [job] = await q.claim(1);
     await q.redis.del(q.keys.wake);

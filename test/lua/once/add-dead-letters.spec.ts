@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import type { DeadEntry } from '#queue/store/verbs/once-verbs.js';
+import type { DeadEntry } from '#queue/verbs/once.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 import { sealed, sealedError } from '../../support/queue/unsealed.js';
@@ -22,13 +22,14 @@ function entry(key: string, id = `job-${key}`, options?: AskedOptions): DeadEntr
 }
 
 const send = (q: TestQueue, entries: DeadEntry[], sender = SENDER) =>
-  q.run(q.scripts.once.addDeadLetters(sender, entries));
+  q.run(q.scripts.once.addDeadLetters({ sender, entries }));
 
 onEachStore('a dead letter that a sender adds', () => {
   it('has the attempts, the error with its stack, the options and a place of its own', async () => {
     const queue = newQueue();
     const options = { maxAttempts: 3, priority: 7 };
-    const call = () => queue.exec(({ once }) => once.addDeadLetters(SENDER, [entry('a', 'a', options)]));
+    const call = () =>
+      queue.exec(({ once }) => once.addDeadLetters({ sender: SENDER, entries: [entry('a', 'a', options)] }));
     expect(await call()).toEqual({ replies: [{ outcome: 'new' }] });
     expect(await queue.get('a')).toMatchObject({
       status: 'failed',
@@ -61,17 +62,17 @@ onEachStore('a dead letter that a sender adds', () => {
     const queue = newQueue({ deadLetterCap: 1 });
     await queue.enqueue(1, { id: 'known' });
     const sent = await queue.exec(({ once }) =>
-      once.addDeadLetters(SENDER, [entry('k', 'known'), entry('a'), entry('b')]),
+      once.addDeadLetters({ sender: SENDER, entries: [entry('k', 'known'), entry('a'), entry('b')] }),
     );
     expect(sent).toEqual({ replies: [{ outcome: 'existing' }, { outcome: 'new' }, { outcome: 'full', cap: 1 }] });
-    expect(await queue.exec(({ once }) => once.marks('old', 9))).toEqual(['a']);
+    expect(await queue.exec(({ once }) => once.marks({ source: 'old', limit: 9 }))).toEqual(['a']);
     expect((await queue.list('failed')).map(({ id }) => id)).toEqual(['job-a']);
   });
 
   it('is refused of a sender that another has overtaken', async () => {
     const queue = newQueue();
     const as = (fence: number, key: string) =>
-      queue.exec(({ once }) => once.addDeadLetters({ ...SENDER, fence }, [entry(key)]));
+      queue.exec(({ once }) => once.addDeadLetters({ sender: { ...SENDER, fence }, entries: [entry(key)] }));
     await as(8, 'a');
     expect(await as(7, 'b')).toEqual({ newerFence: 8 });
     expect(await queue.get('job-b')).toBeNull();
@@ -82,12 +83,12 @@ it('I3: changes nothing when repeated after a lost reply, also once its job is g
   const q = testQueue();
   await send(q, [entry('a')]);
   await expectUnchanged(q, () => send(q, [entry('a')]));
-  await q.run(q.scripts.deadLetters.discard([{ id: 'job-a' }]));
+  await q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'job-a' }] }));
   await expectUnchanged(q, () => send(q, [entry('a')]));
 });
 
 it('leaves nothing that the doctor finds', async () => {
   const queue = newQueue();
-  await queue.exec(({ once }) => once.addDeadLetters(SENDER, [entry('a'), entry('b')]));
+  await queue.exec(({ once }) => once.addDeadLetters({ sender: SENDER, entries: [entry('a'), entry('b')] }));
   expect(await queue.doctor()).toMatchObject({ checked: 2, findings: [] });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import type { OnceEntry } from '#queue/verbs/once.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 import { sealed } from '../../support/queue/unsealed.js';
 
@@ -14,7 +14,7 @@ function entry(q: TestQueue, key: string, options: AskedOptions = {}, id = `job-
 }
 
 const send = (q: TestQueue, keys: string[], sender = SENDER) =>
-  q.run(q.scripts.once.enqueue(sender, keys.map((key) => entry(q, key)))); // prettier-ignore
+  q.run(q.scripts.once.enqueue({ sender, entries: keys.map((key) => entry(q, key)) })); // prettier-ignore
 
 /** Runs all pending jobs, and forgets them. */
 async function endAll(q: TestQueue): Promise<void> {
@@ -26,7 +26,7 @@ async function endAll(q: TestQueue): Promise<void> {
 describe('once/enqueue.lua', () => {
   it('adds the job of each entry in their order, and replies nothing where all are new', async () => {
     const q = testQueue();
-    const call = q.scripts.once.enqueue(SENDER, ['a', 'b', 'c'].map((key) => entry(q, key))); // prettier-ignore
+    const call = q.scripts.once.enqueue({ sender: SENDER, entries: ['a', 'b', 'c'].map((key) => entry(q, key)) }); // prettier-ignore
     expect(await q.run({ ...call, decode: (raw) => raw })).toBeNull();
     expect(await q.pending()).toEqual(['job-a', 'job-b', 'job-c']);
     expect(await q.total('enqueued')).toBe(3);
@@ -54,7 +54,7 @@ describe('once/enqueue.lua', () => {
     const q = testQueue();
     await send(q, ['a'], { ...SENDER, fence: 8 });
     await endAll(q);
-    await q.run(q.scripts.once.forget('orders', ['a']));
+    await q.run(q.scripts.once.forget({ source: 'orders', keys: ['a'] }));
     const stale = await expectUnchanged(q, () => send(q, ['a', 'b'], { ...SENDER, fence: 7 }));
     expect(stale).toEqual({ newerFence: 8 });
     expect(await send(q, ['a'], { source: 'invoices', fence: 1 })).toMatchObject({ replies: [{ outcome: 'new' }] });
@@ -70,7 +70,7 @@ describe('once/enqueue.lua', () => {
     const q = testQueue();
     const broken = entry(q, 'b', { groupLimits: { maxRunning: 1 } }); // no enqueue gives limits without a group
     const entries = [entry(q, 'a'), broken, entry(q, 'c', { group: 'g' }), entry(q, 'd')];
-    const reply = await q.run(q.scripts.once.enqueue(SENDER, entries));
+    const reply = await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }));
     expect(reply).toMatchObject({
       replies: [
         { outcome: 'new' },
@@ -83,7 +83,9 @@ describe('once/enqueue.lua', () => {
     expect(await q.total('enqueued')).toBe(3);
     expect(await q.redis.exists(q.keys.job('job-b'))).toBe(0);
     const again = entry(q, 'b', { group: 'h' });
-    expect(await q.run(q.scripts.once.enqueue(SENDER, [again]))).toMatchObject({ replies: [{ outcome: 'new' }] });
+    expect(await q.run(q.scripts.once.enqueue({ sender: SENDER, entries: [again] }))).toMatchObject({
+      replies: [{ outcome: 'new' }],
+    });
   });
 
   it('does not mark an entry that meets a bound or is refused, and adds the others', async () => {
@@ -91,7 +93,7 @@ describe('once/enqueue.lua', () => {
     const now = await q.now();
     const late = { runAt: now + 60_000, expiresInMs: 10, request: 'r' };
     const entries = [entry(q, 'late', late), entry(q, 'a'), entry(q, 'b'), entry(q, 'lost', { batch: 'none' })];
-    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+    expect(await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }))).toMatchObject({
       replies: [
         { outcome: 'refused', reason: { startsInMs: expect.any(Number) } },
         { outcome: 'new' },
@@ -99,7 +101,7 @@ describe('once/enqueue.lua', () => {
         { outcome: 'refused', reason: { refusal: { reason: 'no-batch', about: 'none' } } },
       ],
     });
-    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['a']);
+    expect(await q.run(q.scripts.once.marks({ source: 'orders', limit: 9 }))).toEqual(['a']);
     await endAll(q);
     expect(await send(q, ['b'])).toMatchObject({ replies: [{ outcome: 'new' }] });
   });
@@ -107,7 +109,7 @@ describe('once/enqueue.lua', () => {
   it('obeys the bound of each group in the code of the sender', async () => {
     const q = testQueue({ groups: { maxPending: 1 } });
     const entries = ['a', 'b'].map((id) => entry(q, id, { group: 'g' }));
-    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+    expect(await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }))).toMatchObject({
       replies: [{ outcome: 'new' }, { full: { limit: 1, unit: 'jobs', group: 'g' } }],
     });
   });
@@ -120,10 +122,10 @@ describe('once/enqueue.lua', () => {
       entry(q, 'small', { group: 'g' }),
       entry(q, 'other', { group: 'h' }),
     ];
-    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toMatchObject({
+    expect(await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }))).toMatchObject({
       replies: [{ full: { unit: 'bytes' } }, { outcome: 'held' }, { outcome: 'new' }],
     });
-    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['other']);
+    expect(await q.run(q.scripts.once.marks({ source: 'orders', limit: 9 }))).toEqual(['other']);
   });
 
   it('marks an entry whose id or unique key is taken, and names the owner', async () => {
@@ -131,13 +133,13 @@ describe('once/enqueue.lua', () => {
     await q.add('owner', { unique: 'k', unique_for: 'unfinished', request: 'other' });
     const unique = { unique: { key: 'k', for: 'unfinished' as const } };
     const entries = [entry(q, 'a', unique), entry(q, 'b', { request: 'mine' }, 'owner')];
-    expect(await q.run(q.scripts.once.enqueue(SENDER, entries))).toEqual({
+    expect(await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }))).toEqual({
       replies: [
         { id: 'owner', outcome: 'kept' },
         { id: 'owner', outcome: 'existing' },
       ],
     });
-    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['a', 'b']);
+    expect(await q.run(q.scripts.once.marks({ source: 'orders', limit: 9 }))).toEqual(['a', 'b']);
   });
 
   it('places delayed, prioritized and grouped jobs', async () => {
@@ -147,7 +149,7 @@ describe('once/enqueue.lua', () => {
       entry(q, 'urgent', { priority: 3 }),
       entry(q, 'grouped', { group: 'g' }),
     ];
-    await q.run(q.scripts.once.enqueue(SENDER, entries));
+    await q.run(q.scripts.once.enqueue({ sender: SENDER, entries }));
     expect(await q.ranked(q.keys.scheduled)).toEqual(['job-later']);
     expect(await q.ranked(q.keys.prioritized)).toEqual(['job-urgent']);
     expect((await q.claim(9)).map(({ id }) => id).toSorted()).toEqual(['job-grouped', 'job-urgent']);
@@ -157,7 +159,7 @@ describe('once/enqueue.lua', () => {
     const q = testQueue();
     const ran = { attempts: 2, errors: 1, crashes: 1 };
     const moved = { ...entry(q, 'a', { maxAttempts: 3 }), ran };
-    await q.run(q.scripts.once.enqueue(SENDER, [moved, { ...entry(q, 'b'), ran }]));
+    await q.run(q.scripts.once.enqueue({ sender: SENDER, entries: [moved, { ...entry(q, 'b'), ran }] }));
     expect(await q.redis.hmget(q.keys.job('job-a'), 'attempts', 'errors', 'crashes')).toEqual(['2', '1', '1']);
     const [first, second] = await q.claim(2);
     expect([first, second]).toMatchObject([{ attempt: 3 }, { attempt: 3 }]);
@@ -167,9 +169,11 @@ describe('once/enqueue.lua', () => {
     const q = testQueue();
     await q.add('owner', { request: 'other' });
     const kept = { ...entry(q, 'a', { request: 'mine' }, 'owner'), mustBeNew: true as const };
-    const sent = await q.run(q.scripts.once.enqueue(SENDER, [kept, { ...entry(q, 'b'), mustBeNew: true }]));
+    const sent = await q.run(
+      q.scripts.once.enqueue({ sender: SENDER, entries: [kept, { ...entry(q, 'b'), mustBeNew: true }] }),
+    );
     expect(sent).toMatchObject({ replies: [{ outcome: 'existing' }, { outcome: 'new' }] });
-    expect(await q.run(q.scripts.once.marks('orders', 9))).toEqual(['b']);
+    expect(await q.run(q.scripts.once.marks({ source: 'orders', limit: 9 }))).toEqual(['b']);
   });
 
   it('writes nothing where a key has a wrong type', async () => {

@@ -44,14 +44,20 @@ describe('queue/clean.lua', () => {
   it.each(PLACES)('deletes the old jobs of %s with all their traces, and no younger one', async (place) => {
     const q = testQueue();
     await fill(q, place);
-    expect(await q.run(q.scripts.clean(place, HOUR, 100, 0))).toEqual({ deleted: 2, next: undefined });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 100, passed: 0 }))).toEqual({
+      deleted: 2,
+      next: undefined,
+    });
     expect([await exist(q, 'a', 'b'), await exist(q, 'c')]).toEqual([0, 1]);
     const { unique } = await q.snapshot();
     expect(unique ?? {}).toEqual(
       place === 'pending' || place === 'prioritized' || place === 'scheduled' ? { c: 'c' } : {},
     );
     expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(place === 'failed' ? ['c'] : []);
-    expect(await q.run(q.scripts.clean(place, HOUR, 100, 0))).toEqual({ deleted: 0, next: undefined });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 100, passed: 0 }))).toEqual({
+      deleted: 0,
+      next: undefined,
+    });
   });
 
   it.each(PLACES)('frees the key that a %s job holds for a time, and none of a newer job', async (place) => {
@@ -63,7 +69,7 @@ describe('queue/clean.lua', () => {
       await q.redis.hset(q.keys.job(id), 'window', `w${id}`);
     }
     await q.redis.hset(q.keys.unique, 'wb', 'newer'); // b's time was over, and another job has the key
-    await q.run(q.scripts.clean(place, HOUR, 100, 0));
+    await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 100, passed: 0 }));
     expect(await q.redis.hmget(q.keys.unique, 'wa', 'wb')).toEqual([null, 'newer']);
     expect(await q.redis.zrange(q.keys.uniqueExpiries, '0', '-1')).toEqual(['wb']);
     q.broken = true; // there is no job of the id newer
@@ -72,8 +78,14 @@ describe('queue/clean.lua', () => {
   it.each(PLACES)('I4: looks at a bounded number of %s, and says where to continue', async (place) => {
     const q = testQueue();
     await fill(q, place);
-    expect(await q.run(q.scripts.clean(place, 0, 2, 0))).toEqual({ deleted: 2, next: 0 });
-    expect(await q.run(q.scripts.clean(place, 0, 2, 0))).toEqual({ deleted: 1, next: undefined });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: 0, limit: 2, passed: 0 }))).toEqual({
+      deleted: 2,
+      next: 0,
+    });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: 0, limit: 2, passed: 0 }))).toEqual({
+      deleted: 1,
+      next: undefined,
+    });
     expect(await exist(q, 'a', 'b', 'c')).toBe(0);
   });
 
@@ -81,9 +93,18 @@ describe('queue/clean.lua', () => {
     const q = testQueue();
     await fill(q, place);
     await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', await q.now());
-    expect(await q.run(q.scripts.clean(place, HOUR, 1, 0))).toEqual({ deleted: 0, next: 1 });
-    expect(await q.run(q.scripts.clean(place, HOUR, 1, 1))).toEqual({ deleted: 1, next: 1 });
-    expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 1, passed: 0 }))).toEqual({
+      deleted: 0,
+      next: 1,
+    });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 1, passed: 1 }))).toEqual({
+      deleted: 1,
+      next: 1,
+    });
+    expect(await q.run(q.scripts.clean({ place, olderThanMs: HOUR, limit: 2, passed: 1 }))).toEqual({
+      deleted: 0,
+      next: undefined,
+    });
   });
 
   it('keeps the order of the jobs that stay in the line', async () => {
@@ -91,7 +112,7 @@ describe('queue/clean.lua', () => {
     await fill(q, 'pending');
     await q.addAll('d');
     await q.redis.hset(q.keys.job('a'), 'ready_at_ms', await q.now()); // it was released just now
-    await q.run(q.scripts.clean('pending', HOUR, 100, 0));
+    await q.run(q.scripts.clean({ place: 'pending', olderThanMs: HOUR, limit: 100, passed: 0 }));
     expect(await q.pending()).toEqual(['a', 'c', 'd']);
   });
 
@@ -102,9 +123,18 @@ describe('queue/clean.lua', () => {
     const then = (await q.now()) - 2 * HOUR;
     for (const id of ids) await q.redis.hset(q.keys.job(id), 'enqueued_at_ms', then);
     for (const id of ids.slice(0, 5)) await q.redis.hset(q.keys.job(id), 'ready_at_ms', await q.now());
-    expect(await q.run(q.scripts.clean('pending', HOUR, 5, 0))).toEqual({ deleted: 0, next: 5 });
-    expect(await q.run(q.scripts.clean('pending', HOUR, 5, 5))).toEqual({ deleted: 5, next: 5 });
-    expect(await q.run(q.scripts.clean('pending', HOUR, 100, 5))).toEqual({ deleted: 10, next: undefined });
+    expect(await q.run(q.scripts.clean({ place: 'pending', olderThanMs: HOUR, limit: 5, passed: 0 }))).toEqual({
+      deleted: 0,
+      next: 5,
+    });
+    expect(await q.run(q.scripts.clean({ place: 'pending', olderThanMs: HOUR, limit: 5, passed: 5 }))).toEqual({
+      deleted: 5,
+      next: 5,
+    });
+    expect(await q.run(q.scripts.clean({ place: 'pending', olderThanMs: HOUR, limit: 100, passed: 5 }))).toEqual({
+      deleted: 10,
+      next: undefined,
+    });
     expect(await q.pending()).toEqual(ids.slice(0, 5));
   });
 
@@ -116,7 +146,10 @@ describe('queue/clean.lua', () => {
     await q.redis.del(q.keys.job('b'));
     await q.add('b');
     await q.redis.rpush(q.keys.completed, 'b');
-    expect(await q.run(q.scripts.clean('completed', HOUR, 100, 0))).toEqual({ deleted: 0, next: undefined });
+    expect(await q.run(q.scripts.clean({ place: 'completed', olderThanMs: HOUR, limit: 100, passed: 0 }))).toEqual({
+      deleted: 0,
+      next: undefined,
+    });
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c']);
     expect(await q.pending()).toEqual(['b']);
   });
@@ -126,13 +159,18 @@ describe('queue/clean.lua', () => {
     await fill(q, 'completed');
     await q.redis.lpush(q.keys.completed, 'a');
     await q.redis.hset(q.keys.job('a'), 'completed_at_ms', await q.now());
-    expect(await q.run(q.scripts.clean('completed', HOUR, 100, 0))).toEqual({ deleted: 1, next: undefined });
+    expect(await q.run(q.scripts.clean({ place: 'completed', olderThanMs: HOUR, limit: 100, passed: 0 }))).toEqual({
+      deleted: 1,
+      next: undefined,
+    });
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a', 'c']);
   });
 
   it.each(PLACES)('I3: changes nothing where %s is empty', async (place) => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.clean(place, 0, 100, 0)))).toEqual({
+    expect(
+      await expectUnchanged(q, () => q.run(q.scripts.clean({ place, olderThanMs: 0, limit: 100, passed: 0 }))),
+    ).toEqual({
       deleted: 0,
       next: undefined,
     });

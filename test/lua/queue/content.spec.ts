@@ -7,7 +7,7 @@ it('content.lua: returns the content rules of the latest worker, and none of an 
   const q = testQueue({ codec: encrypted([{ id: 'a', key: randomBytes(32) }]), redact: ['iban'] });
   const plain = new TestQueue(q.redis, { redact: () => 'nothing' }, q.name);
   expect(await q.run(q.scripts.content())).toBeUndefined();
-  await q.run(q.scripts.workers.register('w1', true));
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
   await expectUnchanged(q, async () =>
     expect(await plain.run(plain.scripts.content())).toEqual({
       codec: 'encrypted',
@@ -16,10 +16,10 @@ it('content.lua: returns the content rules of the latest worker, and none of an 
       keyIds: ['a'],
     }),
   );
-  await plain.run(plain.scripts.workers.register('w2', true));
+  await plain.run(plain.scripts.workers.register({ worker: 'w2', serves: true }));
   expect(await q.run(q.scripts.content())).toEqual({ redact: true });
-  await q.run(q.scripts.workers.register('w1', false));
-  await q.run(q.scripts.workers.register('w2', false));
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
+  await q.run(q.scripts.workers.register({ worker: 'w2', serves: false }));
   expect(await q.run(q.scripts.content())).toBeUndefined();
 });
 

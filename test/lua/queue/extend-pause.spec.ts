@@ -11,7 +11,7 @@ async function paused() {
 describe('queue/extend-pause.lua', () => {
   it('I5: gives the pause a later end by the clock of the server, and keeps who and why', async () => {
     const { q, ends } = await paused();
-    expect(await q.run(q.scripts.extendPause(ends, 3_600_000))).toBe(true);
+    expect(await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))).toBe(true);
     const stats = await q.run(q.scripts.stats());
     expect(stats).toMatchObject({ pausedBy: 'ada', pauseReason: 'the provider is down' });
     expect(stats.pausedUntil!.getTime() - ends).toBeGreaterThanOrEqual(3_540_000);
@@ -19,16 +19,24 @@ describe('queue/extend-pause.lua', () => {
 
   it('I3: repeated it changes nothing, because the end is another one', async () => {
     const { q, ends } = await paused();
-    await q.run(q.scripts.extendPause(ends, 3_600_000));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause(ends, 3_600_000)))).toBe(false);
+    await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }));
+    expect(
+      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
+    ).toBe(false);
   });
 
   it('makes no pause shorter, gives none an end, and begins none', async () => {
     const { q, ends } = await paused();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause(ends, 1_000)))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 1_000 })))).toBe(
+      false,
+    );
     await q.run(q.scripts.resume());
-    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause(ends, 3_600_000)))).toBe(false);
+    expect(
+      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
+    ).toBe(false);
     await q.run(q.scripts.pause());
-    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause(ends, 3_600_000)))).toBe(false);
+    expect(
+      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
+    ).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ function withMetadata(metadata: Record<string, string>) {
 }
 
 async function find(q: TestQueue, query: Partial<JobQuery> = {}) {
-  const { jobs, passed, next } = await q.run(q.scripts.find('pending', { ...QUERY, ...query }));
+  const { jobs, passed, next } = await q.run(q.scripts.find({ status: 'pending', query: { ...QUERY, ...query } }));
   return { ids: jobs.map(({ id }) => id), passed, next };
 }
 
@@ -19,7 +19,7 @@ it('looks at one slice, and says where the next begins', async () => {
   for (let i = 0; i < 7; i++) await q.add(`j${i}`, i % 2 ? withMetadata({ odd: 'yes' }) : {});
   const look = (place: number, more: object = {}) =>
     expectUnchanged(q, () =>
-      q.run(q.scripts.find('pending', { ...QUERY, place, metadata: { odd: 'yes' }, ...more })),
+      q.run(q.scripts.find({ status: 'pending', query: { ...QUERY, place, metadata: { odd: 'yes' }, ...more } })),
     );
   const shown = ({ jobs, ...rest }: Awaited<ReturnType<typeof look>>) => ({
     ids: jobs.map(({ id }) => id),
@@ -37,7 +37,7 @@ it('finds jobs of groups and with a priority among the waiting', async () => {
   await q.add('plain');
   await q.add('urgent', { priority: 5, ...withMetadata({ of: 'a' }) });
   await q.add('grouped', { group: 'g', ...withMetadata({ of: 'a' }) });
-  const { jobs } = await q.run(q.scripts.find('pending', { ...QUERY, metadata: { of: 'a' } }));
+  const { jobs } = await q.run(q.scripts.find({ status: 'pending', query: { ...QUERY, metadata: { of: 'a' } } }));
   expect(jobs.map(({ id }) => id)).toEqual(['urgent', 'grouped']);
 });
 
@@ -47,11 +47,13 @@ it('skips a hash that is gone, broken or of another state', async () => {
   await q.redis.del(q.keys.job('gone'), q.keys.job('text'));
   await q.redis.set(q.keys.job('text'), 'text');
   await q.redis.hset(q.keys.job('sound'), 'options', 'no JSON');
-  const found = (more: object) => q.run(q.scripts.find('pending', { ...QUERY, ...more }));
+  const found = (more: object) => q.run(q.scripts.find({ status: 'pending', query: { ...QUERY, ...more } }));
   expect((await found({ name: q.name })).jobs.map(({ id }) => id)).toEqual(['sound']);
   expect((await found({ metadata: { a: 'b' } })).jobs).toEqual([]);
   await q.redis.lpush(q.keys.completed, 'sound');
-  expect((await q.run(q.scripts.find('completed', { ...QUERY, name: q.name }))).jobs).toEqual([]);
+  expect((await q.run(q.scripts.find({ status: 'completed', query: { ...QUERY, name: q.name } }))).jobs).toEqual(
+    [],
+  );
   q.broken = true;
 });
 

@@ -3,7 +3,7 @@ import type { JobStatus } from '#queue/model/job.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 async function ids(q: TestQueue, status: JobStatus, offset = 0, limit = 50): Promise<string[]> {
-  return (await q.run(q.scripts.list(status, offset, limit))).map((job) => job.id);
+  return (await q.run(q.scripts.list({ status, offset, limit }))).map((job) => job.id);
 }
 
 async function pages(q: TestQueue, status: JobStatus, limit: number): Promise<string[][]> {
@@ -98,7 +98,7 @@ describe('queue/list.lua', () => {
   it('decodes the whole job', async () => {
     const q = testQueue();
     await q.add('a', { priority: 4, max_attempts: 7 }, '{"to":"ada"}');
-    const [job] = await q.run(q.scripts.list('pending', 0, 10));
+    const [job] = await q.run(q.scripts.list({ status: 'pending', offset: 0, limit: 10 }));
     expect(job).toMatchObject({ id: 'a', status: 'pending', payload: { to: 'ada' }, priority: 4, maxAttempts: 7 });
     expect(job!.enqueuedAt).toBeInstanceOf(Date);
   });
@@ -112,7 +112,7 @@ describe('queue/list.lua', () => {
       log: '{"at":',
       attempts: 'x',
     });
-    const [bad, good] = await q.run(q.scripts.list('pending', 0, 10));
+    const [bad, good] = await q.run(q.scripts.list({ status: 'pending', offset: 0, limit: 10 }));
     expect(bad).toMatchObject({ id: 'bad', brokenPayload: '{oops', attemptLog: [], log: [] });
     expect(good!.id).toBe('good');
   });
@@ -122,7 +122,9 @@ describe('queue/list.lua', () => {
     const long = JSON.stringify({ text: 'x'.repeat(5_000) });
     await q.add('long', {}, long);
     await q.add('short', {}, '{"to":"ada"}');
-    const [first, second] = await q.run(q.scripts.list('pending', 0, 10, 1_000));
+    const [first, second] = await q.run(
+      q.scripts.list({ status: 'pending', offset: 0, limit: 10, mostBytes: 1_000 }),
+    );
     expect(first).toMatchObject({
       id: 'long',
       name: q.name,
@@ -136,7 +138,7 @@ describe('queue/list.lua', () => {
     const stored = { name: 'Error', message: 'no' };
     await q.fail(job!, { error: stored, final: true });
     const query = { order: 'newest', mostBytes: 1_000 } as const;
-    const { found } = await q.run(q.scripts.deadLetters.list(query, 100, 10, true));
+    const { found } = await q.run(q.scripts.deadLetters.list({ ...query, looks: 100, most: 10, withJobs: true }));
     expect(found[0]!.job).toMatchObject({ lastError: 'no', leftOut: { payload: long.length } });
   });
 });

@@ -23,7 +23,7 @@ describe('queue/pause.lua', () => {
     expect(await q.claim(5)).toEqual([]);
     expect([await q.status('early'), await q.status('late')]).toEqual(['pending', 'scheduled']);
     await q.makeDue('late');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     expect(await q.pending()).toEqual(['early', 'late']);
     await q.run(q.scripts.resume());
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['early', 'late']);
@@ -81,11 +81,13 @@ describe('queue/pause.lua', () => {
 
   it('of a group notes who and why', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.pause('g', { by: 'ada', reason: 'a leak' }));
-    expect(await q.run(q.scripts.groups.pause('g', { by: 'bob' }))).toBe(false);
-    expect(await q.run(q.scripts.groups.named(['g']))).toMatchObject([{ pausedBy: 'ada', pauseReason: 'a leak' }]);
-    await q.run(q.scripts.groups.resume('g'));
-    const [group] = await q.run(q.scripts.groups.named(['g']));
+    await q.run(q.scripts.groups.pause({ name: 'g', by: 'ada', reason: 'a leak' }));
+    expect(await q.run(q.scripts.groups.pause({ name: 'g', by: 'bob' }))).toBe(false);
+    expect(await q.run(q.scripts.groups.named({ names: ['g'] }))).toMatchObject([
+      { pausedBy: 'ada', pauseReason: 'a leak' },
+    ]);
+    await q.run(q.scripts.groups.resume({ name: 'g' }));
+    const [group] = await q.run(q.scripts.groups.named({ names: ['g'] }));
     expect(group).not.toHaveProperty('pausedBy');
   });
 });

@@ -10,7 +10,9 @@ describe('queue/publish.lua', () => {
     const heard = new Promise<string>((resolve) => {
       subscriber.once('message', (_channel: string, message: string) => resolve(message));
     });
-    const told = await expectUnchanged(q, () => q.run(q.scripts.publish({ id: 'gone', name: 'mail' }, 'lost')));
+    const told = await expectUnchanged(q, () =>
+      q.run(q.scripts.publish({ id: 'gone', name: 'mail', status: 'lost' })),
+    );
     expect(told).toBe(true);
     expect(JSON.parse(await heard)).toEqual({ id: 'gone', name: 'mail', status: 'lost' });
     subscriber.disconnect();
@@ -18,6 +20,6 @@ describe('queue/publish.lua', () => {
 
   it('publishes nothing without a subscriber', async () => {
     const q = testQueue();
-    expect(await q.run(q.scripts.publish({ id: 'a', name: 'mail' }, 'stuck'))).toBe(false);
+    expect(await q.run(q.scripts.publish({ id: 'a', name: 'mail', status: 'stuck' }))).toBe(false);
   });
 });

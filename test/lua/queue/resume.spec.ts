@@ -23,14 +23,16 @@ describe('queue/resume.lua', () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c');
     await q.run(q.scripts.pause());
-    expect(await q.run(q.scripts.resume({ rateLimit: { limit: 1, periodMs: 60_000, burst: 2 } }))).toBe(true);
+    expect(await q.run(q.scripts.resume({ limits: { rateLimit: { limit: 1, periodMs: 60_000, burst: 2 } } }))).toBe(
+      true,
+    );
     expect((await q.claim(3)).map((job) => job.id)).toEqual(['a', 'b']);
   });
 
   it('I3: sets no limits of a queue that is not paused', async () => {
     const q = testQueue();
     await q.run(q.scripts.resume());
-    const again = () => q.run(q.scripts.resume({ maxRunning: 1 }));
+    const again = () => q.run(q.scripts.resume({ limits: { maxRunning: 1 } }));
     expect(await expectUnchanged(q, again)).toBe(false);
   });
 });

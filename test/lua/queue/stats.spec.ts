@@ -51,7 +51,7 @@ describe('queue/stats.lua', () => {
       q.redis.hset(q.keys.job(id), 'enqueued_at_ms', (await q.now()) - ms);
     for (let i = 0; i < 7; i++) {
       await q.add(`held-${i}`, { group: `paused-${i}` });
-      await q.run(q.scripts.groups.pause(`paused-${i}`, {}));
+      await q.run(q.scripts.groups.pause({ name: `paused-${i}` }));
       await age(`held-${i}`, 600_000);
     }
     const ages = async () => {
@@ -65,7 +65,7 @@ describe('queue/stats.lua', () => {
     await q.add('plain');
     await age('plain', 120_000);
     expect(await ages()).toEqual([600_000, 120_000]);
-    await q.run(q.scripts.groups.resume('paused-3'));
+    await q.run(q.scripts.groups.resume({ name: 'paused-3' }));
     expect(await ages()).toEqual([600_000, 600_000]);
   });
 
@@ -91,7 +91,7 @@ describe('queue/stats.lua', () => {
     await q.addAll('a', 'b');
     await q.claim(2);
     await q.expireClaims('b');
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'silent');
     await q.run(q.scripts.pause());
     const stats = await q.run(q.scripts.stats());
@@ -121,9 +121,15 @@ describe('queue/stats.lua', () => {
     const names = async () => (await q.run(q.scripts.stats())).unserved.map(({ name }) => name);
     expect(await names()).toEqual(['fax', 'emial', 'mail']);
     expect((await q.run(q.scripts.stats())).unserved[0]!.waitingMs).toBeGreaterThanOrEqual(90_000);
-    await q.run(q.scripts.workers.register('w1', true, [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }]));
+    await q.run(
+      q.scripts.workers.register({
+        worker: 'w1',
+        serves: true,
+        handlers: [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }],
+      }),
+    );
     expect(await names()).toEqual(['fax', 'emial']);
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     expect(await names()).toEqual(['fax', 'emial', 'mail']);
   });
 
@@ -134,15 +140,15 @@ describe('queue/stats.lua', () => {
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', (await q.now()) - 61_000);
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
-    await q.run(q.scripts.workers.register('w1', true)); // from now on a minute to begin
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true })); // from now on a minute to begin
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     const longAgo = (await q.now()) - 61_000;
     await q.redis.hset(q.keys.sweep, { last_run_at_ms: longAgo, served_since_ms: longAgo - 60_000 });
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
     const before = await q.now();
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 10_000));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0, everyMs: 10_000 }));
     expect((await look()).maintainedAt!.getTime()).toBeGreaterThanOrEqual(before);
   });
 
@@ -154,7 +160,7 @@ describe('queue/stats.lua', () => {
     [600_000, 2_460_000],
   ])('with an interval of %d ms maintenance is overdue after %d ms', async (everyMs, overdueMs) => {
     const q = testQueue();
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, everyMs));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0, everyMs }));
     const isOverdue = async (ms: number) => {
       const at = (await q.now()) - ms;
       await q.redis.hset(q.keys.sweep, { last_run_at_ms: at, maintained_at_ms: at });
@@ -167,15 +173,15 @@ describe('queue/stats.lua', () => {
     const q = testQueue();
     const look = () => q.run(q.scripts.stats());
     const ago = async (field: string, ms: number) => q.redis.hset(q.keys.sweep, field, (await q.now()) - ms);
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0, 5_000));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0, everyMs: 5_000 }));
     await ago('last_run_at_ms', 3_600_000);
     await ago('maintained_at_ms', 3_600_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
     await ago('served_since_ms', 126_000);
-    await q.run(q.scripts.workers.register('w1', true));
-    await q.run(q.scripts.workers.register('w2', true)); // further workers start no further minute
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true })); // further workers start no further minute
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
 
@@ -190,7 +196,7 @@ describe('queue/stats.lua', () => {
     await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', (await q.now()) - 61_000);
     await write(3_600_000);
     expect(await look()).toMatchObject({ maintenanceOverdue: true });
-    await q.run(q.scripts.workers.register('w1', true)); // from now on a minute to begin
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true })); // from now on a minute to begin
     expect(await look()).toMatchObject({ maintenanceOverdue: false });
     expect(Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'))).toBeLessThanOrEqual(await q.now());
     expect(Number(await q.redis.hget(q.keys.sweep, 'served_since_ms'))).toBeLessThanOrEqual(await q.now());

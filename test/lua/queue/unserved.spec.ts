@@ -26,9 +26,9 @@ describe('queue/unserved.lua', () => {
       id: id!,
       name: name!,
     }));
-    const look = () => expectUnchanged(q, () => q.run(q.scripts.unserved(jobs)));
+    const look = () => expectUnchanged(q, () => q.run(q.scripts.unserved({ jobs })));
     expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 0, names: [] });
-    await q.run(q.scripts.workers.register('w1', true, handlers));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers }));
     expect(await look()).toEqual({ waiting: [1, 3], workers: 1, names: ['mail'] });
     await q.redis.zincrby(q.keys.names, -31_000, 'mail');
     expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 1, names: [] });

@@ -14,7 +14,9 @@ describe('schedule/declare.lua', () => {
     await schedules.put(schedule, 'w1');
     await schedules.silence('s', 29_000);
     const before = await q.now();
-    expect(await q.run(schedules.scripts.declare('w1', true, [schedule]))).toEqual(['declared']);
+    expect(await q.run(schedules.scripts.declare({ worker: 'w1', declares: true, schedules: [schedule] }))).toEqual(
+      ['declared'],
+    );
     expect(Number(await q.redis.zscore(q.keys.scheduleOwners, 's'))).toBeGreaterThanOrEqual(before);
     expect(Number(await schedules.field('s', 'declared_until_ms'))).toBeGreaterThanOrEqual(before + 30_000);
   });
@@ -28,7 +30,7 @@ describe('schedule/declare.lua', () => {
     await schedules.put(schedules.define('of-a-call'));
     await schedules.silence('free', 0);
     const asked = [other('of-another'), other('free'), other('mine'), schedules.define('of-a-call'), other('new')];
-    const answers = await q.run(schedules.scripts.declare('w2', true, asked));
+    const answers = await q.run(schedules.scripts.declare({ worker: 'w2', declares: true, schedules: asked }));
     expect(answers).toEqual(['conflict', 'upsert', 'upsert', 'upsert', 'upsert']);
   });
 
@@ -36,7 +38,13 @@ describe('schedule/declare.lua', () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'), 'w1');
     await q.redis.zadd(q.keys.scheduleOwners, 5, 's');
-    await q.run(schedules.scripts.declare('w2', true, [schedules.define('s', HOURLY, { payload: 1 })]));
+    await q.run(
+      schedules.scripts.declare({
+        worker: 'w2',
+        declares: true,
+        schedules: [schedules.define('s', HOURLY, { payload: 1 })],
+      }),
+    );
     await schedules.makeDue('s');
     expect((await schedules.due()).due).toHaveLength(1);
   });
@@ -45,10 +53,14 @@ describe('schedule/declare.lua', () => {
     const { q, schedules } = setUp();
     const schedule = schedules.define('s');
     await schedules.put(schedule, 'w1');
-    await expectUnchanged(q, () => q.run(schedules.scripts.declare('w2', false, [schedule])));
-    await q.run(schedules.scripts.declare('w1', false, [schedule]));
+    await expectUnchanged(q, () =>
+      q.run(schedules.scripts.declare({ worker: 'w2', declares: false, schedules: [schedule] })),
+    );
+    await q.run(schedules.scripts.declare({ worker: 'w1', declares: false, schedules: [schedule] }));
     expect(await schedules.field('s', 'declared_until_ms')).toBe('0');
-    await expectUnchanged(q, () => q.run(schedules.scripts.declare('w1', false, [schedule])));
+    await expectUnchanged(q, () =>
+      q.run(schedules.scripts.declare({ worker: 'w1', declares: false, schedules: [schedule] })),
+    );
     expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }), 'w2')).toBe('changed');
   });
 
@@ -56,19 +68,21 @@ describe('schedule/declare.lua', () => {
     const { q, schedules } = setUp();
     const schedule = schedules.define('s');
     const stop = (worker: string) =>
-      q.run(schedules.scripts.declare(worker, false, [schedule, schedules.define('call')]));
-    for (const worker of ['w1', 'w2']) await q.run(q.scripts.workers.register(worker, true));
+      q.run(
+        schedules.scripts.declare({ worker, declares: false, schedules: [schedule, schedules.define('call')] }),
+      );
+    for (const worker of ['w1', 'w2']) await q.run(q.scripts.workers.register({ worker, serves: true }));
     await schedules.put(schedule, 'w1');
     await schedules.put(schedules.define('call'));
     const due = await schedules.dueAt('s');
     await stop('w1');
     expect(await schedules.dueAt('s')).toBe(due); // w2 may declare it too
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     await stop('w2');
     expect(await schedules.dueAt('s')).toBe(Infinity);
     expect(await schedules.dueAt('call')).toBeLessThan(Infinity);
     await expectUnchanged(q, () => stop('w2'));
-    await q.run(schedules.scripts.declare('w3', true, [schedule]));
+    await q.run(schedules.scripts.declare({ worker: 'w3', declares: true, schedules: [schedule] }));
     expect(await schedules.dueAt('s')).toBe(due);
     await stop('w2'); // late, after w3 has declared it
     expect(await schedules.dueAt('s')).toBe(due);
@@ -81,8 +95,8 @@ describe('schedule/declare.lua', () => {
     await schedules.silence('s', 60_000);
     await schedules.makeDue('s');
     await schedules.due(); // puts it to rest
-    await q.run(schedules.scripts.pause('s'));
-    await q.run(schedules.scripts.declare('w1', true, [schedule]));
+    await q.run(schedules.scripts.pause({ id: 's' }));
+    await q.run(schedules.scripts.declare({ worker: 'w1', declares: true, schedules: [schedule] }));
     expect(await schedules.dueAt('s')).toBe(Infinity);
   });
 });

@@ -31,7 +31,7 @@ describe('schedule/due.lua', () => {
     const { schedules, q } = setUp();
     expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
     await schedules.put(schedules.define('a'));
-    await q.run(schedules.scripts.pause('a'));
+    await q.run(schedules.scripts.pause({ id: 'a' }));
     expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
   });
 
@@ -46,14 +46,14 @@ describe('schedule/due.lua', () => {
     await schedules.silence('alive', 29_000);
     expect((await schedules.due()).due.map(({ id }) => id)).toEqual(['alive']);
     expect(await schedules.dueAt('gone')).toBe(Infinity);
-    await q.run(schedules.scripts.declare('w2', true, [gone]));
+    await q.run(schedules.scripts.declare({ worker: 'w2', declares: true, schedules: [gone] }));
     expect(await schedules.dueAt('gone')).toBe(due);
   });
 
   it('notes the ends of the runs of others, before the records of their jobs go', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'));
-    const look = () => q.run(schedules.scripts.due(0, 0));
+    const look = () => q.run(schedules.scripts.due({ limit: 0, othersFrom: 0 }));
     const due = await schedules.makeDue('s');
     await schedules.tick();
     const [job] = await q.claim(1);
@@ -70,7 +70,7 @@ describe('schedule/due.lua', () => {
   });
 
   it.each<[string, (world: ReturnType<typeof setUp>) => Promise<unknown>]>([
-    ['paused', ({ q, schedules }) => q.run(schedules.scripts.pause('s'))],
+    ['paused', ({ q, schedules }) => q.run(schedules.scripts.pause({ id: 's' }))],
     ['ended', ({ q, schedules }) => q.redis.zadd(schedules.q.keys.scheduleDue, '+inf', 's').then(() => q)],
   ])('notes the end of the last run of a schedule that is %s since', async (_, rests) => {
     const world = setUp();
@@ -81,9 +81,9 @@ describe('schedule/due.lua', () => {
     await rests(world);
     const [job] = await q.claim(1);
     await q.complete(job!);
-    await q.run(schedules.scripts.due(0, 0));
+    await q.run(schedules.scripts.due({ limit: 0, othersFrom: 0 }));
     await q.run(q.scripts.remove({ id: job!.id }));
-    await q.run(schedules.scripts.due(0, 0));
+    await q.run(schedules.scripts.due({ limit: 0, othersFrom: 0 }));
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
   });
 

@@ -14,8 +14,8 @@ describe('schedule/list.lua', () => {
       await schedules.put(schedules.define(id), undefined, dueInMs);
     }
     await schedules.put(schedules.define('code'), 'w1', 3 * HOUR);
-    await q.run(schedules.scripts.pause('paused'));
-    const page = await expectUnchanged(q, () => q.run(schedules.scripts.list(0, 10)));
+    await q.run(schedules.scripts.pause({ id: 'paused' }));
+    const page = await expectUnchanged(q, () => q.run(schedules.scripts.list({ offset: 0, limit: 10 })));
     expect(page.map(({ id, status, source }) => [id, status, source])).toEqual([
       ['a', 'active', 'call'],
       ['b', 'active', 'call'],
@@ -25,12 +25,15 @@ describe('schedule/list.lua', () => {
     expect(page.map(({ isDeclared }) => isDeclared)).toEqual([false, false, true, false]);
     expect(page[0]!.nextAt!.getTime()).toBe(await schedules.dueAt('a'));
     expect(page[3]!.nextAt).toBeNull();
-    expect((await q.run(schedules.scripts.list(1, 2))).map(({ id }) => id)).toEqual(['b', 'code']);
+    expect((await q.run(schedules.scripts.list({ offset: 1, limit: 2 }))).map(({ id }) => id)).toEqual([
+      'b',
+      'code',
+    ]);
     await schedules.silence('code', 31_000);
-    expect(await q.run(schedules.scripts.get('code'))).toMatchObject([
+    expect(await q.run(schedules.scripts.get({ id: 'code' }))).toMatchObject([
       { id: 'code', status: 'undeclared', isDeclared: false },
     ]);
-    expect(await q.run(schedules.scripts.get('none'))).toEqual([]);
+    expect(await q.run(schedules.scripts.get({ id: 'none' }))).toEqual([]);
   });
 
   it('says since when a run is overdue: of one that nobody ticks, and of one whose code runs nowhere', async () => {
@@ -39,7 +42,7 @@ describe('schedule/list.lua', () => {
     await schedules.put(schedules.define('call'));
     await schedules.put(schedules.define('code'), 'w1');
     const facts = async () => {
-      const page = await q.run(schedules.scripts.list(0, 10));
+      const page = await q.run(schedules.scripts.list({ offset: 0, limit: 10 }));
       const { schedules: count, schedulesOverdueSince } = await q.run(q.scripts.stats());
       const since = Object.fromEntries(page.map((each) => [each.id, each.overdueSince?.getTime() ?? null]));
       return { count, since, overdue: schedulesOverdueSince?.getTime() };
@@ -51,7 +54,7 @@ describe('schedule/list.lua', () => {
     await schedules.silence('code', 31_000);
     await schedules.tick();
     expect(await facts()).toEqual({ count: 2, since: { call: null, code }, overdue: code });
-    await q.run(schedules.scripts.pause('code'));
+    await q.run(schedules.scripts.pause({ id: 'code' }));
     expect(await facts()).toEqual({ count: 2, since: { call: null, code: null }, overdue: undefined });
   });
 
@@ -64,7 +67,7 @@ describe('schedule/list.lua', () => {
     const next = await schedules.makeDue('s');
     await schedules.tick();
     await q.claim(1);
-    const read = async () => (await expectUnchanged(q, () => q.run(schedules.scripts.get('s'))))[0]!.runs;
+    const read = async () => (await expectUnchanged(q, () => q.run(schedules.scripts.get({ id: 's' }))))[0]!.runs;
     expect(await read()).toEqual([
       { jobId: `@schedule:s:${next}`, at: new Date(next), status: 'pending', isByHand: false },
       { jobId: `@schedule:s:${first}`, at: new Date(first), status: 'processing', isByHand: false },
@@ -94,7 +97,10 @@ describe('schedule/list.lua', () => {
     const schedule = schedules.define('s', undefined, { ...options, overlap: false });
     await schedules.put(schedule);
     await schedules.put(schedules.define('plain'));
-    const [[s], [plain]] = [await q.run(schedules.scripts.get('s')), await q.run(schedules.scripts.get('plain'))];
+    const [[s], [plain]] = [
+      await q.run(schedules.scripts.get({ id: 's' })),
+      await q.run(schedules.scripts.get({ id: 'plain' })),
+    ];
     expect([s!.options, s!.overlap]).toEqual([options, false]);
     expect([plain!.options, plain!.overlap]).toEqual([{}, true]);
     expect(schedules.define('s', undefined, { ...s!.options, overlap: s!.overlap }).version).toBe(schedule.version);

@@ -8,9 +8,9 @@ describe('schedule/pause.lua', () => {
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s');
-    expect(await q.run(schedules.scripts.pause('s'))).toBe('paused');
+    expect(await q.run(schedules.scripts.pause({ id: 's' }))).toBe('paused');
     expect((await schedules.due()).due).toEqual([]);
-    expect(await expectUnchanged(q, () => q.run(schedules.scripts.pause('s')))).toBe('paused');
-    expect(await expectUnchanged(q, () => q.run(schedules.scripts.pause('t')))).toBe('missing');
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.pause({ id: 's' })))).toBe('paused');
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.pause({ id: 't' })))).toBe('missing');
   });
 });

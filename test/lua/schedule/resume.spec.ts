@@ -8,17 +8,19 @@ describe('schedule/resume.lua', () => {
     const schedules = new TestSchedules(q);
     const schedule = schedules.define('s');
     await schedules.put(schedule);
-    await q.run(schedules.scripts.pause('s'));
-    const asked = await expectUnchanged(q, () => q.run(schedules.scripts.resume('s')));
+    await q.run(schedules.scripts.pause({ id: 's' }));
+    const asked = await expectUnchanged(q, () => q.run(schedules.scripts.resume({ id: 's' })));
     expect(asked).toMatchObject({ outcome: 'next', version: schedule.version, recurrence: { everyMs: HOUR } });
     const dueMs = (asked as { nowMs: number }).nowMs + HOUR;
-    const stale = schedules.scripts.resume('s', { dueMs, version: 'old' });
+    const stale = schedules.scripts.resume({ id: 's', next: { dueMs, version: 'old' } });
     expect(await expectUnchanged(q, () => q.run(stale))).toMatchObject({ outcome: 'next' });
-    const call = schedules.scripts.resume('s', { dueMs, version: schedule.version });
+    const call = schedules.scripts.resume({ id: 's', next: { dueMs, version: schedule.version } });
     expect(await q.run(call)).toEqual({ outcome: 'resumed' });
     expect(await schedules.dueAt('s')).toBe(dueMs);
     expect(await expectUnchanged(q, () => q.run(call))).toEqual({ outcome: 'resumed' });
-    expect(await expectUnchanged(q, () => q.run(schedules.scripts.resume('s')))).toEqual({ outcome: 'resumed' });
-    expect(await q.run(schedules.scripts.resume('t'))).toEqual({ outcome: 'missing' });
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.resume({ id: 's' })))).toEqual({
+      outcome: 'resumed',
+    });
+    expect(await q.run(schedules.scripts.resume({ id: 't' }))).toEqual({ outcome: 'missing' });
   });
 });

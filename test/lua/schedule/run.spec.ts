@@ -7,8 +7,8 @@ describe('schedule/run.lua', () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s', undefined, { payload: 5 }));
-    await q.run(schedules.scripts.pause('s'));
-    const call = schedules.scripts.run('s', 's:now');
+    await q.run(schedules.scripts.pause({ id: 's' }));
+    const call = schedules.scripts.run({ id: 's', jobId: 's:now' });
     expect(await q.run(call)).toEqual({ outcome: 'added', jobId: 's:now', name: q.name });
     expect(await q.job('s:now')).toMatchObject({ payload: '5', schedule: 's' });
     expect(await expectUnchanged(q, () => q.run(call))).toEqual({
@@ -16,18 +16,18 @@ describe('schedule/run.lua', () => {
       jobId: 's:now',
       name: q.name,
     });
-    expect(await q.run(schedules.scripts.run('t', 't:now'))).toMatchObject({ outcome: 'missing' });
+    expect(await q.run(schedules.scripts.run({ id: 't', jobId: 't:now' }))).toMatchObject({ outcome: 'missing' });
   });
 
   it('notes the run with its time', async () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s'));
-    const call = schedules.scripts.run('s', '@schedule:s:3f-1');
+    const call = schedules.scripts.run({ id: 's', jobId: '@schedule:s:3f-1' });
     await q.run(call);
     await q.run(call);
     expect(await schedules.field('s', 'runs')).toMatch(/^\d{13}\/3f-1=pending$/);
-    const [record] = await q.run(schedules.scripts.get('s'));
+    const [record] = await q.run(schedules.scripts.get({ id: 's' }));
     expect(record!.runs).toMatchObject([{ jobId: '@schedule:s:3f-1', status: 'pending', isByHand: true }]);
   });
 
@@ -35,10 +35,17 @@ describe('schedule/run.lua', () => {
     const q = testQueue();
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('s', undefined, { overlap: false }));
-    await q.run(schedules.scripts.run('s', 's:1'));
-    expect(await q.run(schedules.scripts.run('s', 's:2'))).toEqual({ outcome: 'kept', jobId: 's:1', name: q.name });
+    await q.run(schedules.scripts.run({ id: 's', jobId: 's:1' }));
+    expect(await q.run(schedules.scripts.run({ id: 's', jobId: 's:2' }))).toEqual({
+      outcome: 'kept',
+      jobId: 's:1',
+      name: q.name,
+    });
     expect(await q.pending()).toEqual(['s:1']);
     await schedules.put(schedules.define('s', undefined, { overlap: false, name: 'newer' }));
-    expect(await q.run(schedules.scripts.run('s', 's:2'))).toMatchObject({ outcome: 'kept', name: q.name });
+    expect(await q.run(schedules.scripts.run({ id: 's', jobId: 's:2' }))).toMatchObject({
+      outcome: 'kept',
+      name: q.name,
+    });
   });
 });

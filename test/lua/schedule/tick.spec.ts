@@ -57,7 +57,7 @@ describe('schedule/tick.lua', () => {
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s');
     const { due } = await schedules.due();
-    const call = schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })));
+    const call = schedules.scripts.tick({ ticks: due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })) });
     expect(await q.run(call)).toEqual(['enqueued']);
     expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost']);
   });
@@ -68,7 +68,7 @@ describe('schedule/tick.lua', () => {
     await schedules.put(schedule);
     const due = await schedules.makeDue('s');
     await schedules.tick();
-    await q.run(schedules.scripts.remove('s'));
+    await q.run(schedules.scripts.remove({ id: 's' }));
     await schedules.put(schedule);
     await q.redis.zadd(q.keys.scheduleDue, due, 's');
     await schedules.tick();
@@ -81,7 +81,7 @@ describe('schedule/tick.lua', () => {
     await schedules.put(schedule);
     const dueAtMs = await schedules.dueAt('s');
     const early = { id: 's', dueAtMs, version: schedule.version, recurrence: '', nextDueMs: dueAtMs + HOUR };
-    expect(await expectUnchanged(q, () => q.run(schedules.scripts.tick([early])))).toEqual(['lost']);
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.tick({ ticks: [early] })))).toEqual(['lost']);
   });
 
   it.each([
@@ -95,7 +95,7 @@ describe('schedule/tick.lua', () => {
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s');
     const { due } = await schedules.due();
-    const call = schedules.scripts.tick([{ ...due[0]!, nextDueMs: Date.now() + HOUR, ...wrong }]);
+    const call = schedules.scripts.tick({ ticks: [{ ...due[0]!, nextDueMs: Date.now() + HOUR, ...wrong }] });
     expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost']);
   });
 
@@ -176,7 +176,9 @@ describe('schedule/tick.lua', () => {
     await q.redis.set(q.keys.prioritized, 'of another program');
     q.broken = true;
     await expectUnchanged(q, async () => {
-      const ticks = schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })));
+      const ticks = schedules.scripts.tick({
+        ticks: due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })),
+      });
       await expect(q.run(ticks)).rejects.toThrow('WRONGTYPE');
     });
   });
@@ -192,7 +194,7 @@ describe('schedule/tick.lua', () => {
     await q.redis.del(q.keys.schedule('broken'));
     await q.redis.set(q.keys.schedule('broken'), 'text');
     const nextDueMs = Date.now() + HOUR;
-    const answers = await q.run(schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs }))));
+    const answers = await q.run(schedules.scripts.tick({ ticks: due.map((each) => ({ ...each, nextDueMs })) }));
     expect(answers).toEqual(['lost', 'enqueued']);
     await schedules.due();
     expect(await q.ranked(q.keys.scheduleDue)).toEqual(['sound']);

@@ -11,7 +11,7 @@ describe('schedule/upsert.lua', () => {
   it('asks for the next due time by the clock of the server before it makes anything', async () => {
     const { q, schedules } = setUp();
     const before = await q.now();
-    const call = schedules.scripts.upsert(schedules.define('s'), undefined, undefined);
+    const call = schedules.scripts.upsert({ schedule: schedules.define('s') });
     const { outcome, nowMs } = await expectUnchanged(q, () => q.run(call));
     expect(outcome).toBe('next');
     expect(nowMs).toBeGreaterThanOrEqual(before);
@@ -48,7 +48,7 @@ describe('schedule/upsert.lua', () => {
   it('keeps a pause', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'));
-    await q.run(schedules.scripts.pause('s'));
+    await q.run(schedules.scripts.pause({ id: 's' }));
     await schedules.put(schedules.define('s', HOURLY, { payload: 1 }));
     expect(await schedules.dueAt('s')).toBe(Infinity);
     expect(await schedules.field('s', 'paused_at_ms')).not.toBeNull();
@@ -92,9 +92,10 @@ describe('schedule/upsert.lua', () => {
     const { q, schedules } = setUp();
     const put = async (payload: unknown, knownAt?: Date | null) => {
       const schedule = schedules.define('s', HOURLY, { payload });
-      return (await q.run(schedules.scripts.upsert(schedule, undefined, (await q.now()) + HOUR, knownAt))).outcome;
+      return (await q.run(schedules.scripts.upsert({ schedule, nextDueMs: (await q.now()) + HOUR, knownAt })))
+        .outcome;
     };
-    const updatedAt = async () => (await q.run(schedules.scripts.get('s')))[0]!.updatedAt;
+    const updatedAt = async () => (await q.run(schedules.scripts.get({ id: 's' })))[0]!.updatedAt;
     expect(await expectUnchanged(q, () => put(1, new Date(5)))).toBe('stale');
     expect(await put(1, null)).toBe('created');
     expect(await put(1, null)).toBe('unchanged'); // the reply was lost

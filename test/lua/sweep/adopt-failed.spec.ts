@@ -9,7 +9,7 @@ describe('sweep/adopt-failed.lua', () => {
     for (const id of ['a', 'b']) {
       await foreignFailure(q, id);
     }
-    const call = q.scripts.sweep.adoptFailed(['a', 'b', 'waits', 'gone']);
+    const call = q.scripts.sweep.adoptFailed({ ids: ['a', 'b', 'waits', 'gone'] });
     expect(await q.run(call)).toBe(2);
     expect((await q.ranked(q.keys.dead)).toSorted()).toEqual(['a', 'b']);
     expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
@@ -20,7 +20,7 @@ describe('sweep/adopt-failed.lua', () => {
   it('holds the cap of dead letters', async () => {
     const q = testQueue({ deadLetterCap: 1 });
     for (const id of ['a', 'b']) await q.redis.hset(q.keys.job(id), { payload: '{}', status: 'failed' });
-    await q.run(q.scripts.sweep.adoptFailed(['a', 'b']));
+    await q.run(q.scripts.sweep.adoptFailed({ ids: ['a', 'b'] }));
     expect(await q.redis.zcard(q.keys.dead)).toBe(1);
   });
 });

@@ -18,7 +18,7 @@ async function ageSightings(q: TestQueue): Promise<void> {
 }
 
 async function adopt(q: TestQueue, limit = 100) {
-  const { reclaimed, deadLetters } = await q.run(q.scripts.sweep.adoptForeign(limit));
+  const { reclaimed, deadLetters } = await q.run(q.scripts.sweep.adoptForeign({ limit }));
   return { reclaimed, deadLetters };
 }
 
@@ -163,7 +163,7 @@ describe('sweep/adopt-foreign.lua: dead letters of clients of the Redis pattern'
 
   it('are looked for by one of the calls in a pace, while each takes dead claims back', async () => {
     const q = testQueue();
-    const inTurn = () => q.run(q.scripts.sweep.adoptForeign(100, 3_600_000));
+    const inTurn = () => q.run(q.scripts.sweep.adoptForeign({ limit: 100, paceMs: 3_600_000 }));
     await foreignFailure(q, 'first');
     expect(await inTurn()).toMatchObject({ deadLetters: 1 });
     await foreignFailure(q, 'second');
@@ -191,7 +191,7 @@ describe('sweep/adopt-foreign.lua: dead letters of clients of the Redis pattern'
   });
 });
 
-const look = (q: TestQueue) => q.run(q.scripts.sweep.adoptForeign(100));
+const look = (q: TestQueue) => q.run(q.scripts.sweep.adoptForeign({ limit: 100 }));
 
 describe('sweep/adopt-foreign.lua: signs of clients of the Redis pattern', () => {
   it('reports them at work for ten minutes after their last claim or failure', async () => {

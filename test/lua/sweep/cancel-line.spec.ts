@@ -22,15 +22,15 @@ async function stoppedBatch(members: number, others: number, cuts = 3): Promise<
     await addMembers(q, ids(`member-${i}-`, members));
   }
   await q.addAll(...ids('after-', others));
-  await q.run(q.scripts.batches.seal(DEFINITION.id));
-  await q.run(q.scripts.batches.stop(DEFINITION.id));
+  await q.run(q.scripts.batches.seal({ id: DEFINITION.id }));
+  await q.run(q.scripts.batches.stop({ id: DEFINITION.id }));
   return q;
 }
 
 /** Maintains until nothing is left to do. Returns the number of calls. */
 async function maintain(q: TestQueue, most = 200): Promise<number> {
   for (let calls = 1; calls <= most; calls++) {
-    const found = await q.run(q.scripts.sweep.maintainBatches(SLICE, false));
+    const found = await q.run(q.scripts.sweep.maintainBatches({ limit: SLICE, all: false }));
     if (!found?.more) {
       return calls;
     }
@@ -39,7 +39,7 @@ async function maintain(q: TestQueue, most = 200): Promise<number> {
 }
 
 async function statusOf(q: TestQueue) {
-  const { state, open, cancelled } = (await q.run(q.scripts.batches.status(DEFINITION.id)))!;
+  const { state, open, cancelled } = (await q.run(q.scripts.batches.status({ id: DEFINITION.id })))!;
   return { state, open, cancelled };
 }
 
@@ -64,7 +64,7 @@ it('takes a number of calls that grows with the line and not faster', async () =
 it('finds members although the line changes between two slices', async () => {
   const q = await stoppedBatch(400, 900);
   for (let i = 0; ; i++) {
-    const found = await q.run(q.scripts.sweep.maintainBatches(SLICE, false));
+    const found = await q.run(q.scripts.sweep.maintainBatches({ limit: SLICE, all: false }));
     if (!found?.more) break;
     await q.addAll(`late-${i}`);
     const claimed = await q.claim(20);
@@ -81,12 +81,12 @@ it('ends members that join while the walk is on its way', async () => {
   const q = await stoppedBatch(700, 700);
   const walks = () => q.redis.hexists(q.keys.sweep, 'line_from');
   while (!(await walks())) {
-    await q.run(q.scripts.sweep.maintainBatches(SLICE, false));
+    await q.run(q.scripts.sweep.maintainBatches({ limit: SLICE, all: false }));
   }
   await q.redis.hdel(q.keys.batchRecord(DEFINITION.id), 'sealed_at_ms');
   await addMembers(q, ids('member-late-', 3));
   await maintain(q);
-  await q.run(q.scripts.sweep.maintainBatches(SLICE, true));
+  await q.run(q.scripts.sweep.maintainBatches({ limit: SLICE, all: true }));
   await maintain(q);
   expect(await statusOf(q)).toMatchObject({ open: 0, cancelled: 2_103 });
 });
@@ -105,8 +105,8 @@ it('ends members of a batch in another queue, which that queue walks on for', as
   await q.run(
     q.scripts.enqueue(members.map((id) => ({ id, name: q.name, payload: '{}', options: { batch: 'home\tb' } }))),
   );
-  await q.run(q.scripts.batches.cancel(members.slice(0, 200)));
-  await q.run(q.scripts.batches.cancel(members.slice(200)));
+  await q.run(q.scripts.batches.cancel({ ids: members.slice(0, 200) }));
+  await q.run(q.scripts.batches.cancel({ ids: members.slice(200) }));
   await maintain(q);
   expect(await q.pending()).toEqual([]);
   expect(await q.redis.llen(q.keys.cancelled)).toBeGreaterThan(0);

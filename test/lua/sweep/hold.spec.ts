@@ -5,12 +5,12 @@ import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 const TURNS = { intervalMs: 5_000, most: 4 };
 
 async function hold(q: TestQueue, process: string, lengthMs = 10_000, set = 'set'): Promise<boolean> {
-  return (await q.run(q.scripts.sweep.hold(set, process, lengthMs, TURNS))).hasRight;
+  return (await q.run(q.scripts.sweep.hold({ set, process, lengthMs, turns: TURNS }))).hasRight;
 }
 
 /** Asks for a right that another process has. Returns the number of the interval in which the process asks again. */
 async function refused(q: TestQueue, { most } = TURNS): Promise<number> {
-  const call = q.scripts.sweep.hold('set', 'late', 10_000, { ...TURNS, most });
+  const call = q.scripts.sweep.hold({ set: 'set', process: 'late', lengthMs: 10_000, turns: { ...TURNS, most } });
   const { hasRight, turnInMs } = await q.run(call);
   expect(hasRight).toBe(false);
   return Math.round(((await q.now()) + turnInMs) / TURNS.intervalMs);
@@ -87,7 +87,9 @@ describe('sweep/hold.lua', () => {
     await hold(q, 'p1');
     const turns = { intervalMs: 1_000_000, most: 4 };
     const ask = async () => {
-      const { turnInMs } = await q.run(q.scripts.sweep.hold('set', 'late', 10_000, turns));
+      const { turnInMs } = await q.run(
+        q.scripts.sweep.hold({ set: 'set', process: 'late', lengthMs: 10_000, turns }),
+      );
       return (await q.now()) + turnInMs;
     };
     const first = Math.floor((await ask()) / turns.intervalMs + 0.5);
@@ -102,7 +104,9 @@ describe('sweep/hold.lua', () => {
     await hold(q, 'p1');
     const intervalMs = 40;
     for (let i = 0; i < 30; i++) {
-      const { turnInMs } = await q.run(q.scripts.sweep.hold('set', 'late', 10_000, { intervalMs, most: 1 }));
+      const { turnInMs } = await q.run(
+        q.scripts.sweep.hold({ set: 'set', process: 'late', lengthMs: 10_000, turns: { intervalMs, most: 1 } }),
+      );
       expect(turnInMs).toBeGreaterThanOrEqual(intervalMs / 10 - 1);
       expect(turnInMs).toBeLessThanOrEqual(1.1 * intervalMs);
     }
@@ -139,7 +143,15 @@ describe('sweep/hold.lua', () => {
 });
 
 const ask = async (q: TestQueue, process = 'p1', places: Place[] = ['pending', 'claims']) =>
-  q.run(q.scripts.sweep.hold('set', process, 10_000, TURNS, { queues: [q.scripts], places }));
+  q.run(
+    q.scripts.sweep.hold({
+      set: 'set',
+      process,
+      lengthMs: 10_000,
+      turns: TURNS,
+      looked: { queues: [q.scripts], places },
+    }),
+  );
 
 describe('sweep/hold.lua of a holder that looks for work', () => {
   it('says when none of the places has anything', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { refTo } from '#queue/store/job-ref.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
-const look = (q: TestQueue, read: string[] = []) => q.run(q.scripts.sweep.lookAtKept(10, read));
+const look = (q: TestQueue, read: string[] = []) => q.run(q.scripts.sweep.lookAtKept({ limit: 10, read }));
 const kept = (q: TestQueue) => q.ranked(q.keys.keptResults);
 const due = (q: TestQueue, id: string) => q.redis.zadd(q.keys.keptResults, 'XX', 1, id);
 

@@ -13,7 +13,7 @@ async function noteIdle(...queues: TestQueue[]): Promise<boolean[]> {
 /** Returns a queue that a worker announced, and whose history has begun. */
 async function served(): Promise<TestQueue> {
   const q = testQueue();
-  await q.run(q.scripts.workers.register('w1', true));
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
   await noteIdle(q);
   return q;
 }
@@ -37,9 +37,9 @@ describe('sweep/note-idle.lua', () => {
   it('leaves no key of a queue that nobody uses, and begins the history of one with a worker or counters', async () => {
     const q = testQueue();
     await noteIdle(q);
-    await q.run(q.scripts.history.reportVersion('1.0', false));
+    await q.run(q.scripts.history.reportVersion({ version: '1.0', begins: false }));
     expect(await q.snapshot()).toEqual({});
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await noteIdle(q);
     expect(await q.redis.pttl(q.keys.historyOpen)).toBeGreaterThan(0);
     const counted = testQueue();
@@ -55,7 +55,7 @@ describe('sweep/note-idle.lua', () => {
     await used.redis.hset(used.keys.historyOpen, 'at_ms', (await used.now()) - 61_000);
     const reading = { pending: 1, processing: 0, oldestPendingAgeMs: 0, version: '', gapMs: NOTE.gapMs };
     await used.run(used.scripts.history.closeMinute(reading));
-    const { entries } = await used.run(used.scripts.history.read(3_600_000, undefined, 10));
+    const { entries } = await used.run(used.scripts.history.read({ backMs: 3_600_000, most: 10 }));
     expect(entries).toMatchObject([{ counts: { enqueued: 1 } }]);
     expect(await noteIdle(idle, used)).toEqual([false, false]);
   });

@@ -8,7 +8,7 @@ describe('sweep/promote.lua', () => {
     await q.makeDue('a', 'b');
     const due = await q.redis.zscore(q.keys.scheduled, 'a');
     await q.takeWake();
-    expect(await q.run(q.scripts.sweep.promote(100))).toBe(2);
+    expect(await q.run(q.scripts.sweep.promote({ limit: 100 }))).toBe(2);
     expect(await q.pending()).toEqual(['a', 'b']);
     expect(await q.job('a')).toMatchObject({ status: 'pending', ready_at_ms: due });
     expect(await q.ranked(q.keys.scheduled)).toEqual(['later']);
@@ -17,10 +17,10 @@ describe('sweep/promote.lua', () => {
 
   it('moves nothing where nothing is due, and wakes no worker', async () => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.promote(100)))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.promote({ limit: 100 })))).toBe(0);
     await q.add('a', { delay_ms: 60_000 });
     await q.takeWake();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.promote(100)))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.promote({ limit: 100 })))).toBe(0);
   });
 
   it('I4: moves at most its limit; repeated, the next slice', async () => {
@@ -29,7 +29,7 @@ describe('sweep/promote.lua', () => {
     for (const id of ids) await q.add(id, { delay_ms: 60_000 });
     await q.makeDue(...ids);
     const moved: number[] = [];
-    for (let i = 0; i < 4; i++) moved.push(await q.run(q.scripts.sweep.promote(2)));
+    for (let i = 0; i < 4; i++) moved.push(await q.run(q.scripts.sweep.promote({ limit: 2 })));
     expect(moved).toEqual([2, 2, 1, 0]);
     expect(await q.pending()).toEqual(ids);
   });
@@ -39,7 +39,7 @@ describe('sweep/promote.lua', () => {
     await q.add('late', { delay_ms: 60_000, priority: 5 });
     await q.add('peer', { priority: 5 });
     await q.makeDue('late');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['peer', 'late']);
     expect(await q.field('late', 'rank')).toBe(await q.redis.zscore(q.keys.prioritized, 'late'));
   });
@@ -49,7 +49,7 @@ describe('sweep/promote.lua', () => {
     for (const id of ['bad', 'next']) await q.add(id, { delay_ms: 60_000 });
     await q.redis.hset(q.keys.job('bad'), 'priority', 'urgent!');
     await q.makeDue('bad', 'next');
-    expect(await q.run(q.scripts.sweep.promote(10))).toBe(2);
+    expect(await q.run(q.scripts.sweep.promote({ limit: 10 }))).toBe(2);
     expect((await q.claim(2)).map((job) => job.id).toSorted()).toEqual(['bad', 'next']);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 function reclaimWorker(q: TestQueue, worker: string, cursor = '0', limit = 500) {
-  return q.run(q.scripts.sweep.reclaimWorker(worker, cursor, limit));
+  return q.run(q.scripts.sweep.reclaimWorker({ worker, cursor, limit }));
 }
 
 async function claimBy(q: TestQueue, worker: string, ...ids: string[]): Promise<void> {
@@ -35,10 +35,12 @@ describe('sweep/reclaim-worker.lua', () => {
     const q = testQueue();
     await q.addAndClaim('a');
     await claimBy(q, 'worker-2', 'b');
-    await q.run(q.scripts.noteDeath([{ id: 'a', token: (await q.job('a')).claim_token! }], 'Error: boom'));
+    await q.run(
+      q.scripts.noteDeath({ claims: [{ id: 'a', token: (await q.job('a')).claim_token! }], error: 'Error: boom' }),
+    );
     await reclaimWorker(q, 'worker-1');
     await reclaimWorker(q, 'worker-1');
-    const { marks } = await q.run(q.scripts.history.read(60_000, undefined, 10));
+    const { marks } = await q.run(q.scripts.history.read({ backMs: 60_000, most: 10 }));
     expect(marks).toMatchObject([
       {
         kind: 'death',
@@ -136,8 +138,8 @@ describe('sweep/reclaim-worker.lua', () => {
 
   it('no longer counts the worker as one that serves the queue', async () => {
     const q = testQueue();
-    await q.run(q.scripts.workers.register('dead', true));
-    await q.run(q.scripts.workers.register('live', true));
+    await q.run(q.scripts.workers.register({ worker: 'dead', serves: true }));
+    await q.run(q.scripts.workers.register({ worker: 'live', serves: true }));
     await reclaimWorker(q, 'dead');
     expect(await q.ranked(q.keys.workers)).toEqual(['live']);
   });

@@ -4,7 +4,7 @@ import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 const NO_GAP = Number.MAX_SAFE_INTEGER;
 
 function sweep(q: TestQueue, limit = 500, gapMs = NO_GAP, waitMs = 0) {
-  return q.run(q.scripts.sweep.reclaim(limit, gapMs, waitMs));
+  return q.run(q.scripts.sweep.reclaim({ limit, gapMs, waitMs }));
 }
 
 /** Claims the job and lets the claim expire. */
@@ -185,7 +185,7 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
 
   it('I2: waits where the server went away before the first sweep, since a worker had come before', async () => {
     const q = testQueue();
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.addAndClaim('a');
     await q.expireClaims('a');
     const came = Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
@@ -197,7 +197,7 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
 
   it('waits for a heartbeat of the workers, whatever the visibility timeout of who sweeps', async () => {
     const q = testQueue({ visibilityMs: 600_000 });
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', 1);
     await sweep(q, 10, 50_000, 10_000);
     const holdUntil = Number(await q.redis.hget(q.keys.sweep, 'hold_until_ms'));
@@ -222,8 +222,10 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
       const now = await q.now();
       await q.redis.hset(q.keys.sweep, { last_run_at_ms: now - 100_000, hold_until_ms: 0, holds: 0 });
       const watched = { fromMs: now + fromMs, toMs: now + toMs };
-      const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 50_000, 30_000, 5_000, watched));
-      await q.run(q.scripts.purge(100));
+      const { reclaimed } = await q.run(
+        q.scripts.sweep.reclaim({ limit: 10, gapMs: 50_000, waitMs: 30_000, everyMs: 5_000, watched }),
+      );
+      await q.run(q.scripts.purge({ limit: 100 }));
       return reclaimed.length;
     };
     expect(await swept(-40_000, -1)).toBe(1);
@@ -245,7 +247,9 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
       const now = await q.now();
       await q.redis.hset(q.keys.sweep, 'last_run_at_ms', now - 1_000);
       const watched = { fromMs: now - 100_000, toMs: now, sinceOutageMs };
-      const reply = await q.run(q.scripts.sweep.reclaim(10, 50_000, 10_000, 5_000, watched));
+      const reply = await q.run(
+        q.scripts.sweep.reclaim({ limit: 10, gapMs: 50_000, waitMs: 10_000, everyMs: 5_000, watched }),
+      );
       expect(reply.reclaimed).toHaveLength(reclaimed);
     },
   );
@@ -269,7 +273,7 @@ describe('a completion of which a restarted server applied all but the end', () 
     const job = await q.addAndClaim('a');
     await q.complete(job);
     await q.redis.zadd(q.keys.claims, 1, 'a');
-    await q.run(q.scripts.sweep.reclaim(10, 1_000_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a']);
     expect(await q.total('completed')).toBe(1);
     expect(await q.redis.zcard(q.keys.claims)).toBe(0);

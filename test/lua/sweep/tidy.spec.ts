@@ -22,7 +22,7 @@ const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
 describe('sweep/tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(100)))).toEqual({
+    expect(await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy({ limit: 100 })))).toEqual({
       more: false,
       dropped: 0,
       looksAtKept: false,
@@ -41,11 +41,11 @@ describe('sweep/tidy.lua', () => {
       const [job] = await q.claim(1);
       await q.run(q.scripts.release([{ ...job!, reason: 'rate_limited', delayMs: HOUR }]));
       await q.claim(1);
-      await q.run(q.scripts.sweep.tidy(100));
+      await q.run(q.scripts.sweep.tidy({ limit: 100 }));
       expect(await q.redis.hexists(q.keys.settings, 'rests_until_ms')).toBe(1);
       const { limited } = (await q.run(q.scripts.stats())).totals;
       await q.redis.hset(q.keys.settings, 'rests_until_ms', 1, 'timer_until_ms', 1);
-      await q.run(q.scripts.sweep.tidy(100));
+      await q.run(q.scripts.sweep.tidy({ limit: 100 }));
       expect(await q.redis.exists(q.keys.settings)).toBe(kept);
       expect(limited).toBe(1);
       expect((await q.run(q.scripts.stats())).totals.limited).toBe(1);
@@ -68,7 +68,7 @@ describe('sweep/tidy.lua', () => {
       await q.run(q.scripts.enqueue(jobs.map((job) => ({ ...job, name: q.name }))));
       isCut = await cutScript(q.redis, q.claimCall(names.length), n);
       (await setsWithFiller(q)).forEach((set) => left.add(set));
-      await q.run(q.scripts.sweep.tidy(100));
+      await q.run(q.scripts.sweep.tidy({ limit: 100 }));
       expect(await setsWithFiller(q)).toEqual([]);
     }
     expect([...left].toSorted()).toEqual(['depths', 'ends']);
@@ -79,7 +79,7 @@ describe('sweep/tidy.lua', () => {
     q.broken = true;
     for (const set of SETS_OF_GROUPS) await q.redis.zadd(`${q.keys.groupsPrefix}${set}`, 0, FILLER);
     await q.redis.hset(`${q.keys.groupsPrefix}ends`, FILLER, '');
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.snapshot()).toEqual({});
   });
 
@@ -90,7 +90,7 @@ describe('sweep/tidy.lua', () => {
       q.broken = true; // hashes without a place
       await q.redis.rpush(q.keys[history], 'new', 'gone-3', 'live', 'gone-2', 'gone-1');
       await q.redis.hset(q.keys.job('live'), 'status', history);
-      expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
+      expect(await q.run(q.scripts.sweep.tidy({ limit: 100 }))).toMatchObject({ more: false });
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['new', 'gone-3', 'live']);
     },
   );
@@ -110,7 +110,7 @@ describe('sweep/tidy.lua', () => {
       for (const id of ['other', 'ends']) await end(id);
       await q.add('waits');
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other', 'waits', 'ends']);
-      expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
+      expect(await q.run(q.scripts.sweep.tidy({ limit: 100 }))).toMatchObject({ more: false });
       expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other']);
     },
   );
@@ -128,7 +128,7 @@ describe('sweep/tidy.lua', () => {
     await q.redis.zrem(q.keys.claims, 'done', 'gone');
     await q.redis.hset(q.keys.job('done'), 'status', 'completed', 'claim_token', '');
     await q.redis.del(q.keys.job('gone'));
-    expect(await q.run(q.scripts.sweep.tidy(100))).toMatchObject({ more: false });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 100 }))).toMatchObject({ more: false });
     expect((await q.redis.hkeys(q.keys.unique)).toSorted()).toEqual(['later', 'runs', 'waits', 'window']);
     q.broken = true; // an ended job that is in no history
   });
@@ -136,9 +136,9 @@ describe('sweep/tidy.lua', () => {
   it('I4: looks at a bounded number, and says that more is left', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
-    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 2 }))).toMatchObject({ more: true });
     expect(await q.redis.llen(q.keys.completed)).toBe(1);
-    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: false });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 2 }))).toMatchObject({ more: false });
     expect(await q.redis.exists(q.keys.completed)).toBe(0);
   });
 
@@ -155,8 +155,8 @@ describe('sweep/tidy.lua', () => {
     }
     const caps = { completedHistory: 1, cancelledHistory: 2, failedHistory: 1, deadLetterCap: 2 };
     const q = queueOn(before.redis, caps, before.name);
-    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
-    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: false });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 2 }))).toMatchObject({ more: true });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 2 }))).toMatchObject({ more: false });
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['e']);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['xe', 'xd']);
     expect(await q.redis.llen(q.keys.failed)).toBe(1);
@@ -168,7 +168,7 @@ describe('sweep/tidy.lua', () => {
 
   it('reports once a minute how many dead letters the cap deleted, whoever deleted them', async () => {
     const q = testQueue({ deadLetterCap: 1 });
-    const report = async () => (await q.run(q.scripts.sweep.tidy(100))).dropped;
+    const report = async () => (await q.run(q.scripts.sweep.tidy({ limit: 100 }))).dropped;
     const fails = async (...ids: string[]) => {
       for (const id of ids) {
         await q.fail(await q.addAndClaim(id), { final: true });
@@ -193,10 +193,16 @@ describe('sweep/tidy.lua', () => {
     for (const options of [{ group: 'g' }, { batch: 'b' }]) {
       const q = testQueue();
       q.broken = true; // of the batch only its place is there
-      await q.run(q.scripts.workers.register('w1', true, [{ name: q.name, maxAttempts: 7, maxCrashes: 1 }]));
+      await q.run(
+        q.scripts.workers.register({
+          worker: 'w1',
+          serves: true,
+          handlers: [{ name: q.name, maxAttempts: 7, maxCrashes: 1 }],
+        }),
+      );
       await ('group' in options ? q.add('a', options) : q.redis.zadd(q.keys.batches, 9e15, 'b'));
-      await q.run(q.scripts.workers.register('w1', false));
-      await q.run(q.scripts.sweep.tidy(1_000));
+      await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
+      await q.run(q.scripts.sweep.tidy({ limit: 1_000 }));
       expect(await q.redis.hget(q.keys.handlerLimits, q.name)).toBe('7:1');
     }
   });
@@ -204,17 +210,23 @@ describe('sweep/tidy.lua', () => {
   it('leaves nothing but the counters where nothing is left to do', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
-    await q.run(q.scripts.workers.register('worker-1', true, [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }]));
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(
+      q.scripts.workers.register({
+        worker: 'worker-1',
+        serves: true,
+        handlers: [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }],
+      }),
+    );
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'handler_limits', 'workers']));
     await q.complete(job, '1');
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.redis.exists(q.keys.sweep, q.keys.handlerLimits)).toBe(2); // a worker may claim at any time
-    await q.run(q.scripts.workers.register('worker-1', false));
+    await q.run(q.scripts.workers.register({ worker: 'worker-1', serves: false }));
     await q.redis.del(q.keys.job('a'));
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
     expect(left).toEqual(['sequence', 'stats']);
   });
@@ -224,7 +236,7 @@ describe('sweep/tidy.lua', () => {
     await q.add('a', { unique: 'over', unique_for: 60_000 });
     await q.add('b', { unique: 'held', unique_for: 60_000 });
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'over');
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ held: 'b' });
     expect(await q.ranked(q.keys.uniqueExpiries)).toEqual(['held']);
   });
@@ -235,7 +247,7 @@ describe('sweep/tidy.lua', () => {
     await q.complete(job);
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     await q.add('b', { unique: 'k', unique_for: 'unfinished' });
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
   });
 
@@ -244,7 +256,7 @@ describe('sweep/tidy.lua', () => {
     await q.add('waits', { delay_ms: HOUR });
     const tidied = async (paceMs: number) => {
       await q.redis.rpush(q.keys.completed, 'gone');
-      expect(await q.run(q.scripts.sweep.tidy(100, paceMs))).toMatchObject({ more: false });
+      expect(await q.run(q.scripts.sweep.tidy({ limit: 100, paceMs }))).toMatchObject({ more: false });
       return (await q.redis.del(q.keys.completed)) === 0;
     };
     expect([await tidied(HOUR), await tidied(HOUR), await tidied(0)]).toEqual([true, false, true]);
@@ -264,7 +276,7 @@ describe('sweep/tidy.lua', () => {
         await q.fail(job, { final: true });
       }
       await q.redis.zadd(q.keys.dead, (await q.now()) - 70_000, 'old');
-      await q.run(q.scripts.sweep.tidy(100));
+      await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     }
     expect(await forever.ranked(forever.keys.dead)).toEqual(['old', 'new']);
     expect(await aged.ranked(aged.keys.dead)).toEqual(['new']);
@@ -274,20 +286,20 @@ describe('sweep/tidy.lua', () => {
   it('forgets workers that were silent for five minutes', async () => {
     const q = testQueue();
     await q.redis.zadd(q.keys.workers, (await q.now()) - 301_000, 'silent', (await q.now()) - 200_000, 'quiet');
-    await q.run(q.scripts.sweep.tidy(100));
+    await q.run(q.scripts.sweep.tidy({ limit: 100 }));
     expect(await q.ranked(q.keys.workers)).toEqual(['quiet']);
   });
 
   it('forgets a name that no worker announced for two days, with the limits of its handler', async () => {
     const q = testQueue();
     const handlers = Array.from({ length: 5 }, (_, i) => ({ name: `n${i}`, maxAttempts: 1, maxCrashes: 1 }));
-    await q.run(q.scripts.workers.register('w1', true, handlers));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers }));
     await q.addAll('a'); // else the queue is forgotten
     const old = (await q.now()) - 2 * 86_400_000 - 1;
     await q.redis.zadd(q.keys.names, old, 'n0', old, 'n1', old, 'n2');
-    expect(await q.run(q.scripts.sweep.tidy(2))).toMatchObject({ more: true });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 2 }))).toMatchObject({ more: true });
     expect(await q.redis.hlen(q.keys.handlerLimits)).toBe(3);
-    await q.run(q.scripts.sweep.tidy(2));
+    await q.run(q.scripts.sweep.tidy({ limit: 2 }));
     expect((await q.redis.hkeys(q.keys.handlerLimits)).toSorted()).toEqual(['n3', 'n4']);
     expect(await q.ranked(q.keys.names)).toEqual(['n3', 'n4']);
   });
@@ -297,12 +309,12 @@ describe('sweep/tidy.lua', () => {
     const schedules = new TestSchedules(q);
     await schedules.put(schedules.define('gone'), 'w1');
     await schedules.silence('gone', 25 * HOUR);
-    expect(await q.run(q.scripts.sweep.tidy(10))).toMatchObject({ more: false });
+    expect(await q.run(q.scripts.sweep.tidy({ limit: 10 }))).toMatchObject({ more: false });
     expect(await q.snapshot()).toEqual({});
     await schedules.put(schedules.define('quiet'), 'w1');
     await schedules.put(schedules.define('called'));
     await schedules.silence('quiet', 23 * HOUR);
-    await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy(10)));
+    await expectUnchanged(q, () => q.run(q.scripts.sweep.tidy({ limit: 10 })));
   });
 });
 
@@ -315,10 +327,10 @@ describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
     await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
     await q.redis.del(...Array.from({ length: 24 }, (_, i) => q.keys.job(`job-${i}`)), q.keys.failed);
     expect((await q.run(q.scripts.stats())).failed).toBe(25);
-    while ((await q.run(q.scripts.sweep.tidy(10))).more) {
+    while ((await q.run(q.scripts.sweep.tidy({ limit: 10 }))).more) {
       // until nothing is left
     }
-    await q.run(q.scripts.sweep.tidy(10));
+    await q.run(q.scripts.sweep.tidy({ limit: 10 }));
     expect(await q.ranked(q.keys.dead)).toEqual(['job-24']);
     expect((await q.run(q.scripts.stats())).failed).toBe(1);
   });

@@ -100,7 +100,7 @@ describe('groups of one slot', () => {
 
   it('keep their order where some of them, and of their jobs, are unlike the others', async () => {
     const q = await filledQueue((n) => (n % 7 === 0 ? { cost: 2 } : n % 11 === 0 ? { max_attempts: 1 } : {}));
-    await q.run(q.scripts.groups.set('g05', { maxRunning: 1, weight: 2 }));
+    await q.run(q.scripts.groups.set({ name: 'g05', limits: { maxRunning: 1, weight: 2 } }));
     await q.add('plain');
     const ids = await drain(q, 25);
     expect(ids).toHaveLength(EACH * GROUPS.length + 1);

@@ -6,17 +6,19 @@ it('lists live workers, the latest first, with the details that they announced',
   const now = await q.now();
   await q.redis.zadd(q.keys.workers, now - 60_000, 'silent', now - 2_000, 'a', now - 1_000, 'b');
   await q.redis.hset(q.keys.workerDetails, 'a', `${now - 5_000} {"host":"h","pid":1,"slots":2}`);
-  expect(await q.run(q.scripts.workers.list(10))).toEqual([
+  expect(await q.run(q.scripts.workers.list({ most: 10 }))).toEqual([
     { id: 'b', seenAt: new Date(now - 1_000) },
     { id: 'a', seenAt: new Date(now - 2_000), startedAt: new Date(now - 5_000), host: 'h', pid: 1, slots: 2 },
   ]);
-  expect(await q.run(q.scripts.workers.list(1))).toHaveLength(1);
+  expect(await q.run(q.scripts.workers.list({ most: 1 }))).toHaveLength(1);
 });
 
 it('names the jobs whose handlers do not end', async () => {
   const q = testQueue();
   const stuck = [{ id: 'a', name: 'mail' }];
-  await q.run(q.scripts.workers.register('w1', true));
-  await q.run(q.scripts.workers.describe('w1', { host: 'h', pid: 1, slots: 2, stuck }, 0));
-  expect(await q.run(q.scripts.workers.list(1))).toMatchObject([{ id: 'w1', stuck }]);
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
+  await q.run(
+    q.scripts.workers.describe({ worker: 'w1', details: { host: 'h', pid: 1, slots: 2, stuck }, ageMs: 0 }),
+  );
+  expect(await q.run(q.scripts.workers.list({ most: 1 }))).toMatchObject([{ id: 'w1', stuck }]);
 });

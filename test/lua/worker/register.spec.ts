@@ -5,31 +5,37 @@ describe('worker/register.lua', () => {
   it('I5: announces a worker of the queue, by the time of the server', async () => {
     const q = testQueue();
     const before = await q.now();
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     const seen = Number(await q.redis.zscore(q.keys.workers, 'w1'));
     expect(seen).toBeGreaterThanOrEqual(before);
     expect(seen).toBeLessThanOrEqual(await q.now());
-    await q.run(q.scripts.workers.register('w2', true));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true }));
     expect((await q.run(q.scripts.stats())).workers).toBe(2);
   });
 
   it('announces its maxPayloadBytes, if it is larger than usual; the largest stays', async () => {
     const q = testQueue();
     const noted = () => q.redis.hget(q.keys.sweep, 'largest_payload_bytes');
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await noted()).toBeNull();
     const larger = new TestQueue(q.redis, { maxPayloadBytes: 40_000_000 }, q.name);
-    await larger.run(larger.scripts.workers.register('w2', true));
-    await q.run(q.scripts.workers.register('w1', true));
+    await larger.run(larger.scripts.workers.register({ worker: 'w2', serves: true }));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     expect(await noted()).toBe('40000000');
   });
 
   it('announces the limits of its handlers, by which a replica without them decides', async () => {
     const q = testQueue({ maxAttempts: 9, maxCrashes: 9 });
     await q.addAndClaim('a');
-    await q.run(q.scripts.workers.register('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
+    await q.run(
+      q.scripts.workers.register({
+        worker: 'w1',
+        serves: true,
+        handlers: [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }],
+      }),
+    );
     await q.expireClaims('a');
-    const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    const { reclaimed } = await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     expect(reclaimed).toEqual([{ id: 'a', status: 'failed', worker: 'worker-1' }]);
     expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
   });
@@ -37,31 +43,31 @@ describe('worker/register.lua', () => {
   it('counts as a first sweep, so that an outage before it is recognized; a later sweep counts', async () => {
     const q = testQueue();
     const before = await q.now();
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     const lastRun = async () => Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
     const first = await lastRun();
     expect(first).toBeGreaterThanOrEqual(before);
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     const swept = await lastRun();
-    await q.run(q.scripts.workers.register('w2', true));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await lastRun()).toBe(swept);
   });
 
   it('keeps since when the queue is served while a worker lives', async () => {
     const q = testQueue();
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     const since = String((await q.now()) - 60_000);
     await q.redis.hset(q.keys.sweep, 'served_since_ms', since);
-    await q.run(q.scripts.workers.register('w2', true));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await q.redis.hget(q.keys.sweep, 'served_since_ms')).toBe(since);
   });
 
   it('announces its stop; repeated it changes nothing', async () => {
     const q = testQueue();
-    await q.run(q.scripts.workers.register('w1', true));
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     expect(await q.redis.exists(q.keys.workers)).toBe(0);
-    await expectUnchanged(q, () => q.run(q.scripts.workers.register('w1', false)));
+    await expectUnchanged(q, () => q.run(q.scripts.workers.register({ worker: 'w1', serves: false })));
   });
 
   it('I5: announces the names that it handles, by the time of the server', async () => {
@@ -69,10 +75,14 @@ describe('worker/register.lua', () => {
     const before = await q.now();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
     await q.run(
-      q.scripts.workers.register('w1', true, [
-        { name: 'mail', ...limits },
-        { name: 'sms', ...limits },
-      ]),
+      q.scripts.workers.register({
+        worker: 'w1',
+        serves: true,
+        handlers: [
+          { name: 'mail', ...limits },
+          { name: 'sms', ...limits },
+        ],
+      }),
     );
     expect(await q.redis.zrange(q.keys.names, 0, '-1')).toEqual(['mail', 'sms']);
     expect(Number(await q.redis.zscore(q.keys.names, 'sms'))).toBeGreaterThanOrEqual(before);
@@ -82,12 +92,12 @@ describe('worker/register.lua', () => {
     const q = testQueue({ maxRunning: 1 });
     const other = new TestQueue(q.redis, { maxRunning: 2 }, q.name);
     const maxRunning = () => q.redis.hget(q.keys.settings, 'max_running');
-    await q.run(q.scripts.workers.register('w1', true));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
     await q.redis.zadd(q.keys.workers, (await q.now()) - 20_000, 'w1');
-    await q.run(other.scripts.workers.register('w2', true));
+    await q.run(other.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await maxRunning()).toBe('1');
     await q.redis.zadd(q.keys.workers, (await q.now()) - 30_000, 'w1');
-    await q.run(other.scripts.workers.register('w2', true));
+    await q.run(other.scripts.workers.register({ worker: 'w2', serves: true }));
     expect(await maxRunning()).toBe('2');
   });
 
@@ -95,8 +105,8 @@ describe('worker/register.lua', () => {
     const q = testQueue();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
     const handlers = [q.name, '@failed:mail'].map((name) => ({ name, ...limits }));
-    await q.run(q.scripts.workers.register('w1', true, handlers));
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers }));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     expect(await q.redis.zrange(q.keys.names, 0, '-1')).toEqual(['@failed:mail']);
     const lifetime = await q.redis.pttl(q.keys.names);
     expect(lifetime).toBeGreaterThan(86_300_000);
@@ -106,11 +116,11 @@ describe('worker/register.lua', () => {
   it('removes the announcements when the last worker of an empty queue stops', async () => {
     const q = testQueue();
     const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
-    await q.run(q.scripts.workers.register('w1', true, handlers));
-    await q.run(q.scripts.workers.register('w2', true, handlers));
-    await q.run(q.scripts.workers.register('w1', false));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers }));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true, handlers }));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
     expect(Object.keys(await q.snapshot())).toEqual(['handler_limits', 'names', 'retention', 'sweep', 'workers']);
-    await q.run(q.scripts.workers.register('w2', false));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: false }));
     expect(await q.snapshot()).toEqual({});
   });
 
@@ -119,7 +129,7 @@ describe('worker/register.lua', () => {
     async (state) => {
       const q = testQueue();
       const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
-      await q.run(q.scripts.workers.register('w1', true, handlers));
+      await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers }));
       await q.add('a');
       const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);
       if (state === 'failed') {
@@ -129,7 +139,7 @@ describe('worker/register.lua', () => {
       } else if (state === 'cancelled') {
         await q.run(q.scripts.cancel({ id: 'a' }));
       }
-      await q.run(q.scripts.workers.register('w1', false));
+      await q.run(q.scripts.workers.register({ worker: 'w1', serves: false }));
       expect(await q.redis.exists(q.keys.handlerLimits, q.keys.retention)).toBe(2);
     },
   );

@@ -15,8 +15,8 @@ async function renew(queues: readonly TestQueue[], { checks = true, worker = 'w1
 /** Returns a queue to which w1 announced itself a minute ago. */
 async function announced(options: QueueOptions = {}): Promise<TestQueue> {
   const q = testQueue(options);
-  await q.run(q.scripts.workers.register('w1', true, HANDLERS));
-  await q.run(q.scripts.workers.describe('w1', { host: 'h', pid: 1, slots: 1 }, 0));
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: HANDLERS }));
+  await q.run(q.scripts.workers.describe({ worker: 'w1', details: { host: 'h', pid: 1, slots: 1 }, ageMs: 0 }));
   const longAgo = (await q.now()) - 60_000;
   await q.redis.zadd(q.keys.workers, longAgo, 'w1');
   await q.redis.zadd(q.keys.names, longAgo, 'mail', longAgo, 'fax');
@@ -58,11 +58,11 @@ describe('worker/renew.lua', () => {
   it('asks for one where a purge lets the announcement expire', async () => {
     const q = await announced();
     await renew([q]);
-    await q.run(q.scripts.purge(100));
+    await q.run(q.scripts.purge({ limit: 100 }));
     expect(await q.redis.pttl(q.keys.retention)).toBeGreaterThan(0);
     expect(await renew([q], { checks: false })).toEqual([true]);
     expect(await renew([q])).toEqual([false]);
-    await q.run(q.scripts.workers.register('w1', true, HANDLERS));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: HANDLERS }));
     expect(await q.redis.pttl(q.keys.retention)).toBe(-1);
     expect(await renew([q])).toEqual([true]);
   });
@@ -86,15 +86,15 @@ describe('worker/renew.lua', () => {
     async (how) => {
       const q = await announced();
       const old = new TestQueue(q.redis, { maxRunning: 1 }, q.name);
-      await old.run(old.scripts.workers.register('old', true, HANDLERS));
+      await old.run(old.scripts.workers.register({ worker: 'old', serves: true, handlers: HANDLERS }));
       expect(await renew([q])).toEqual([true]);
       await (how === 'stopped'
-        ? old.run(old.scripts.workers.register('old', false))
+        ? old.run(old.scripts.workers.register({ worker: 'old', serves: false }))
         : q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'old'));
       expect(await renew([q], { checks: false })).toEqual([true]);
       expect(await renew([q])).toEqual([false]);
       await q.redis.del(q.keys.wake);
-      await q.run(q.scripts.workers.register('w1', true, HANDLERS));
+      await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: HANDLERS }));
       expect(await q.run(q.scripts.limits.get())).toEqual({ source: 'none' });
       expect(await q.takeWake()).toBe(true); // for the jobs that they held back
       expect(await renew([q])).toEqual([true]);
@@ -118,8 +118,14 @@ describe('worker/renew.lua with a list', () => {
   it.each([true, false])('returns the live workers of the queue that is named, with checks: %s', async (checks) => {
     const queues = [await announced(), await announced()];
     const [, listed] = queues as [TestQueue, TestQueue];
-    await listed.run(listed.scripts.workers.register('w2', true, HANDLERS));
-    await listed.run(listed.scripts.workers.describe('w2', { host: 'h', pid: 2, slots: 1, fleet: 'f' }, 0));
+    await listed.run(listed.scripts.workers.register({ worker: 'w2', serves: true, handlers: HANDLERS }));
+    await listed.run(
+      listed.scripts.workers.describe({
+        worker: 'w2',
+        details: { host: 'h', pid: 2, slots: 1, fleet: 'f' },
+        ageMs: 0,
+      }),
+    );
     const { queues: verbs } = RedisStore.of(listed.redis);
     const all = queues.map(({ scripts: calls }) => ({ calls, handlers: HANDLERS }));
     const renewal = { worker: 'w1', checks, lists: { calls: listed.scripts, most: 10 } };
@@ -127,7 +133,7 @@ describe('worker/renew.lua with a list', () => {
     expect(outcomes).toMatchObject([{ reply: { isKnown: true } }, { reply: { isKnown: true } }]);
     const lists = outcomes.map((each) => each.ok && each.reply.workers);
     expect(lists[0]).toBeUndefined();
-    expect(lists[1]).toEqual(await listed.run(listed.scripts.workers.list(10)));
+    expect(lists[1]).toEqual(await listed.run(listed.scripts.workers.list({ most: 10 })));
     expect(lists[1]).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ id: 'w1' }),

@@ -132,19 +132,32 @@ export const settle = fc
   );
 
 const reports: [string, OnClaim][] = [
-  ['step', (side, job) => ask(side, (calls) => calls.step(job, { name: `of ${job.id}`, result: sealed('1') }))],
-  ['steps', (side, job) => ask(side, (calls) => calls.step(job))],
-  ['checkpoint', (side, job) => ask(side, (calls) => calls.checkpoint(job, sealed(`{"of":"${job.id}"}`)))],
-  ['progress', (side, job) => ask(side, (calls) => calls.progress(job, sealed('50')))],
+  [
+    'step',
+    (side, job) =>
+      ask(side, (calls) => calls.step({ claim: job, step: { name: `of ${job.id}`, result: sealed('1') } })),
+  ],
+  ['steps', (side, job) => ask(side, (calls) => calls.step({ claim: job }))],
+  [
+    'checkpoint',
+    (side, job) => ask(side, (calls) => calls.checkpoint({ claim: job, checkpoint: sealed(`{"of":"${job.id}"}`) })),
+  ],
+  ['progress', (side, job) => ask(side, (calls) => calls.progress({ claim: job, progress: sealed('50') }))],
   ['start', (side, job) => ask(side, (calls) => calls.start([job]))],
   ['start uncharged', (side, job) => ask(side, (calls) => calls.start([{ ...job, uncharged: true }]))],
   ['start all', (side) => ask(side, (calls) => calls.start(side.claims))],
   ['setName', (side, job) => ask(side, (calls) => calls.setName({ ...job, name: 'renamed' }))],
-  ['log', (side, job) => ask(side, (calls) => calls.log(job, 2, ['"one"', '"two"'].map(sealed)))],
+  [
+    'log',
+    (side, job) => ask(side, (calls) => calls.log({ claim: job, keep: 2, lines: ['"one"', '"two"'].map(sealed) })),
+  ],
   ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],
   ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
-  ['noteDeath', (side, job) => ask(side, (calls) => calls.noteDeath([job], sealed('Error: left behind')))],
-  ['publish', (side, job) => ask(side, (calls) => calls.publish(job, 'stuck'))],
+  [
+    'noteDeath',
+    (side, job) => ask(side, (calls) => calls.noteDeath({ claims: [job], error: sealed('Error: left behind') })),
+  ],
+  ['publish', (side, job) => ask(side, (calls) => calls.publish({ ...job, status: 'stuck' }))],
 ];
 export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[name, does], number]) =>
   step(`${name}(${number})`, async (side) => {
@@ -156,26 +169,39 @@ export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[n
 const limitsOfAll = ({ queue }: Side) => [...LIMITS, { name: queue.name, maxAttempts: 2, maxCrashes: 2 }];
 const details = { host: 'h', pid: 1, slots: 2 };
 const announcements: [string, (side: Side, worker: string) => Promise<unknown>][] = [
-  ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, LIMITS))],
-  ['workers.register', (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, []))],
+  [
+    'workers.register',
+    (side, worker) => ask(side, (calls) => calls.workers.register({ worker, serves: true, handlers: LIMITS })),
+  ],
+  [
+    'workers.register',
+    (side, worker) => ask(side, (calls) => calls.workers.register({ worker, serves: true, handlers: [] })),
+  ],
   [
     'workers.register, for all names',
-    (side, worker) => ask(side, (calls) => calls.workers.register(worker, true, limitsOfAll(side))),
+    (side, worker) =>
+      ask(side, (calls) => calls.workers.register({ worker, serves: true, handlers: limitsOfAll(side) })),
   ],
-  ['workers.register, gone', (side, worker) => ask(side, (calls) => calls.workers.register(worker, false))],
-  ['workers.describe', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, details, HOUR))],
-  ['workers.describe, gone', (side, worker) => ask(side, (calls) => calls.workers.describe(worker, undefined, 0))],
+  [
+    'workers.register, gone',
+    (side, worker) => ask(side, (calls) => calls.workers.register({ worker, serves: false })),
+  ],
+  [
+    'workers.describe',
+    (side, worker) => ask(side, (calls) => calls.workers.describe({ worker, details, ageMs: HOUR })),
+  ],
+  ['workers.describe, gone', (side, worker) => ask(side, (calls) => calls.workers.describe({ worker, ageMs: 0 }))],
 ];
 const looks: [string, (side: Side) => Promise<unknown>][] = [
   ['content', (side) => ask(side, (calls) => calls.content())],
   ['notePayload', (side) => ask(side, (calls) => calls.notePayload())],
-  ['workers.passWake', (side) => ask(side, (calls) => calls.workers.passWake('worker'))],
+  ['workers.passWake', (side) => ask(side, (calls) => calls.workers.passWake({ worker: 'worker' }))],
   ['publishDrained', (side) => ask(side, (calls) => calls.publishDrained())],
   [
     'unserved',
     (side) => {
       const jobs = side.ids.slice(-5).flatMap((id) => ['mail', 'other'].map((name) => ({ id, name })));
-      return ask(side, (calls) => calls.unserved(jobs)).then(({ names, ...rest }) => ({
+      return ask(side, (calls) => calls.unserved({ jobs })).then(({ names, ...rest }) => ({
         ...rest,
         names: names.toSorted(),
       }));

@@ -10,7 +10,7 @@ import { sealed } from '../../support/queue/unsealed.js';
 async function redriveAsNew(side: Side, id: string, payload?: string) {
   const newId = `${id}+`;
   const reply = await ask(side, (calls) =>
-    calls.deadLetters.redriveAsNew(id, newId, payload === undefined ? undefined : sealed(payload)),
+    calls.deadLetters.redriveAsNew({ id, newId, payload: payload === undefined ? undefined : sealed(payload) }),
   );
   if (reply.outcome === 'redriven' && !side.ids.includes(newId)) {
     side.ids.push(newId);
@@ -160,27 +160,34 @@ const sweeps: [string, (side: Side) => Promise<unknown>][] = [
   ['reclaim one', ({ queue }) => queue.reclaim({ limit: 1 })],
   [
     'sweep.reclaimWorker',
-    async (side) => (await ask(side, (calls) => calls.sweep.reclaimWorker('ada', '0', 500))).reclaimed,
+    async (side) =>
+      (await ask(side, (calls) => calls.sweep.reclaimWorker({ worker: 'ada', cursor: '0', limit: 500 }))).reclaimed,
   ],
-  ['sweep.promote', (side) => ask(side, (calls) => calls.sweep.promote(2))],
-  ['sweep.tidy', (side) => ask(side, (calls) => calls.sweep.tidy(500))],
-  ['sweep.adoptForeign', (side) => ask(side, (calls) => calls.sweep.adoptForeign(100))],
-  ['sweep.adoptFailed', (side) => ask(side, (calls) => calls.sweep.adoptFailed(side.ids))],
+  ['sweep.promote', (side) => ask(side, (calls) => calls.sweep.promote({ limit: 2 }))],
+  ['sweep.tidy', (side) => ask(side, (calls) => calls.sweep.tidy({ limit: 500 }))],
+  ['sweep.adoptForeign', (side) => ask(side, (calls) => calls.sweep.adoptForeign({ limit: 100 }))],
+  ['sweep.adoptFailed', (side) => ask(side, (calls) => calls.sweep.adoptFailed({ ids: side.ids }))],
 ];
 const reading = { pending: 1, processing: 0, oldestPendingAgeMs: 5, version: '1', gapMs: 30 * MINUTE };
 const records: [string, (side: Side) => Promise<unknown>][] = [
   ['history.closeMinute', (side) => ask(side, (calls) => calls.history.closeMinute(reading))],
-  ['history.reportVersion', (side) => ask(side, (calls) => calls.history.reportVersion('2'))],
+  ['history.reportVersion', (side) => ask(side, (calls) => calls.history.reportVersion({ version: '2' }))],
   [
     'history.addDurations',
-    (side) => ask(side, (calls) => calls.history.addDurations('ada', `at ${side.now()}`, ['w1', 2, 'r3', 1])),
+    (side) =>
+      ask(side, (calls) =>
+        calls.history.addDurations({ worker: 'ada', batch: `at ${side.now()}`, counts: ['w1', 2, 'r3', 1] }),
+      ),
   ],
-  ['alerts.takeTurn', async (side) => (await ask(side, (calls) => calls.alerts.takeTurn('t', 0)))?.record],
+  [
+    'alerts.takeTurn',
+    async (side) => (await ask(side, (calls) => calls.alerts.takeTurn({ token: 't', everyMs: 0 })))?.record,
+  ],
   [
     'alerts.takeTurn of another',
-    async (side) => (await ask(side, (calls) => calls.alerts.takeTurn('u', 0)))?.record,
+    async (side) => (await ask(side, (calls) => calls.alerts.takeTurn({ token: 'u', everyMs: 0 })))?.record,
   ],
-  ['alerts.told', (side) => ask(side, (calls) => calls.alerts.told('t', 'r'))],
+  ['alerts.told', (side) => ask(side, (calls) => calls.alerts.told({ token: 't', record: 'r' }))],
   ['history.read', ({ queue }) => queue.history.read({ lastMs: 12 * HOUR, stepMs: 10 * MINUTE })],
 ];
 const minute = fc.constantFrom(...records).map(([name, does]) => step(name, does));
@@ -203,7 +210,7 @@ export async function maintain({ queue, other }: Side): Promise<void> {
   await maintainBatches(queue, { all: true });
   await maintainBatches(other, { all: true });
   await maintainBatches(queue, { all: true });
-  await queue.exec((calls) => calls.sweep.promote(100));
+  await queue.exec((calls) => calls.sweep.promote({ limit: 100 }));
 }
 
 /** Pauses a group, and gives the pause a later end. */

@@ -4,7 +4,7 @@ import { Batch } from '#queue/batches/batch.js';
 import { ClaimLostError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
-import type { DeadEntry, OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import type { DeadEntry, OnceEntry } from '#queue/verbs/once.js';
 import { ask, drawnIndex, given, HOUR, MINUTE, pick, rarely, step, type Side } from './side.js';
 import { sealedError } from '../../support/queue/unsealed.js';
 
@@ -94,7 +94,7 @@ async function addByMember(
   const id = nextId(side);
   ids.push(id);
   const check = async () => {
-    if ((await ask(side, (calls) => calls.step(claim))) === 'lost') throw new ClaimLostError(claim.id);
+    if ((await ask(side, (calls) => calls.step({ claim }))) === 'lost') throw new ClaimLostError(claim.id);
   };
   const adder = { queue: queue.name, id: claim.id, token: claim.token, check };
   const batch = new Batch<JobQueue>(queue, claim.options.member!, (_job, target) => target ?? queue, adder);
@@ -186,11 +186,17 @@ export const enqueuesOnce = (group: string | undefined) =>
       weight: 1,
       arbitrary: fc
         .constantFrom('k1', 'k2', 'k3')
-        .map((key) => step(`once.forget(${key})`, (side) => ask(side, ({ once }) => once.forget('model', [key])))),
+        .map((key) =>
+          step(`once.forget(${key})`, (side) =>
+            ask(side, ({ once }) => once.forget({ source: 'model', keys: [key] })),
+          ),
+        ),
     },
     {
       weight: 1,
-      arbitrary: fc.constant(step('once.marks()', (side) => ask(side, ({ once }) => once.marks('model', 9)))),
+      arbitrary: fc.constant(
+        step('once.marks()', (side) => ask(side, ({ once }) => once.marks({ source: 'model', limit: 9 }))),
+      ),
     },
   );
 
@@ -207,7 +213,7 @@ async function sendOnce(
     const job = encodeJob(queue, ids.length, all);
     return { key, job: { ...job, options: { ...job.options, request: key } }, ...moved };
   });
-  const sent = await ask(side, ({ once }) => once.enqueue({ source: 'model', fence }, entries));
+  const sent = await ask(side, ({ once }) => once.enqueue({ sender: { source: 'model', fence }, entries }));
   return 'replies' in sent ? sent.replies.map((reply) => ('reason' in reply ? reply.reason.message : reply)) : sent;
 }
 
@@ -222,7 +228,7 @@ async function addDeadLetter(side: Side, fence: number, key: string, isKnown: bo
     ran: { attempts: 2, errors: 2, crashes: 0 },
     failure: { error: sealedError({ name: 'Error', message: 'no' }), startedAt: 1, endedAt: 2 },
   };
-  return ask(side, ({ once }) => once.addDeadLetters({ source: 'model', fence }, [entry]));
+  return ask(side, ({ once }) => once.addDeadLetters({ sender: { source: 'model', fence }, entries: [entry] }));
 }
 
 export const onBatch = (group: string | undefined) =>

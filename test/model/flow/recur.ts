@@ -60,7 +60,7 @@ const tick = fc
 
 const run = ids.map((id) =>
   step(`schedules.runNow(${id})`, (side) =>
-    ask(side, (calls) => calls.schedules.run(id, `@schedule:${id}:run${side.ids.length}`)),
+    ask(side, (calls) => calls.schedules.run({ id, jobId: `@schedule:${id}:run${side.ids.length}` })),
   ),
 );
 

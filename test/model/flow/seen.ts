@@ -13,7 +13,7 @@ export async function seen(side: Side) {
       queue.groups.get('a'),
       queue.groups.list(),
       queue.limits.get(),
-      ask(side, (calls) => calls.workers.list(9)),
+      ask(side, (calls) => calls.workers.list({ most: 9 })),
       queue.schedules.list(),
       other.stats(),
       batchesOf(side),

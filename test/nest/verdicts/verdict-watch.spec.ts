@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { JobQueueService, type VerdictNotice } from 'nest-job-queue';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
-import type { OutboxSigns } from '#queue/store/verbs/outbox-writer.js';
+import type { OutboxSigns } from '#queue/store/outbox-writer.js';
 import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
 import { show } from '#queue/errors/show.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';

@@ -191,11 +191,11 @@ describe('after a job of another queue, on Redis', () => {
     const image = await images.queue.enqueue(1);
     const other = (await inside(images.queue).scripts()).batches;
     const { run } = inside(home.queue);
-    await run(other.depend(home.queue.name, [{ id: image.id, waiting: 'never' }]));
+    await run(other.depend({ home: home.queue.name, pairs: [{ id: image.id, waiting: 'never' }] }));
     await images.queue.complete((await images.queue.claim())!);
-    const ends = await run(other.outbox(10));
-    expect(await run(batches.deliver(images.queue.name, ends))).toMatchObject({ changed: 1 });
-    expect(await run(batches.deliver(images.queue.name, ends))).toMatchObject({ changed: 0 });
+    const ends = await run(other.outbox({ limit: 10 }));
+    expect(await run(batches.deliver({ from: images.queue.name, ends }))).toMatchObject({ changed: 1 });
+    expect(await run(batches.deliver({ from: images.queue.name, ends }))).toMatchObject({ changed: 0 });
     const { redis, keys } = home.state;
     const ttl = await redis.pttl(keys.batchRecord('never', 'early'));
     expect(ttl).toBeGreaterThan(500_000);

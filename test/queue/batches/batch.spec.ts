@@ -421,7 +421,9 @@ describe('the traps of others', () => {
     const ids = (await batch.results({ limit: 1_000 })).members.map(({ id }) => state.keys.job(id));
     await state.redis.del(...ids);
     await state.redis.del(state.keys.pending);
-    expect(await run((await scripts()).sweep.maintainBatches(100, true))).toMatchObject({ more: true });
+    expect(await run((await scripts()).sweep.maintainBatches({ limit: 100, all: true }))).toMatchObject({
+      more: true,
+    });
     expect(await batch.status()).toMatchObject({ removed: 100, open: 900 });
     await maintainBatches(queue);
     expect(await followUps(queue, batch)).toEqual(['broke', 'last']);

@@ -462,7 +462,7 @@ onEachStore('a member of a batch in another queue', () => {
     await there.remove(ids[2]!);
     await loseHash(there, ids[2]!);
     const look = ids.map((id) => ({ batch: 'b', id }));
-    const ends = await there.exec((calls) => calls.batches.ends(home.name, look));
+    const ends = await there.exec((calls) => calls.batches.ends({ home: home.name, members: look }));
     expect(ends.map(({ id, state, detail }) => [ids.indexOf(id), state, detail])).toEqual([
       [0, 'completed', '{"page":1}'],
       [1, 'failed', 'no ink'],
@@ -487,13 +487,13 @@ onEachStore('the follow-ups of a batch for another queue', () => {
       finally: { name: 'last', queue: there.name },
     });
     await batch.add('page', 1);
-    await home.exec((calls) => calls.batches.seal(batch.id));
+    await home.exec((calls) => calls.batches.seal({ id: batch.id }));
     const job = (await home.claim())!;
     await home.exec((calls) => calls.complete([{ ...job, result: sealed('1') }]));
-    const read = (limit: number) => home.exec((calls) => calls.batches.outbox(limit));
+    const read = (limit: number) => home.exec((calls) => calls.batches.outbox({ limit }));
     expect([(await read(1)).length, (await read(10)).length]).toEqual([1, 2]);
-    expect(await home.exec((calls) => calls.batches.outbox(10, [there.name]))).toEqual([]);
-    expect(await home.exec((calls) => calls.batches.outbox(10, [home.name]))).toHaveLength(2);
+    expect(await home.exec((calls) => calls.batches.outbox({ limit: 10, except: [there.name] }))).toEqual([]);
+    expect(await home.exec((calls) => calls.batches.outbox({ limit: 10, except: [home.name] }))).toHaveLength(2);
     await maintainBatches(home);
     expect([await read(10), (await there.stats()).pending]).toEqual([[], 2]);
   });

@@ -239,7 +239,7 @@ onEachStore('a follow-up in another queue', () => {
     await batch.add(member.name, 2, { queue: member });
     await batch.seal();
     const end = { queue: home.name, batch: batch.id, id, number: '0', state: 'completed', detail: sealed('') };
-    const delivered = await home.exec((calls) => calls.batches.deliver(member.name, [end]));
+    const delivered = await home.exec((calls) => calls.batches.deliver({ from: member.name, ends: [end] }));
     expect(delivered).toEqual({ changed: 1, hasEnds: false });
   });
 
@@ -281,7 +281,7 @@ onEachStore('a follow-up in another queue', () => {
     intercept(home, { batchAcknowledge: dead });
     await expect(maintainBatches(home)).rejects.toThrow('died');
     restore(home);
-    const entries = await home.exec((calls) => calls.batches.outbox(200));
+    const entries = await home.exec((calls) => calls.batches.outbox({ limit: 200 }));
     const others = new OpenedQueues(home, home.callLimit);
     expect(await sendFollowUps(home, others, mail.name, entries)).toBe(1);
     expect((await mail.stats()).totals.enqueued).toBe(1);
@@ -336,10 +336,10 @@ onEachStore('a follow-up in another queue', () => {
   it('is left to a sender that has read later, and its mark stays until that one has acknowledged it', async () => {
     const { home, mail, end } = await world();
     await end();
-    const entries = await home.exec((calls) => calls.batches.outbox(200));
+    const entries = await home.exec((calls) => calls.batches.outbox({ limit: 200 }));
     const others = new OpenedQueues(home, home.callLimit);
-    const readAgain = () => home.exec((calls) => calls.batches.followUps(entries));
-    const marks = () => mail.exec((calls) => calls.once.marks(`@batch-of:${home.name}`, 10));
+    const readAgain = () => home.exec((calls) => calls.batches.followUps({ entries }));
+    const marks = () => mail.exec((calls) => calls.once.marks({ source: `@batch-of:${home.name}`, limit: 10 }));
     intercept(home, { onceEnqueue: async (run) => [await run(), await readAgain()][0] });
     expect(await sendFollowUps(home, others, mail.name, entries)).toBe(0);
     expect(await marks()).toHaveLength(1);
@@ -394,7 +394,9 @@ onEachStore('a follow-up in another queue', () => {
     const next = home.batch({ finally: { name: 'mail', queue: mail.name, payload: 7 } });
     await next.seal();
     await runAndForget(mail, idOf(home, next.id));
-    expect(await mail.exec((calls) => calls.once.marks(`@batch-of:${home.name}`, 10))).toEqual([]);
+    expect(await mail.exec((calls) => calls.once.marks({ source: `@batch-of:${home.name}`, limit: 10 }))).toEqual(
+      [],
+    );
   });
 
   it('sends no call more where all follow-ups are in the queue of the batch', async () => {

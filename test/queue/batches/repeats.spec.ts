@@ -25,7 +25,7 @@ async function batchOf(q: TestQueue, ...ids: string[]) {
   return call;
 }
 
-const status = (q: TestQueue) => q.run(q.scripts.batches.status('b'));
+const status = (q: TestQueue) => q.run(q.scripts.batches.status({ id: 'b' }));
 
 describe('changes nothing the second time', () => {
   it('create', async () => {
@@ -42,7 +42,7 @@ describe('changes nothing the second time', () => {
     const q = testQueue();
     const call = await batchOf(q, 'x', 'y');
     await expectUnchanged(q, () => q.run(call));
-    await q.run(q.scripts.batches.seal('b'));
+    await q.run(q.scripts.batches.seal({ id: 'b' }));
     await expectUnchanged(q, () => q.run(call));
     const [x] = await q.claim(1);
     await q.complete(x!);
@@ -56,23 +56,23 @@ describe('changes nothing the second time', () => {
     await batchOf(q, 'x');
     const { batches } = q.scripts;
     for (const call of [
-      batches.join('b', [refTo('other', '1')]),
-      batches.stop('b'),
-      batches.seal('b'),
-      batches.cancel(['x']),
+      batches.join({ id: 'b', members: [refTo('other', '1')] }),
+      batches.stop({ id: 'b' }),
+      batches.seal({ id: 'b' }),
+      batches.cancel({ ids: ['x'] }),
     ]) {
       const first = await q.run<unknown>(call);
       await expectUnchanged(q, async () => expect(await q.run<unknown>(call)).toEqual(first));
     }
-    expect(await q.run(batches.seal('none'))).toBe('missing');
-    expect(await q.run(batches.stop('none'))).toBe('missing');
-    expect(await q.run(batches.join('none', [refTo('other', '1')]))).toBe('no-batch');
+    expect(await q.run(batches.seal({ id: 'none' }))).toBe('missing');
+    expect(await q.run(batches.stop({ id: 'none' }))).toBe('missing');
+    expect(await q.run(batches.join({ id: 'none', members: [refTo('other', '1')] }))).toBe('no-batch');
   });
 
   it('complete and fail of the last members', async () => {
     const q = testQueue();
     await batchOf(q, 'x', 'y');
-    await q.run(q.scripts.batches.seal('b'));
+    await q.run(q.scripts.batches.seal({ id: 'b' }));
     const [x, y] = await q.claim(2);
     const error = { name: 'Error', message: 'no' };
     const failure = q.scripts.fail([{ ...x!, error, final: true, backoffMs: 0 }]);
@@ -107,11 +107,11 @@ it('fires, seals and maintains while Redis is out of memory', async () => {
   await batchOf(q, 'x', 'y', 'z');
   const [x, y] = await q.claim(2);
   await redis.config('SET', 'maxmemory', '1');
-  await q.run(q.scripts.batches.seal('b'));
+  await q.run(q.scripts.batches.seal({ id: 'b' }));
   await q.complete(x!);
   await q.fail(y!, { error: { name: 'E', message: 'm' }, final: true });
   await q.run(q.scripts.remove({ id: 'z' }));
-  await q.run(q.scripts.sweep.maintainBatches(10, true));
+  await q.run(q.scripts.sweep.maintainBatches({ limit: 10, all: true }));
   expect(await status(q)).toMatchObject({ completed: 1, failed: 1, removed: 1, state: 'ended' });
   await expect(q.run(q.scripts.batches.create({ ...definition, id: 'c' }))).rejects.toThrow('OOM');
 });

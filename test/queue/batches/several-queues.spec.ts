@@ -180,10 +180,10 @@ describe('a batch with members in several queues', () => {
     const [a, b] = await pages.claimMany(2);
     await pages.fail(a!, new Error('no'), { final: true });
     const { run } = inside(home);
-    const old = await run((await callsOf(pages)).outbox(10));
+    const old = await run((await callsOf(pages)).outbox({ limit: 10 }));
     await pages.deadLetters.redriveMany([a!.id]);
-    const newer = await run((await callsOf(pages)).outbox(10));
-    const deliver = async (ends: typeof old) => run((await callsOf(home)).deliver(pages.name, ends));
+    const newer = await run((await callsOf(pages)).outbox({ limit: 10 }));
+    const deliver = async (ends: typeof old) => run((await callsOf(home)).deliver({ from: pages.name, ends }));
     expect(await deliver(newer)).toMatchObject({ changed: 1 });
     expect(await deliver(old)).toMatchObject({ changed: 0 }); // the failure, told late
     expect(await deliver(newer)).toMatchObject({ changed: 0 });
@@ -192,7 +192,7 @@ describe('a batch with members in several queues', () => {
     expect(await batch.status()).toMatchObject({ open: 1, completed: 1, failed: 0 });
     expect(await fired(home, batch.id)).toBe(false);
     await done(pages);
-    const last = await run((await callsOf(pages)).outbox(10));
+    const last = await run((await callsOf(pages)).outbox({ limit: 10 }));
     expect(await deliver(last)).toMatchObject({ changed: 1 });
     expect(await deliver(last)).toMatchObject({ changed: 0 });
     await maintainBatches(pages);
@@ -209,7 +209,9 @@ describe('a batch with members in several queues', () => {
     await maintainBatches(pages);
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
     const { run } = inside(home);
-    expect(await run((await callsOf(home)).join(batch.id, [refTo(pages.name, 'early')]))).toBe('joined');
+    expect(await run((await callsOf(home)).join({ id: batch.id, members: [refTo(pages.name, 'early')] }))).toBe(
+      'joined',
+    );
     expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
     await batch.seal();
     await done(home);

@@ -36,7 +36,7 @@ onEachStore('an unmet job', () => {
     await unmet(queue, 120);
     const due = await queue.enqueue({ due: true }, { delayMs: 1_000 });
     clock.nowMs += 1_000;
-    expect(await queue.exec((calls) => calls.sweep.promote(10))).toBe(1);
+    expect(await queue.exec((calls) => calls.sweep.promote({ limit: 10 }))).toBe(1);
     expect(await queue.claimMany(5)).toMatchObject([{ id: due.id }]);
   });
 

@@ -63,7 +63,10 @@ const ACTS: Record<SealedVerb<StoreCalls>, Act | null> = {
   },
   'once.enqueue': (queue) =>
     queue.exec(({ once }) =>
-      once.enqueue({ source: 's', fence: 1 }, [{ key: 'k', job: encodeJob(queue, { to: CANARY }, {}) }]),
+      once.enqueue({
+        sender: { source: 's', fence: 1 },
+        entries: [{ key: 'k', job: encodeJob(queue, { to: CANARY }, {}) }],
+      }),
     ),
   'once.addDeadLetters': (queue) => {
     const { error } = sealFailure(undefined, queue.name, { id: 'm', error: { name: 'Error', message: CANARY } });
@@ -71,7 +74,7 @@ const ACTS: Record<SealedVerb<StoreCalls>, Act | null> = {
     const ran = { attempts: 1, errors: 1, crashes: 0 };
     const job = encodeJob(queue, { to: CANARY }, { id: 'm' });
     return queue.exec(({ once }) =>
-      once.addDeadLetters({ source: 's', fence: 1 }, [{ key: 'k', job, ran, failure }]),
+      once.addDeadLetters({ sender: { source: 's', fence: 1 }, entries: [{ key: 'k', job, ran, failure }] }),
     );
   },
   checkEnqueue: null,

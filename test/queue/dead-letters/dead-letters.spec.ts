@@ -197,7 +197,9 @@ onEachStore('a dead letter that was moved here from another library', () => {
       ran: { attempts: 2, errors: 2, crashes: 0 },
       failure: { error: sealedError({ name: 'Error', message: 'no' }), startedAt: 1, endedAt: 2 },
     };
-    await queue.exec(({ once }) => once.addDeadLetters({ source: 'other', fence: 1 }, [moved]));
+    await queue.exec(({ once }) =>
+      once.addDeadLetters({ sender: { source: 'other', fence: 1 }, entries: [moved] }),
+    );
     expect(await queue.outcome('a')).toMatchObject({ status: 'failed', attempts: 2 });
   });
 });

@@ -21,9 +21,15 @@ it('names and repairs each instant that a clock of two hours ahead has made', as
   await queue.enqueue(3, { unique: { key: 'k', for: { ms: MINUTE } }, delayMs: MINUTE });
   await queue.schedules.upsert('s', { everyMs: MINUTE });
   await queue.exec((calls) =>
-    calls.workers.register('w', true, [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }]),
+    calls.workers.register({
+      worker: 'w',
+      serves: true,
+      handlers: [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }],
+    }),
   );
-  await queue.exec((calls) => calls.sweep.reclaim(100, 15 * SECOND, 10 * SECOND, 5 * SECOND));
+  await queue.exec((calls) =>
+    calls.sweep.reclaim({ limit: 100, gapMs: 15 * SECOND, waitMs: 10 * SECOND, everyMs: 5 * SECOND }),
+  );
   const job = (await queue.claim())!;
   await queue.exec((calls) => calls.release([{ ...job, reason: 'rate_limited', delayMs: 5 * SECOND }]));
   clock.nowMs += 5 * SECOND;

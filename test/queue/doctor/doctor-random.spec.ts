@@ -83,7 +83,7 @@ it('repairs any damage, and loses nothing', async () => {
     }
     await queue.doctor({ repair: true });
     expect((await queue.doctor()).findings).toEqual([]);
-    await state.run(state.scripts.sweep.adoptForeign(100)); // the sweep's part: what only the pattern's `failed` shows
+    await state.run(state.scripts.sweep.adoptForeign({ limit: 100 })); // the sweep's part: what only the pattern's `failed` shows
     await queue.doctor({ repair: true }); // what a client of the pattern left in processing too, when it died
     const statuses = await Promise.all(JOBS.map((each) => state.field(each, 'status')));
     const ended = JOBS.filter((_, i) => ['completed', 'cancelled'].includes(statuses[i]!));

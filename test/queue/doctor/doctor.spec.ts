@@ -178,7 +178,7 @@ describe('the doctor', () => {
     await redis.hset(keys.job('new'), { id: 'new', payload: '1', status: 'pending', attempts: 0 });
     await redis.lpush(keys.pending, 'new');
     expect((await queue.doctor()).findings).toEqual([]);
-    await state.run(state.scripts.sweep.adoptForeign(10));
+    await state.run(state.scripts.sweep.adoptForeign({ limit: 10 }));
     expect(await redis.zcard(keys.dead)).toBe(1);
     expect((await queue.doctor()).findings).toEqual([]);
     state.broken = true; // as a client of the pattern leaves a claim until its clock has run out

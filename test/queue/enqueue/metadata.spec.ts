@@ -20,7 +20,7 @@ const inAnHour = { key: 'k', for: { ms: 3_600_000 }, onConflict: 'replace' } as 
 async function checkpointAndRelease(queue: JobQueue): Promise<void> {
   const claimed = (await queue.claim())!;
   const calls = await inside(queue).scripts();
-  await inside(queue).run(calls.checkpoint(claimed, sealed('1')));
+  await inside(queue).run(calls.checkpoint({ claim: claimed, checkpoint: sealed('1') }));
   await queue.release(claimed);
 }
 

@@ -77,8 +77,10 @@ describe('hostile text is data', () => {
     await queue.enqueue(1);
     const job = (await queue.claim())!;
     const scripts = await inside(queue).scripts();
-    await inside(queue).runner.run(scripts.progress(job, sealed(JSON.stringify({ [text]: text }))));
-    await inside(queue).runner.run(scripts.log(job, 10, [sealed(JSON.stringify(text))]));
+    await inside(queue).runner.run(
+      scripts.progress({ claim: job, progress: sealed(JSON.stringify({ [text]: text })) }),
+    );
+    await inside(queue).runner.run(scripts.log({ claim: job, keep: 10, lines: [sealed(JSON.stringify(text))] }));
     const record = (await queue.get(job.id))!;
     expect(JSON.stringify(record.progress)).toBe(JSON.stringify({ [text]: text }));
     expect(record.log.map(({ message }) => message)).toEqual([text]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/errors/errors.js';
-import type { ActionEntry } from '#queue/store/verbs/action-verbs.js';
+import type { ActionEntry } from '#queue/store/action-entry.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

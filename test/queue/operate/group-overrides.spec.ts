@@ -120,7 +120,7 @@ it('an override is forgotten a day after its group had jobs, and not before thos
   await queue.clean('scheduled');
   await state.redis.zadd(`${state.keys.groupsPrefix}resting`, 1, 'g');
   await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
-  await state.run(state.scripts.sweep.promote(10));
+  await state.run(state.scripts.sweep.promote({ limit: 10 }));
   expect(await limitsOf(queue, 'g')).toEqual({});
   const left = Object.keys(await state.snapshot()).filter((key) => key.startsWith('groups:'));
   expect(left.filter((key) => key !== 'groups:settings')).toEqual([]);
@@ -135,7 +135,7 @@ it('an override comes with a tick, and is forgotten like others', async () => {
   await queue.clean('pending');
   await state.redis.zadd(`${state.keys.groupsPrefix}resting`, 1, 'g');
   await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
-  await state.run(state.scripts.sweep.promote(10));
+  await state.run(state.scripts.sweep.promote({ limit: 10 }));
   expect(await state.redis.exists(`${state.keys.groupsPrefix}state:g`)).toBe(0);
 });
 
@@ -145,11 +145,11 @@ it('an override is forgotten also where a job of its group waited when its day w
   const resting = `${state.keys.groupsPrefix}resting`;
   await state.redis.zadd(resting, 1, 'g');
   await state.redis.hset(`${state.keys.groupsPrefix}state:g`, 'configured_until_ms', 1);
-  await state.run(state.scripts.sweep.promote(10));
+  await state.run(state.scripts.sweep.promote({ limit: 10 }));
   expect(Number(await state.redis.zscore(resting, 'g'))).toBeGreaterThan(await state.now());
   await queue.clean('pending');
   await state.redis.zadd(resting, 1, 'g');
-  await state.run(state.scripts.sweep.promote(10));
+  await state.run(state.scripts.sweep.promote({ limit: 10 }));
   expect(await limitsOf(queue, 'g')).toEqual({});
 });
 

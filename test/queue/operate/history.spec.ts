@@ -161,7 +161,7 @@ describe('history', () => {
     const times = Array.from({ length: 12 }, (_, i) => [`w${i + 10}`, 7_000 + i, `r${i + 30}`, 9_000 + i]).flat();
     for (let i = 0; i < 300; i++) {
       clock.nowMs += MINUTE;
-      await queue.exec(() => calls.history.addDurations('w', `b${i}`, times));
+      await queue.exec(() => calls.history.addDurations({ worker: 'w', batch: `b${i}`, counts: times }));
       const reading = { pending: 12_345, processing: 250, oldestPendingAgeMs: 98_765, version: '', gapMs: 180_000 };
       await queue.exec(() => calls.history.closeMinute(reading));
     }

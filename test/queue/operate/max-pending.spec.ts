@@ -100,7 +100,9 @@ async function taken(queue: JobQueue, options = {}): Promise<number> {
 }
 /** Announces a worker whose code has these limits. */
 const announce = (queue: JobQueue, groups: GroupsOptions) =>
-  newQueue({ groups }, queue.store, queue.name).exec((calls) => calls.workers.register('w', true, []));
+  newQueue({ groups }, queue.store, queue.name).exec((calls) =>
+    calls.workers.register({ worker: 'w', serves: true, handlers: [] }),
+  );
 
 onEachStore('a bound of each group in the code of a producer', () => {
   it.each<[string, GroupsOptions, (queue: JobQueue) => Promise<unknown>, taken: number]>([

@@ -259,7 +259,10 @@ describe('the server', () => {
     const { queue } = coreQueue();
     const scripts = await inside(queue).scripts();
     const broken = { ...scripts.stats(), args: ['x'] };
-    const [failed, pending] = await inside(queue).runner.runTogether([broken, scripts.list('pending', 0, 1)]);
+    const [failed, pending] = await inside(queue).runner.runTogether([
+      broken,
+      scripts.list({ status: 'pending', offset: 0, limit: 1 }),
+    ]);
     expect(failed).toMatchObject({ ok: false, error: expect.any(Error) });
     expect(pending).toEqual({ ok: true, reply: [] });
   });

@@ -88,8 +88,10 @@ describe('a call for many queues', () => {
     const all = await Promise.all(queues.map((queue) => inside(queue).scripts()));
     const { store } = inside(queues[0]!);
     for (const [i, calls] of all.entries()) {
-      await store.exec(calls.workers.register('w1', true, HANDLERS));
-      await store.exec(calls.workers.describe('w1', { host: 'h', pid: 1, slots: 1 }, 0));
+      await store.exec(calls.workers.register({ worker: 'w1', serves: true, handlers: HANDLERS }));
+      await store.exec(
+        calls.workers.describe({ worker: 'w1', details: { host: 'h', pid: 1, slots: 1 }, ageMs: 0 }),
+      );
       if (i % 5 === 0) await queues[i]!.enqueue({});
     }
     const sent = jest.spyOn(client, 'sendCommand');

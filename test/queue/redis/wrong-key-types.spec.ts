@@ -225,7 +225,7 @@ it.each(OF_SCHEDULES)(
         const named = OF_ONE_GROUP.includes(part) ? {} : { wrong: [expect.objectContaining({ key, found })] };
         const error = { code: 'REDIS_KEY_TYPE', ...named };
         await expect(schedules.tick()).rejects.toMatchObject(error);
-        await expect(q.run(schedules.scripts.run('s', 'by hand'))).rejects.toMatchObject(error);
+        await expect(q.run(schedules.scripts.run({ id: 's', jobId: 'by hand' }))).rejects.toMatchObject(error);
         await redis.del(key);
       }
     }
@@ -286,7 +286,7 @@ it('a queue with an audit trail of a wrong type writes nothing that it cannot no
 it('says in the error of a call which key of an id it is', async () => {
   const { queue, base } = newQueue();
   await spoil(`${base}batch_record:b`, 'hash');
-  await expect(queue.exec((calls) => calls.batches.status('b'))).rejects.toMatchObject({
+  await expect(queue.exec((calls) => calls.batches.status({ id: 'b' }))).rejects.toMatchObject({
     wrong: [{ key: `${base}batch_record:b`, expected: 'hash', found: 'string' }],
   });
   await redis.del(`${base}batch_record:b`);

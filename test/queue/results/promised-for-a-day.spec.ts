@@ -144,10 +144,12 @@ it('the bound forgets the ids that expire first, and is told before it is reache
     await Promise.all((await queue.claimMany(count)).map((job) => queue.complete(job, 1)));
   };
   await finish(0, 79);
-  expect(await state.run(state.scripts.sweep.tidy(100))).not.toHaveProperty('remembered');
+  expect(await state.run(state.scripts.sweep.tidy({ limit: 100 }))).not.toHaveProperty('remembered');
   await finish(79, 1);
-  expect(await state.run(state.scripts.sweep.tidy(100))).toMatchObject({ remembered: { ids: 80, bound: 100 } });
-  expect(await state.run(state.scripts.sweep.tidy(100))).not.toHaveProperty('remembered'); // once an hour
+  expect(await state.run(state.scripts.sweep.tidy({ limit: 100 }))).toMatchObject({
+    remembered: { ids: 80, bound: 100 },
+  });
+  expect(await state.run(state.scripts.sweep.tidy({ limit: 100 }))).not.toHaveProperty('remembered'); // once an hour
   expect((await queue.stats()).rememberedIds).toMatchObject({ count: 80 });
   await finish(80, 200);
   expect(await state.redis.zcard(state.keys.endedIds)).toBe(100);

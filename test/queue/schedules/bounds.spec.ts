@@ -117,12 +117,16 @@ describe('a schedule that ends', () => {
       expect(await schedules.tick()).toEqual([answer]);
     }
     expect(await schedules.dueAt('s')).toBe(Infinity);
-    expect((await q.run(schedules.scripts.get('s')))[0]).toMatchObject({ status: 'ended', nextAt: null, ticks: 2 });
+    expect((await q.run(schedules.scripts.get({ id: 's' })))[0]).toMatchObject({
+      status: 'ended',
+      nextAt: null,
+      ticks: 2,
+    });
     expect(await schedules.put(once)).toBe('unchanged');
     expect(await schedules.dueAt('s')).toBe(Infinity);
     await schedules.silence('s', 25 * HOUR);
-    await q.run(q.scripts.sweep.tidy(500));
-    expect(await q.run(schedules.scripts.get('s'))).toEqual([]);
+    await q.run(q.scripts.sweep.tidy({ limit: 500 }));
+    expect(await q.run(schedules.scripts.get({ id: 's' }))).toEqual([]);
   });
 
   it('a tick that another definition left due is not made beyond the limit', async () => {
@@ -156,9 +160,15 @@ describe('a schedule that ends', () => {
     await schedules.put(schedules.define('s', { ...HOURLY, limit: 1 }), 'w1');
     await schedules.makeDue('s');
     await schedules.tick();
-    expect((await q.run(schedules.scripts.get('s')))[0]).toMatchObject({ status: 'ended', source: 'code' });
+    expect((await q.run(schedules.scripts.get({ id: 's' })))[0]).toMatchObject({ status: 'ended', source: 'code' });
     expect(
-      await q.run(schedules.scripts.declare('w1', true, [schedules.define('s', { ...HOURLY, limit: 1 })])),
+      await q.run(
+        schedules.scripts.declare({
+          worker: 'w1',
+          declares: true,
+          schedules: [schedules.define('s', { ...HOURLY, limit: 1 })],
+        }),
+      ),
     ).toEqual(['declared']);
     expect(await schedules.dueAt('s')).toBe(Infinity);
   });

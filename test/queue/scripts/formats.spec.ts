@@ -7,7 +7,7 @@ import { encrypted } from '#queue/codec/encrypted.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { LAYOUT } from '#queue/scripts/layout.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { keptIn } from '#queue/runtime/kept.js';
 import { KEYS, PARTS_BEFORE_IDS } from '#queue/validation/key-table.js';
@@ -231,7 +231,9 @@ async function elsewhere(): Promise<void> {
   const queue = queueOf('once');
   const { once } = await queue.calls();
   const job = { id: 'row', name: queue.name, payload: sealedText('{}') };
-  await queue.exec(() => once.enqueue({ source: 'outbox', fence: 3 }, [{ key: 'row-1', job }]));
+  await queue.exec(() =>
+    once.enqueue({ sender: { source: 'outbox', fence: 3 }, entries: [{ key: 'row-1', job }] }),
+  );
 }
 
 /** What differs from run to run, and what stands in its place. */

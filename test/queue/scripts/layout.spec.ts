@@ -7,7 +7,7 @@ import { LAYOUT, OLDEST_LAYOUT } from '#queue/scripts/layout.js';
 import { Worker } from '#worker/worker.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ScriptStore } from '#memory/script-store.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { eventually } from '../../support/faults/wait.js';
 import { connect } from '../../support/redis/redis.js';
@@ -109,7 +109,7 @@ describe('a queue whose keys an older version wrote, in formats that are read no
 
 /** Announces a worker of a version with other layouts. */
 function announce(state: TestQueue, worker: string, layout: number, oldest: number): Promise<unknown> {
-  const call = state.scripts.workers.register(worker, true);
+  const call = state.scripts.workers.register({ worker, serves: true });
   const args = call.args.with(4, layout).with(5, oldest);
   return state.run({ ...call, args, decode: Number });
 }
@@ -147,7 +147,7 @@ describe('a worker of a newer version', () => {
     await clock.advance(1_000);
     expect(ran).toEqual(['before']);
 
-    const call = ((await queue.calls()) as QueueCalls).workers.register('newer', true);
+    const call = ((await queue.calls()) as QueueCalls).workers.register({ worker: 'newer', serves: true });
     await settled(store.exec({ ...call, args: call.args.with(4, LAYOUT + 1), decode: () => 0 } as typeof call));
     await clock.advance(30_000);
     await expect(settled(queue.stats())).rejects.toThrow(QueueLayoutError);

@@ -1,7 +1,7 @@
 // The calls that reach many queues. Some servers accept less than 4,000 arguments.
 import { expect, it } from '@jest/globals';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
-import { allCalls } from '#queue/scripts/calls/all-calls.js';
+import { allCalls } from '#queue/scripts/all-calls.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { queuesVerbs } from '#queue/scripts/queues-calls.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';

@@ -67,5 +67,5 @@ export async function expectNoMarks({
   queue: JobQueue;
 }): Promise<void> {
   const { source } = await old.source.sender();
-  expect(await queue.exec((calls) => calls.once.marks(source, 9))).toEqual([]);
+  expect(await queue.exec((calls) => calls.once.marks({ source, limit: 9 }))).toEqual([]);
 }

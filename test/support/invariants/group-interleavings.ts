@@ -114,23 +114,23 @@ const claimAgainWithFewerBytes: Step = async (play) => {
 const purge = fc.constantFrom(2, 1_000).map(
   (limit): Step =>
     (play) =>
-      send(play, scripts(play).purge(limit)),
+      send(play, scripts(play).purge({ limit })),
 );
 
 const clean = fc.constantFrom('grouped', 'scheduled', 'failed').map(
   (place): Step =>
     (play) =>
-      send(play, scripts(play).clean(place as 'failed', 0, 3, 0)),
+      send(play, scripts(play).clean({ place: place as 'failed', olderThanMs: 0, limit: 3, passed: 0 })),
 );
 
 const crash: Step = async (play) => {
   await play.q.expireClaims(...play.held.map(({ id }) => id));
-  await send(play, scripts(play).sweep.reclaim(3, Number.MAX_SAFE_INTEGER, 0)); // its worker does not know, and settles later
+  await send(play, scripts(play).sweep.reclaim({ limit: 3, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 })); // its worker does not know, and settles later
 };
 
 const becomeDue: Step = async (play) => {
   await play.q.makeDue(...play.ids);
-  await send(play, scripts(play).sweep.promote(5));
+  await send(play, scripts(play).sweep.promote({ limit: 5 }));
 };
 
 /** The reply was lost: the client sends one of its calls again. */
@@ -181,12 +181,12 @@ const step = fc.oneof(
   { weight: 1, arbitrary: limits },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).cancel({ id })) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).remove({ id })) },
-  { weight: 1, arbitrary: onId((play, id) => scripts(play).deadLetters.redrive([id])) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).deadLetters.redrive({ ids: [id] })) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule({ id, delayMs: 0 })) },
   { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule({ id, delayMs: HOUR })) },
-  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause(group, {})) },
-  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.resume(group)) },
-  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.clear(group)) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause({ name: group })) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.resume({ name: group })) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.clear({ name: group })) },
 );
 
 /**
@@ -196,13 +196,13 @@ const step = fc.oneof(
 async function finish(play: Play): Promise<void> {
   const { q } = play;
   await q.expireClaims(...(await q.ranked(q.keys.claims)));
-  await q.run(q.scripts.sweep.reclaim(1_000, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim({ limit: 1_000, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
   await q.makeDue(...(await q.ranked(q.keys.scheduled)));
   for (const group of GROUPS) {
-    await q.run(q.scripts.groups.resume(group));
+    await q.run(q.scripts.groups.resume({ name: group }));
   }
   for (let idle = 0; idle < 50;) {
-    await q.run(q.scripts.deadLetters.redrive(await q.ranked(q.keys.dead)));
+    await q.run(q.scripts.deadLetters.redrive({ ids: await q.ranked(q.keys.dead) }));
     const { jobs, refused } = await q.run(q.claimCall(5));
     await (refused.length > 0 &&
       q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));

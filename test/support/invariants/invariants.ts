@@ -1,7 +1,7 @@
 // Invariants of a queue's state, whatever was done to it. Read with plain commands, not with our scripts.
 import type { Redis } from 'ioredis';
 import type { QueueStats } from '#queue/model/job.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { groupFaults, groupPlaces } from './group-invariants.js';

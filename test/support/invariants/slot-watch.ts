@@ -1,6 +1,6 @@
 // Watches between steps whether more jobs run than the limits allow.
 import type { Redis } from 'ioredis';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { claimsByGroup } from './group-invariants.js';
 
 /** A lowered limit ends no claim. So only a step that adds claims beyond a limit is a fault. */

@@ -3,7 +3,7 @@ import { toBytes, toText } from '#memory/lua/values.js';
 import { ScriptStore } from '#memory/script-store.js';
 import type { ScriptServer } from '#memory/server/script-server.js';
 import type { Clock } from '#queue/runtime/clock.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { CANCEL_MARKER } from '#queue/scripts/queue-keys.js';
 import type { WakeListener, WakeSubscription } from '#queue/store/queue-store.js';
 import type { StoreCalls } from '#queue/store/store-calls.js';

@@ -2,7 +2,7 @@
 import { jest } from '@jest/globals';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { ScriptStore } from '#memory/script-store.js';
 import { QueueView, type Fields } from '#memory/server/queue-view.js';
 

@@ -5,7 +5,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
 import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { RedisStore } from '#queue/redis-store.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { clientOfStore } from '../memory/memory-client.js';
 
 /** Runners whose `run` a test may have replaced. */

@@ -8,7 +8,7 @@ import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { FailOutcome } from '#queue/store/call-outcomes.js';
 import type { ClaimRequest, UnsealedFailure } from '#queue/store/attempt-forms.js';
-import { allCalls, type QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import { allCalls, type QueueCalls } from '#queue/scripts/all-calls.js';
 import { ScriptRunner, type CommandCall, type ScriptCall } from '#queue/transport/script-runner.js';
 import type { Unsealed } from './unsealed.js';
 import { violations } from '../invariants/invariants.js';

@@ -1,8 +1,8 @@
 // Schedules of a test: seeds them as if time had passed, and reads what became of them.
 import { systemClock } from '#queue/runtime/clock.js';
 import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.js';
-import type { StoredSchedule } from '#queue/store/verbs/schedule-verbs.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { StoredSchedule } from '#queue/verbs/schedule.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { TestQueue } from './queue-state.js';
 
@@ -29,7 +29,7 @@ export class TestSchedules {
   /** Puts a schedule that is due in an hour. With `worker`, as a worker's code declares it. */
   async put(schedule: StoredSchedule, worker?: string, dueInMs = HOUR): Promise<string> {
     const next = (await this.q.now()) + dueInMs;
-    return (await this.q.run(this.scripts.upsert(schedule, worker, next))).outcome;
+    return (await this.q.run(this.scripts.upsert({ schedule, worker, nextDueMs: next }))).outcome;
   }
 
   /** Makes the schedule due since this many ms, and returns its due time. */
@@ -62,13 +62,13 @@ export class TestSchedules {
 
   /** Returns the schedules that are due. */
   async due(limit = 100) {
-    return this.q.run(this.scripts.due(limit));
+    return this.q.run(this.scripts.due({ limit }));
   }
 
   /** Makes the ticks that are due, with the next due time in an hour. */
   async tick(): Promise<string[]> {
     const { due } = await this.due();
     const nextDueMs = (await this.q.now()) + HOUR;
-    return this.q.run(this.scripts.tick(due.map((each) => ({ ...each, nextDueMs }))));
+    return this.q.run(this.scripts.tick({ ticks: due.map((each) => ({ ...each, nextDueMs })) }));
   }
 }

@@ -148,7 +148,7 @@ async function fillHistories(q: TestQueue): Promise<void> {
       await end(ids);
     }
   }
-  while ((await q.run(q.scripts.sweep.tidy(200))).more);
+  while ((await q.run(q.scripts.sweep.tidy({ limit: 200 }))).more);
 }
 
 /** Counts the commands until now, also by scripts, without the commands of this measurement. */

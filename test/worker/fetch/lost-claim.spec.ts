@@ -48,7 +48,9 @@ it('counts as a crash once it has expired, because the job may have started', as
   await q.add('a', { max_attempts: 1 });
   await q.claim(1);
   await q.expireClaims('a');
-  const { reclaimed } = await q.run(q.scripts.sweep.reclaim(10, Number.MAX_SAFE_INTEGER, 0));
+  const { reclaimed } = await q.run(
+    q.scripts.sweep.reclaim({ limit: 10, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }),
+  );
   expect(reclaimed).toMatchObject([{ id: 'a', status: 'failed' }]);
   expect(await q.job('a')).toMatchObject({
     attempts: '1',

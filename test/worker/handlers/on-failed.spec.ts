@@ -17,7 +17,7 @@ const FINAL = { message: 'no', name: 'Error' };
 async function announced(): Promise<TestQueue> {
   const q = testQueue();
   const limits = { name: `@failed:${q.name}`, maxAttempts: 3, maxCrashes: 3 };
-  await q.run(q.scripts.workers.register('w', true, [limits]));
+  await q.run(q.scripts.workers.register({ worker: 'w', serves: true, handlers: [limits] }));
   return q;
 }
 
@@ -43,7 +43,7 @@ describe('the failure job of a dead letter', () => {
     const q = await announced();
     const job = await q.addAndClaim('a', { max_crashes: 1 });
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:\d+$/)]);
     expect(job.attempt).toBe(1);
   });
@@ -55,7 +55,7 @@ describe('the failure job of a dead letter', () => {
       status: 'failed',
       last_error: 'no',
     });
-    expect(await q.run(q.scripts.sweep.adoptFailed(['a']))).toBe(1);
+    expect(await q.run(q.scripts.sweep.adoptFailed({ ids: ['a'] }))).toBe(1);
     expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:/)]);
   });
 
@@ -83,8 +83,8 @@ describe('onFailed', () => {
     'is made within a day after the last worker of an empty queue %s',
     async (how) => {
       const q = await announced();
-      await q.run(q.scripts.workers.register('w', false, []));
-      if (how !== 'stopped') await q.run(q.scripts.purge(100));
+      await q.run(q.scripts.workers.register({ worker: 'w', serves: false, handlers: [] }));
+      if (how !== 'stopped') await q.run(q.scripts.purge({ limit: 100 }));
       const job = await q.addAndClaim('a');
       await q.run(q.scripts.fail([failure(job)]));
       expect(await q.ranked(q.keys.prioritized)).toEqual([expect.stringMatching(/^@failed:a:/)]);

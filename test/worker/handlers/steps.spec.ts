@@ -83,13 +83,13 @@ onEachStore('job.step', () => {
     const queue = newQueue({ maxAttempts: 1 });
     const job = await queue.enqueue({});
     const claim = (await queue.claim())!;
-    await queue.exec((calls) => calls.step(claim, { name: 'a', result: sealed('1') }));
+    await queue.exec((calls) => calls.step({ claim, step: { name: 'a', result: sealed('1') } }));
     await queue.complete(claim);
     expect((await job.get())!.steps).toHaveLength(1);
     await queue.runAgain(job.id);
     expect(await job.get()).not.toHaveProperty('steps');
     const again = (await queue.claim())!;
-    await queue.exec((calls) => calls.step(again, { name: 'a', result: sealed('1') }));
+    await queue.exec((calls) => calls.step({ claim: again, step: { name: 'a', result: sealed('1') } }));
     await queue.release(again);
     await queue.update(job.id, { other: true });
     expect(await job.get()).not.toHaveProperty('steps');
@@ -123,7 +123,7 @@ onEachStore('job.step', () => {
       handle: async (job) => {
         seen.push(await job.step('card', () => ({ number: 'marked secret' })));
         const claim = (job as unknown as { claim: ClaimedJob }).claim;
-        if (job.attempt === 1) throw new Error(JSON.stringify(await queue.exec((calls) => calls.step(claim))));
+        if (job.attempt === 1) throw new Error(JSON.stringify(await queue.exec((calls) => calls.step({ claim }))));
       },
     });
     const job = await queue.enqueue({});

@@ -1,6 +1,6 @@
 // Which queues a round of maintenance sweeps.
 import { expect, it } from '@jest/globals';
-import type { Look } from '#queue/store/verbs/queues-verbs.js';
+import type { Look } from '#queue/store/queues-verbs.js';
 import type { Place } from '#queue/validation/key-table.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { DueQueues, LOOKED_AT, REMAINS } from '#worker/maintenance/sweep/due-queues.js';

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';

@@ -67,9 +67,9 @@ it('adds a queue to the register again if a claim finds that Redis has lost its 
 it('ends the limits of an older worker that has stopped, which its own code has no more', async () => {
   const { queue } = await startSpied();
   const older = new JobQueue(queue.store, 'mail', { maxRunning: 1 });
-  await older.exec((calls) => calls.workers.register('older', true, []));
+  await older.exec((calls) => calls.workers.register({ worker: 'older', serves: true, handlers: [] }));
   expect(await queue.limits.get()).toEqual({ source: 'configuration', maxRunning: 1 });
-  await older.exec((calls) => calls.workers.register('older', false, []));
+  await older.exec((calls) => calls.workers.register({ worker: 'older', serves: false, handlers: [] }));
   await clock.advance(150_000);
   expect(await queue.limits.get()).toEqual({ source: 'none' });
 });

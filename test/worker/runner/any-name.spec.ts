@@ -72,7 +72,7 @@ onEachStore('a handler of every name', () => {
   it('keeps an enqueue of any name from the warning that no worker handles it', async () => {
     const queue = newQueue();
     await startWorker([{ queue, handlers: { '*': () => sleep(0) } }]);
-    const { waiting } = await queue.exec((calls) => calls.unserved([{ id: 'x', name: 'y' }]));
+    const { waiting } = await queue.exec((calls) => calls.unserved({ jobs: [{ id: 'x', name: 'y' }] }));
     expect(waiting).toEqual([]);
   });
 });

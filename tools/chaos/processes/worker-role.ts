@@ -1,7 +1,7 @@
 // A worker: acts out the payload, and records each attempt and its end.
 import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import type { QueueCalls } from '#queue/scripts/calls/all-calls.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
@@ -89,7 +89,9 @@ async function start(
   };
 }
 
-type Reclaims = Pick<QueueCalls['sweep'], 'reclaim'>;
+interface Reclaims {
+  reclaim: QueueCalls['sweep']['reclaim'];
+}
 
 /** Reads reclaims from the reply of the sweep's script. Events report only the jobs that a reclaim ended. */
 async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {

@@ -1,7 +1,7 @@
 // Senders of the rows of a table, which become jobs. One sends at a time, by a lock of the database. It dies, stalls, or
 // loses its session and comes back after another took over.
 import { sealJson } from '#queue/codec/sealed.js';
-import type { OnceEntry } from '#queue/store/verbs/once-verbs.js';
+import type { OnceEntry } from '#queue/verbs/once.js';
 import type { World } from '../world.js';
 import { SimulatedProcess } from './process.js';
 
@@ -81,7 +81,9 @@ export class SimulatedSender extends SimulatedProcess {
     const entries = [...table.rows.values()].slice(0, MOST_ROWS);
     await this.mayStall(held.session);
     const reply = await this.untilAnswered(() =>
-      this.queues.mixed.exec((calls) => calls.once.enqueue({ source: SOURCE, fence: held.fence }, entries)),
+      this.queues.mixed.exec((calls) =>
+        calls.once.enqueue({ sender: { source: SOURCE, fence: held.fence }, entries }),
+      ),
     );
     const isStale = 'newerFence' in reply;
     if (!isStale && random.chance(0.5)) {
@@ -103,10 +105,12 @@ export class SimulatedSender extends SimulatedProcess {
       this.world.history.acknowledged(key);
     });
     const { mixed } = this.queues;
-    const marks = await this.untilAnswered(() => mixed.exec((calls) => calls.once.marks(SOURCE, 100)));
+    const marks = await this.untilAnswered(() =>
+      mixed.exec((calls) => calls.once.marks({ source: SOURCE, limit: 100 })),
+    );
     const gone = marks.filter((key) => !rows.has(key));
     if (gone.length > 0) {
-      await this.untilAnswered(() => mixed.exec((calls) => calls.once.forget(SOURCE, gone)));
+      await this.untilAnswered(() => mixed.exec((calls) => calls.once.forget({ source: SOURCE, keys: gone })));
     }
   }
 

@@ -1,9 +1,9 @@
 // The server of a simulation: checks the invariants before and after each call.
 import type { QueueView } from '#memory/server/queue-view.js';
-import { JOB } from '#queue/verbs/job.js';
+import { VERBS } from '#queue/verbs/table.js';
 import { rowsIn } from '#queue/verbs/verb.js';
 import type { ClaimReply } from '#queue/store/attempt-forms.js';
-import type { HoldReply } from '#queue/store/verbs/sweep-verbs.js';
+import type { HoldReply } from '#queue/verbs/sweep.js';
 import { ClaimCheck } from './claim-check.js';
 import { HeldCheck } from './held-check.js';
 import type { SentCall, Server } from './network.js';
@@ -14,25 +14,8 @@ import type { SimulatedServer } from './simulated-server.js';
 import { overTaken } from './slot-check.js';
 import { overWorked } from './work-check.js';
 
-/**
- * Calls that must change nothing the second time. An extend is not one of them, because a repeat counts from its own
- * time. Neither is a reschedule.
- */
-const REPEATABLE = new Set([
-  ...rowsIn(JOB).flatMap(({ script, repeat }) => (repeat === 'same' ? [script] : [])),
-  'attemptClaim',
-  'attemptComplete',
-  'attemptFail',
-  'attemptRelease',
-  'attemptStart',
-  'attemptCheckpoint',
-  'onceEnqueue',
-  'deadLetterRedrive',
-  'batchCreate',
-  'batchSeal',
-  'scheduleTick',
-  'scheduleRun',
-]);
+/** Calls that must change nothing the second time. */
+const REPEATABLE = new Set(rowsIn(VERBS).flatMap(({ script, repeat }) => (repeat === 'same' ? [script] : [])));
 
 /** Calls whose repeat must get the whole reply again. */
 const TOLD_AGAIN = new Set(['attemptFail', 'attemptRelease', 'jobEnqueue']);

@@ -69,7 +69,7 @@ export class SchedulesController extends Routes {
   ])
   async preview({ id, recurrence }: z.output<typeof previewSchema>, { queue }: QueueCall): Promise<PreviewView> {
     const [{ nowMs }, stored] = await Promise.all([
-      queue.exec(({ schedules }) => schedules.due(0)),
+      queue.exec(({ schedules }) => schedules.due({ limit: 0 })),
       queue.schedules.get(id),
     ]);
     return {

@@ -2,7 +2,7 @@
 import type { AskedOptions } from '../../store/asked-options.js';
 import { EnqueueRejected, type EncodedJob } from '../../store/enqueue-call.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
-import type { BatchAdder, DependOutcome, KnownOutcome } from '../../store/verbs/batch-verbs.js';
+import type { BatchAdder, DependOutcome, KnownOutcome } from '../../verbs/batch.js';
 import { groupBy } from '../../runtime/group-by.js';
 import type { OpenedQueues } from '../opened-queues.js';
 
@@ -35,7 +35,7 @@ export async function dependElsewhere(
   for (const [name, all] of groupBy(pairs, (pair) => pair.queue)) {
     for (let start = 0; start < all.length; start += SLICE) {
       const slice = all.slice(start, start + SLICE);
-      const replies = await others.run(name, (calls) => calls.batches.depend(queue.name, slice));
+      const replies = await others.run(name, (calls) => calls.batches.depend({ home: queue.name, pairs: slice }));
       slice.forEach((pair, i) => outcomes.set(keyOf(pair), replies[i]!));
     }
   }
@@ -95,7 +95,9 @@ export async function askBatches(
     for (let start = 0; start < members.length; start += SLICE) {
       const slice = members.slice(start, start + SLICE);
       const refs = slice.map(({ id }) => refTo(queue.name, id));
-      const replies = await others.run(home.queue, (calls) => calls.batches.known(home.id, refs, adder));
+      const replies = await others.run(home.queue, (calls) =>
+        calls.batches.known({ id: home.id, members: refs, adder }),
+      );
       slice.forEach((job, i) => noteReply(job, replies[i]!, batch));
     }
   }

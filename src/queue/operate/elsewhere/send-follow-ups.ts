@@ -1,7 +1,7 @@
 // Sends follow-ups of batches to other queues, each once; see docs/internals/batches.md.
 import { FOLLOW_UP_KINDS, type MemberEnd } from '../../model/batch.js';
 import type { QueueAccess } from '../../store/queue-store.js';
-import type { OnceEntry, OnceReply } from '../../store/verbs/once-verbs.js';
+import type { OnceEntry, OnceReply } from '../../verbs/once.js';
 import type { OpenedQueues } from '../opened-queues.js';
 
 /** The most marks of earlier senders that one call looks at. */
@@ -25,15 +25,15 @@ export async function sendFollowUps(
   entries: readonly MemberEnd[],
 ): Promise<number> {
   const source = `@batch-of:${home.name}`;
-  const marks = await others.run(name, (calls) => calls.once.marks(source, MOST_MARKS));
+  const marks = await others.run(name, (calls) => calls.once.marks({ source, limit: MOST_MARKS }));
   const marked = marks.flatMap((mark) => entryOf(name, mark) ?? []);
   const asked = [...entries, ...marked.filter((mark) => !entries.some((entry) => keyOf(entry) === keyOf(mark)))];
   const attempt = async (leastFence?: number) => {
-    const { fence, pending } = await home.exec((calls) => calls.batches.followUps(asked, leastFence));
+    const { fence, pending } = await home.exec((calls) => calls.batches.followUps({ entries: asked, leastFence }));
     const jobs = pending.flatMap(({ entry, job }) => (job ? [{ entry, job }] : []));
     const once = jobs.map(({ entry, job }): OnceEntry => ({ key: keyOf(entry), job }));
     const sender = { source, fence, isUnbounded: true } as const;
-    const reply = await others.run(name, (calls) => calls.once.enqueue(sender, once));
+    const reply = await others.run(name, (calls) => calls.once.enqueue({ sender, entries: once }));
     return { fence, pending, jobs, reply };
   };
   let sent = await attempt();
@@ -48,13 +48,13 @@ export async function sendFollowUps(
   if (done.length > 0) {
     others.register(name);
   }
-  if ((await home.exec((calls) => calls.batches.acknowledge(done, fence))) < 0) {
+  if ((await home.exec((calls) => calls.batches.acknowledge({ ends: done, fence }))) < 0) {
     return 0;
   }
   const kept = new Set(pending.map(({ entry }) => keyOf(entry)));
   const left = marked.map(keyOf).filter((key) => !kept.has(key));
   const keys = [...new Set([...done.map(keyOf), ...left])];
-  await (keys.length > 0 && others.run(name, (calls) => calls.once.forget(source, keys)));
+  await (keys.length > 0 && others.run(name, (calls) => calls.once.forget({ source, keys })));
   return done.length;
 }
 

@@ -1,8 +1,8 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
 import type { Clock } from '../../../queue/runtime/clock.js';
-import type { Look } from '../../../queue/store/verbs/queues-verbs.js';
+import type { Look } from '../../../queue/store/queues-verbs.js';
 import { type Place, placesSwept } from '../../../queue/validation/key-table.js';
-import type { Watched } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { Watched } from '../../../queue/verbs/sweep.js';
 
 const WORK = placesSwept('round');
 const SELDOM = placesSwept('minute');

@@ -4,7 +4,7 @@ import { limitOf } from '../../../queue/runtime/bounds.js';
 import type { Timer } from '../../../queue/runtime/clock.js';
 import type { QueueStore } from '../../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
-import type { AskingTurns } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { AskingTurns } from '../../../queue/verbs/sweep.js';
 import { LOOKED_AT } from './due-queues.js';
 
 /** The longest time that a dead holder delays maintenance beyond an interval, in ms. */
@@ -91,7 +91,13 @@ export class MaintenanceRight {
       set.isAlone && this.looksAlong(queues)
         ? { queues: queues.map(({ calls }) => calls), places: LOOKED_AT }
         : undefined;
-    const call = set.keeper.calls.sweep.hold(set.digest, this.process, lengthMs, this.turnsOf(set), looked);
+    const call = set.keeper.calls.sweep.hold({
+      set: set.digest,
+      process: this.process,
+      lengthMs,
+      turns: this.turnsOf(set),
+      looked,
+    });
     const { hasRight, turnInMs, isAlone, idleAtMs } = await this.store.exec(call, limitOf(this.intervalMs));
     set.turnAtMs = hasRight ? undefined : this.store.clock.monotonic() + turnInMs;
     set.isAlone = isAlone;
@@ -131,7 +137,15 @@ export class MaintenanceRight {
     this.sets.clear();
     await Promise.allSettled(
       sets.map((set) =>
-        this.store.exec(set.keeper.calls.sweep.hold(set.digest, this.process, 0, this.turnsOf(set)), limit),
+        this.store.exec(
+          set.keeper.calls.sweep.hold({
+            set: set.digest,
+            process: this.process,
+            lengthMs: 0,
+            turns: this.turnsOf(set),
+          }),
+          limit,
+        ),
       ),
     );
   }

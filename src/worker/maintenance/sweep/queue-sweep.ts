@@ -7,7 +7,7 @@ import { limitOf } from '../../../queue/runtime/bounds.js';
 import type { CallLimit, QueueAccess } from '../../../queue/store/queue-store.js';
 import type { StoreCall } from '../../../queue/store/store-call.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
-import type { TidyReply, Watched } from '../../../queue/store/verbs/sweep-verbs.js';
+import type { TidyReply, Watched } from '../../../queue/verbs/sweep.js';
 import { show } from '../../../queue/errors/show.js';
 import type { FailureLog } from '../../reports/failure-log.js';
 import type { FaultLog } from '../../reports/fault-log.js';
@@ -82,14 +82,16 @@ export class QueueSweep {
   async run(queue: JobQueue, report: SweepReport, watched?: Watched): Promise<void> {
     await this.reclaim(queue, report, watched);
     await this.inSlices(async () => {
-      const moved = await this.exec(queue, (calls) => calls.sweep.promote(SLICE));
+      const moved = await this.exec(queue, (calls) => calls.sweep.promote({ limit: SLICE }));
       report.promoted += moved;
       return moved === SLICE;
     });
     await this.adopt(queue, report);
     let looksAtKept = false;
     await this.inSlices(async (i) => {
-      const tidied = await this.exec(queue, (calls) => calls.sweep.tidy(SLICE, i === 0 ? this.paceMs : 0));
+      const tidied = await this.exec(queue, (calls) =>
+        calls.sweep.tidy({ limit: SLICE, paceMs: i === 0 ? this.paceMs : 0 }),
+      );
       this.listeners.failures.dropped(queue.name, tidied.dropped);
       this.warnOfIds(queue, tidied.remembered);
       looksAtKept = tidied.looksAtKept;
@@ -141,7 +143,13 @@ export class QueueSweep {
   private async reclaim(queue: JobQueue, report: SweepReport, watched: Watched | undefined): Promise<void> {
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.exec(queue, (calls) =>
-        calls.sweep.reclaim(SLICE, this.gapMs(queue), heartbeatIntervalMs(queue.options), this.intervalMs, watched),
+        calls.sweep.reclaim({
+          limit: SLICE,
+          gapMs: this.gapMs(queue),
+          waitMs: heartbeatIntervalMs(queue.options),
+          everyMs: this.intervalMs,
+          watched,
+        }),
       );
       report.reclaimed += reclaimed.length;
       await this.listeners.reports.reclaimed(queue, reclaimed);
@@ -151,7 +159,9 @@ export class QueueSweep {
 
   private async adopt(queue: JobQueue, report: SweepReport): Promise<void> {
     const { failures, reports, foreignClients } = this.listeners;
-    const adopted = await this.exec(queue, (calls) => calls.sweep.adoptForeign(SLICE, this.paceMs));
+    const adopted = await this.exec(queue, (calls) =>
+      calls.sweep.adoptForeign({ limit: SLICE, paceMs: this.paceMs }),
+    );
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     failures.adopted(queue.name, adopted.deadLetters);
     await reports.reclaimed(queue, adopted.reclaimed);
@@ -191,13 +201,15 @@ export async function restoreLifetimes(
   const unreached = new UnreachedQueues(queue.name, others);
   let read: string[] = [];
   for (let i = 0; i < MOST_KEPT_LOOKS && !isStopped(); i++) {
-    const { more, kept } = await queue.exec((calls) => calls.sweep.lookAtKept(KEPT_SLICE, read), limit);
+    const { more, kept } = await queue.exec((calls) => calls.sweep.lookAtKept({ limit: KEPT_SLICE, read }), limit);
     const readers = kept.flatMap(({ id, waiting }) => waiting.map((job) => ({ ...job, record: id })));
     const left = new Map(kept.map(({ id, waiting }) => [id, waiting.length]));
     await unreached.callOthers(readers, async (name, each) => {
       for (let start = 0; start < each.length; start += MOST_ASKED) {
         const slice = each.slice(start, start + MOST_ASKED);
-        const stillRead = await others.run(name, (calls) => calls.batches.readers(slice.map(({ id }) => id)));
+        const stillRead = await others.run(name, (calls) =>
+          calls.batches.readers({ ids: slice.map(({ id }) => id) }),
+        );
         slice.forEach(({ record }, at) => left.set(record, left.get(record)! - (stillRead[at] ? 0 : 1)));
       }
       return 0;

@@ -114,7 +114,7 @@ describe('a claim of certain names', () => {
   it('returns that a live worker handles the jobs it left, and wakes that worker', async () => {
     const q = testQueue();
     await addNamed(q, 'b');
-    await q.run(q.scripts.workers.register('w2', true, handlersOf('b')));
+    await q.run(q.scripts.workers.register({ worker: 'w2', serves: true, handlers: handlersOf('b') }));
     await q.takeWake();
     const { left } = await q.run(q.claimCall(1, only(['a'])));
     expect(left).toEqual({ cursor: -1, elsewhere: true, unserved: [] });
@@ -133,7 +133,7 @@ describe('a job whose name no live worker handles', () => {
   it('stays in place until unhandledAgeMs is over, then is refused with the known workers', async () => {
     const q = testQueue({ unhandledAgeMs: HOUR });
     await addNamed(q, 'fax');
-    await q.run(q.scripts.workers.register('w1', true, handlersOf('mail', 'sms')));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: handlersOf('mail', 'sms') }));
     const look = () => q.run(q.claimCall(1, only(['mail', 'sms'])));
     expect((await look()).refused).toEqual([]);
     await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: (await q.now()) - HOUR + 60_000 });
@@ -153,7 +153,7 @@ describe('a job whose name no live worker handles', () => {
     const q = testQueue({ unhandledAgeMs: HOUR });
     await addNamed(q, 'fax');
     await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: 1 });
-    await q.run(q.scripts.workers.register('w1', true, handlersOf('fax')));
+    await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: handlersOf('fax') }));
     await ageNames(q, HOUR - 60_000);
     expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toEqual([]);
     await ageNames(q, 120_000);

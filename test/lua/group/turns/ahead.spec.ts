@@ -39,7 +39,7 @@ it.each<[string, GroupLimits]>([
   'ends at a group with %s once each free slot has a job, and takes its turn first in the next claim',
   async (_, own) => {
     const q = await queueWith(['a', 'b', 'c'], 3);
-    await q.run(q.scripts.groups.set('b', own));
+    await q.run(q.scripts.groups.set({ name: 'b', limits: own }));
     await q.takeWake();
     expect(await claim(q, 9, { slots: 1 })).toMatchObject({ ids: ['a0'], isLimited: true, awaitsSlots: true });
     expect(await q.takeWake()).toBe(true); // another worker may have a slot for it
@@ -78,7 +78,7 @@ describe('jobs without a group', () => {
 
   it('count for the free slots where the claimer does not handle some of them', async () => {
     const q = await queueWith(['a'], 1);
-    await q.run(q.scripts.groups.set('b', { maxRunning: 9 }));
+    await q.run(q.scripts.groups.set({ name: 'b', limits: { maxRunning: 9 } }));
     for (const id of ['b0', 'b1']) await q.add(id, { group: 'b' });
     await q.addAll('p0');
     await q.run(q.scripts.enqueue([{ id: 'p1', name: 'other', payload: '{}' }]));
@@ -99,7 +99,7 @@ describe('jobs without a group', () => {
 
 it('says that jobs wait for slots where only groups at their limits have jobs', async () => {
   const q = await queueWith(['a', 'b'], 1);
-  await q.run(q.scripts.groups.set('b', { maxRunning: 1 }));
+  await q.run(q.scripts.groups.set({ name: 'b', limits: { maxRunning: 1 } }));
   await q.add('b1', { group: 'b' });
   await claim(q, 2, { slots: 2 });
   await q.add('a1', { group: 'a' });
@@ -109,10 +109,10 @@ it('says that jobs wait for slots where only groups at their limits have jobs', 
 it('a job that was claimed ahead counts as running, and the death of its worker costs it nothing', async () => {
   const q = await queueWith(['a'], 3);
   await claim(q, 3, { slots: 1 });
-  const running = async () => (await q.run(q.scripts.groups.named(['a'])))[0]!.running;
+  const running = async () => (await q.run(q.scripts.groups.named({ names: ['a'] })))[0]!.running;
   expect(await running()).toBe(3);
   await q.expireClaims('a0', 'a1', 'a2');
-  await q.run(q.scripts.sweep.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
+  await q.run(q.scripts.sweep.reclaim({ limit: 500, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
   expect(await running()).toBe(0);
   expect([await q.job('a0'), await q.job('a1')]).toMatchObject([{ crashes: '1' }, { attempts: '0' }]);
   expect(await q.field('a1', 'crashes')).toBeNull();

@@ -10,7 +10,7 @@ describe('the first job with a group', () => {
     const options: BatchOptions = { then: { name: queue.name, payload: 'follow-up', group: 'g' } };
     const batch = queue.batch(options);
     await batch.seal(); // an empty one fires at once
-    await state.run(state.scripts.sweep.promote(10));
+    await state.run(state.scripts.sweep.promote({ limit: 10 }));
     expect(await queue.claimMany(5)).toMatchObject([{ payload: 'follow-up' }]);
   });
 
@@ -20,7 +20,7 @@ describe('the first job with a group', () => {
     await q.add('a', unique);
     await q.add('b', { ...unique, group: 'g' });
     await q.makeDue('a');
-    await (by === 'a call' ? q.run(q.scripts.promote({ id: 'a' })) : q.run(q.scripts.sweep.promote(10)));
+    await (by === 'a call' ? q.run(q.scripts.promote({ id: 'a' })) : q.run(q.scripts.sweep.promote({ limit: 10 })));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a']);
   });
 

@@ -61,8 +61,8 @@ it('is counted for a group without a free slot, which stays out of turns', async
 it('grows beside running jobs of its own, in a call for many groups', async () => {
   const q = testQueue();
   await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
-  await q.run(q.scripts.groups.set('a', { maxRunning: 1 }));
-  await q.run(q.scripts.groups.set('b', { maxRunning: 1 }));
+  await q.run(q.scripts.groups.set({ name: 'a', limits: { maxRunning: 1 } }));
+  await q.run(q.scripts.groups.set({ name: 'b', limits: { maxRunning: 1 } }));
   await add(q, 'a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'c3');
   const running = await q.claim(9);
   expect(running.map(({ id }) => id).toSorted()).toEqual(['a1', 'b1', 'c1', 'c2']);

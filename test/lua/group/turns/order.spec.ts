@@ -28,7 +28,9 @@ describe('a group with maxRunning 1 keeps its order', () => {
     const [a] = await q.claim(5);
     await q.fail(a!, { backoffMs: HOUR, begun: true });
     expect(await ids(q)).toEqual([]);
-    expect(await q.run(q.scripts.groups.named(['g']))).toMatchObject([{ heldBy: 'a', pending: 2, running: 0 }]);
+    expect(await q.run(q.scripts.groups.named({ names: ['g'] }))).toMatchObject([
+      { heldBy: 'a', pending: 2, running: 0 },
+    ]);
     await q.makeDue('a');
     expect(await ids(q)).toEqual(['a']);
   });
@@ -39,7 +41,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     await q.run(q.scripts.release([{ ...a!, reason: 'snooze', delayMs: HOUR }]));
     expect(await ids(q)).toEqual([]);
     await q.makeDue('a');
-    await q.run(q.scripts.sweep.promote(10));
+    await q.run(q.scripts.sweep.promote({ limit: 10 }));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -49,7 +51,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     await q.run(q.scripts.release([{ ...a!, reason: 'interruption', delayMs: 0 }]));
     expect(await ids(q)).toEqual(['a']);
     await q.expireClaims('a');
-    await q.run(q.scripts.sweep.reclaim(10, HOUR, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: HOUR, waitMs: 0 }));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -57,7 +59,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     const q = await ordered();
     const [a] = await q.claim(5);
     await q.fail(a!, { final: true, begun: true });
-    await q.run(q.scripts.deadLetters.redrive(['a']));
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await ids(q)).toEqual(['a']);
   });
 
@@ -85,11 +87,11 @@ describe('a group with maxRunning 1 keeps its order', () => {
 
   it("onDeadHead 'hold': waits until the dead letter is redriven, removed, discarded or cleaned", async () => {
     const ends: [(q: TestQueue) => Promise<unknown>, string][] = [
-      [(q) => q.run(q.scripts.deadLetters.redrive(['a'])), 'a'],
+      [(q) => q.run(q.scripts.deadLetters.redrive({ ids: ['a'] })), 'a'],
       [(q) => q.run(q.scripts.remove({ id: 'a' })), 'b'],
-      [(q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }])), 'b'],
-      [(q) => q.run(q.scripts.clean('failed', 0, 10, 0)), 'b'],
-      [(q) => q.run(q.scripts.groups.clear('g')), 'b'],
+      [(q) => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'a' }] })), 'b'],
+      [(q) => q.run(q.scripts.clean({ place: 'failed', olderThanMs: 0, limit: 10, passed: 0 })), 'b'],
+      [(q) => q.run(q.scripts.groups.clear({ name: 'g' })), 'b'],
     ];
     for (const [end, next] of ends) {
       const q = await ordered({ onDeadHead: 'hold' });

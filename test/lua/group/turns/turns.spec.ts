@@ -79,7 +79,7 @@ describe('for a claimer that runs jobs of a group together', () => {
 
   it('groups have the turns of their weights all the same', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('b', { weight: 3 }));
+    await q.run(q.scripts.groups.set({ name: 'b', limits: { weight: 3 } }));
     for (const group of ['a', 'b', 'c']) await fill(q, group, 200);
     const line = [];
     for (let i = 0; i < 50; i++) line.push(groupsOf(await q.claim(4, inRow(4, 4))));
@@ -181,7 +181,7 @@ describe('groups take turns', () => {
     for (const weight of [1, 3]) {
       const [one, many] = [testQueue(), testQueue()];
       for (const q of [one, many]) {
-        await q.run(q.scripts.groups.set('b', { weight }));
+        await q.run(q.scripts.groups.set({ name: 'b', limits: { weight } }));
         for (const group of ['a', 'b', 'c']) await fill(q, group, 30);
       }
       const claimed = (await many.claim(40)).map(({ id }) => id[0]).join('');
@@ -210,8 +210,8 @@ describe('groups take turns', () => {
 
   it.each([2 ** 33 + 0.5, 1e13, 1e15])('by weight and cost, however long they have done so (%d)', async (clock) => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('a', { weight: 1 }));
-    await q.run(q.scripts.groups.set('b', { weight: 1_000 }));
+    await q.run(q.scripts.groups.set({ name: 'a', limits: { weight: 1 } }));
+    await q.run(q.scripts.groups.set({ name: 'b', limits: { weight: 1_000 } }));
     await q.redis.hset(`${q.keys.groupsPrefix}settings`, 'virtual_time', clock);
     await fill(q, 'a', 5);
     await fill(q, 'b', 2_500);
@@ -223,7 +223,7 @@ describe('groups take turns', () => {
 
   it('by weight', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('b', { weight: 3 }));
+    await q.run(q.scripts.groups.set({ name: 'b', limits: { weight: 3 } }));
     await fill(q, 'a', 100);
     await fill(q, 'b', 100);
     expect(shares(await turns(q, 80))).toEqual({ a: 20, b: 60 });
@@ -255,7 +255,7 @@ describe('groups take turns', () => {
 describe('traps', () => {
   it('frozen virtual clock: a newcomer gets its share beside a group whose head is not ready', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('z', { maxRunning: 1 }));
+    await q.run(q.scripts.groups.set({ name: 'z', limits: { maxRunning: 1 } }));
     await fill(q, 'z', 5);
     const [head] = await q.claim(1); // z is at its limit from now on
     await fill(q, 'a', 100);
@@ -375,7 +375,7 @@ describe('limits of a group', () => {
     await q.fail(two!, { final: true });
     const [four] = await q.claim(5);
     await q.expireClaims(four!.id);
-    await q.run(q.scripts.sweep.reclaim(10, 3_600_000, 0));
+    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 3_600_000, waitMs: 0 }));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual([four!.id]);
     await q.run(q.scripts.release([{ ...three!, reason: 'interruption', delayMs: 0 }]));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a2']);
@@ -383,7 +383,9 @@ describe('limits of a group', () => {
 
   it('rateLimit gates it, and the claim says until when; other groups continue', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('a', { rateLimit: { limit: 1, periodMs: 3_600_000, burst: 2 } }));
+    await q.run(
+      q.scripts.groups.set({ name: 'a', limits: { rateLimit: { limit: 1, periodMs: 3_600_000, burst: 2 } } }),
+    );
     await fill(q, 'a', 5);
     await fill(q, 'b', 2);
     expect(shares((await q.claim(9)).map(({ id }) => id[0]).join(''))).toEqual({ a: 2, b: 2 });
@@ -396,7 +398,7 @@ describe('limits of a group', () => {
 
   it('opens its gate when the time is over', async () => {
     const q = testQueue();
-    await q.run(q.scripts.groups.set('a', { rateLimit: { limit: 1_000, periodMs: 1_000 } }));
+    await q.run(q.scripts.groups.set({ name: 'a', limits: { rateLimit: { limit: 1_000, periodMs: 1_000 } } }));
     await fill(q, 'a', 3);
     const taken: string[] = [];
     while (taken.length < 3) taken.push(...(await q.claim(9)).map(({ id }) => id));
@@ -415,13 +417,13 @@ describe('limits of a group', () => {
 
   it('pause stops it alone; resume wakes a worker', async () => {
     const q = testQueue();
-    expect(await q.run(q.scripts.groups.pause('a', {}))).toBe(true);
-    expect(await q.run(q.scripts.groups.pause('a', {}))).toBe(false);
+    expect(await q.run(q.scripts.groups.pause({ name: 'a' }))).toBe(true);
+    expect(await q.run(q.scripts.groups.pause({ name: 'a' }))).toBe(false);
     await fill(q, 'a', 1);
     await fill(q, 'b', 1);
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['b0']);
     await q.takeWake();
-    expect(await q.run(q.scripts.groups.resume('a'))).toBe(true);
+    expect(await q.run(q.scripts.groups.resume({ name: 'a' }))).toBe(true);
     expect(await q.takeWake()).toBe(true);
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a0']);
   });
@@ -433,10 +435,10 @@ describe('limits of a group', () => {
     const [job] = await q.claim(1);
     await q.run(q.scripts.release([{ ...job!, reason: 'rate_limited', delayMs: 60_000 }]));
     expect((await q.claim(5)).map(({ id }) => id)).toEqual(['b0']);
-    const [group] = await q.run(q.scripts.groups.named(['a']));
+    const [group] = await q.run(q.scripts.groups.named({ names: ['a'] }));
     expect(group).toMatchObject({ pending: 2, running: 0 });
     expect(group!.opensAt!.getTime() - (await q.now())).toBeGreaterThan(50_000);
-    await q.run(q.scripts.groups.clear('a'));
+    await q.run(q.scripts.groups.clear({ name: 'a' }));
     expect((await q.claim(1)).map(({ id }) => id)).toEqual(['a0']);
   });
 
@@ -484,7 +486,10 @@ describe('limits of a group', () => {
   it('a repeated claim with fewer bytes gives slots and rate back, and wakes a worker for them', async () => {
     const q = testQueue();
     await q.run(
-      q.scripts.groups.set('a', { maxRunning: 3, rateLimit: { limit: 1, periodMs: 3_600_000, burst: 3 } }),
+      q.scripts.groups.set({
+        name: 'a',
+        limits: { maxRunning: 3, rateLimit: { limit: 1, periodMs: 3_600_000, burst: 3 } },
+      }),
     );
     for (const id of ['a0', 'a1', 'a2']) await q.add(id, { group: 'a' }, JSON.stringify('x'.repeat(1_000)));
     expect(await q.claim(3, { token: 'same' })).toHaveLength(3);

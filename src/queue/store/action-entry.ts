@@ -1,5 +1,3 @@
-import type { StoreCall } from '../store-call.js';
-
 /** The author of an action. */
 export interface ActionAuthor {
   /** The way: a page of the dashboard, the command line, or the code of an app. */
@@ -44,11 +42,3 @@ export interface NotedAction extends Omit<ActionEntry, 'entryId' | 'at'> {
 
 /** An entry as it is stored. */
 export type StoredAction = NotedAction & Pick<ActionEntry, 'entryId' | 'at'>;
-
-/** The verbs of the action log. */
-export interface ActionVerbs {
-  /** Adds an entry. Returns its id. */
-  note(action: NotedAction): StoreCall<string>;
-  /** Returns entries, newest first. @param before the `entryId` before which to continue; '' for the newest */
-  read(before: string, limit: number): StoreCall<StoredAction[]>;
-}

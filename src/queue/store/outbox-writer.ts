@@ -1,5 +1,5 @@
 // The table of an app's database that keeps jobs until their transaction has committed; see src/outbox.
-import type { EncodedJob } from '../enqueue-call.js';
+import type { EncodedJob } from './enqueue-call.js';
 
 /** An open transaction of a database client, such as its transaction object or its query function. */
 export type TransactionHandle = object;

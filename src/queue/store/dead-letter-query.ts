@@ -1,6 +1,4 @@
-import type { Sealed } from '../../codec/sealed.js';
-import type { JobRecord } from '../../model/job.js';
-import type { StoreCall } from '../store-call.js';
+import type { JobRecord } from '../model/job.js';
 
 /** The filter of dead letters. */
 export interface DeadLetterQuery {
@@ -50,7 +48,7 @@ export interface KindCount {
 }
 
 /** What people say of a kind of error, without its times. */
-interface MarkWords {
+export interface MarkWords {
   known?: boolean | undefined;
   note?: string | undefined;
   by?: string | undefined;
@@ -62,22 +60,4 @@ export interface RedriveAsNewReply {
   outcome: 'redriven' | 'known' | 'missing';
   /** The id of the new job, or of the known one; empty if it is missing. */
   id: string;
-}
-
-export interface DeadLetterVerbs {
-  /** Returns the kinds of error with the time of the server, in ms. */
-  kinds(): StoreCall<{ nowMs: number; kinds: KindCount[] }>;
-  /**
-   * Keeps what people said of a kind of error; null forgets it. Returns false if there was nothing to forget.
-   *
-   * @param quietForMs how long no alert tells the kind; 0 for not at all
-   */
-  markKind(kind: string, words: MarkWords | null, quietForMs: number): StoreCall<boolean>;
-  list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
-  /** @param letters with the time of failure as `list` said it; without: whenever it failed */
-  discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
-  /** @param payload JSON that takes the place of the stored one */
-  redrive(ids: readonly string[], payload?: Sealed, isolated?: boolean): StoreCall<number>;
-  /** Redrives one as a new job of this id, and keeps it. @param payload JSON for the new job, instead of the stored one */
-  redriveAsNew(id: string, newId: string, payload?: Sealed): StoreCall<RedriveAsNewReply>;
 }

@@ -1,9 +1,9 @@
 // The verbs that reach many queues of a server in few calls.
-import type { WorkerRecord } from '../../model/worker-record.js';
-import type { Place } from '../../validation/key-table.js';
-import type { CallLimit, Settled } from '../store-call.js';
-import type { StoreCalls } from '../store-calls.js';
-import type { AttemptLimits } from '../attempt-forms.js';
+import type { WorkerRecord } from '../model/worker-record.js';
+import type { Place } from '../validation/key-table.js';
+import type { CallLimit, Settled } from './store-call.js';
+import type { StoreCalls } from './store-calls.js';
+import type { AttemptLimits } from './attempt-forms.js';
 
 /** The result of a look at one queue. */
 export interface Look {
