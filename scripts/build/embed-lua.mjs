@@ -127,14 +127,15 @@ export function renderModule(scripts, transitions, clusterScripts = {}) {
   );
   const names = Object.keys(scripts).map((name) => `'${name}'`);
   const declared = Object.entries(transitions).map(([name, transition]) => `  ${name}: '${transition}',\n`);
+  const ofWorkers = Object.entries(scripts).flatMap(([name, text]) => (name.startsWith('migrate') ? [] : [text]));
   const texts = [...parts.keys()].map((text) => `  ${JSON.stringify(text)},\n`);
   return (
     '// Made from lua/**/*.lua by scripts/build/embed-lua.mjs. Do not edit.\n' +
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
     '/** Of each script that changes the status of jobs, or deletes some: what the audit trail calls that. */\n' +
     `export const transitions: Readonly<Partial<Record<LuaScriptName, string>>> = {\n${declared.join('')}};\n\n` +
-    '/** All commands of Redis that the scripts call, but for those in the texts for a Cluster alone. */\n' +
-    `export const scriptCommands: readonly string[] = ${JSON.stringify(commandsOf(Object.values(scripts)))};\n\n` +
+    '/** The commands of Redis that the scripts of workers call, but for those in the texts for a Cluster alone. */\n' +
+    `export const scriptCommands: readonly string[] = ${JSON.stringify(commandsOf(ofWorkers))};\n\n` +
     `const parts: readonly string[] = [\n${texts.join('')}];\n\n` +
     `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
     READER

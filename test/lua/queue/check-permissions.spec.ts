@@ -14,7 +14,9 @@ const everything = 'on nopass ~queue:* &queue:* -@all +@all';
 
 describe('queue/check-permissions.lua', () => {
   it('finds the name of every command in the texts of the scripts', () => {
-    const texts = [luaScripts, clusterScripts].flatMap((scripts) => Object.values(scripts));
+    const texts = [luaScripts, clusterScripts].flatMap((scripts) =>
+      Object.entries(scripts).flatMap(([name, text]) => (name.startsWith('migrate') ? [] : [text])),
+    );
     expect(commandsOf(texts)).toEqual([...scriptCommands, 'spublish'].toSorted()); // only in a Cluster, see WAKE_COMMANDS
     const named = texts.flatMap((text) => text.match(/redis\.p?call\(\s*(?:[\w.]+ and '\w+' or )?'/g) ?? []);
     expect(named).toHaveLength(texts.flatMap((text) => text.match(/redis\.p?call\(/g) ?? []).length);
