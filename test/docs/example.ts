@@ -17,13 +17,17 @@ export function exampleOf(doc: string, mark: string): string {
   return code;
 }
 
-/** Returns the exports of an example. */
-export async function loadExample<Exports = Record<string, unknown>>(doc: string, mark: string): Promise<Exports> {
+/** Returns the exports of an example. @param change of its text, for a package that is not installed here */
+export async function loadExample<Exports = Record<string, unknown>>(
+  doc: string,
+  mark: string,
+  change = (code: string) => code,
+): Promise<Exports> {
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Inside of the project, where its packages are found.
   const folder = mkdtempSync(join(root, '.cache', 'example-'));
   folders.push(folder);
   const file = join(folder, 'example.ts');
-  writeFileSync(file, exampleOf(doc, mark));
+  writeFileSync(file, change(exampleOf(doc, mark)));
   return (await import(file)) as Exports;
 }
