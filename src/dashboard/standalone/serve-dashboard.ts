@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type INestApplication } from '@nestjs/common';
+import { Controller, Get, Module, type DynamicModule, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
@@ -45,6 +45,15 @@ interface StandaloneDashboard {
   close(): Promise<void>;
 }
 
+/** Tells the probe of a container that the process serves. For a Redis that is away the page itself has the words. */
+@Controller('health')
+class HealthController {
+  @Get()
+  health(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+}
+
 /**
  * Serves the dashboard of any Redis, for the command line. Its process neither works nor maintains. Each of several
  * servers has a dashboard of its own, so that the silence of one leaves the others alone.
@@ -52,7 +61,8 @@ interface StandaloneDashboard {
 export async function serveDashboard(options: StandaloneOptions): Promise<StandaloneDashboard> {
   const { servers, host, port } = options;
   class StandaloneModule {}
-  Module({ imports: servers.flatMap((server) => modulesOf(server, options)) })(StandaloneModule);
+  const imports = servers.flatMap((server) => modulesOf(server, options));
+  Module({ imports, controllers: [HealthController] })(StandaloneModule);
   const app = await NestFactory.create<NestExpressApplication>(StandaloneModule, {
     logger: false,
     abortOnError: false,

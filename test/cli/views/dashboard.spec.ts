@@ -46,6 +46,8 @@ describe('dashboard', () => {
     const refused = await fetch(`${url.origin}/queues`);
     expect([refused.status, refused.headers.get('x-powered-by')]).toEqual([403, null]);
     expect(refused.headers.get('cache-control')).toBe('no-store');
+    const health = await fetch(`${url.origin}/health`); // a probe has no token
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
     const jobs = await fetch(`${api}/jobs?queue=${queue.name}&state=pending&offset=0&limit=10`, { headers: token });
     expect(await jobs.text()).toContain(queue.name);
     const pause = await fetch(`${api}/queue/act`, {
