@@ -2,6 +2,7 @@
 // tool chain. Its steps name what runs: a unit test, worker processes, and the app. The app runs a job, a thread and
 // the health check.
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
 
 const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -128,6 +129,13 @@ export const projects = {
   },
   node22: ofNode(22),
   node24: ofNode(24),
+  bun: ofRuntime('bun@1', ['node_modules/.bin/bun']),
+  // Deno refuses some signals that Nest listens to by default.
+  deno: ofRuntime(
+    'deno@2',
+    ['node_modules/.bin/deno', 'run', '-A', '--no-check', '--node-modules-dir=manual'],
+    (code) => code.replace('enableShutdownHooks()', "enableShutdownHooks(['SIGTERM', 'SIGINT'])"),
+  ),
 };
 
 function jestConfig(own) {
@@ -201,4 +209,28 @@ function ofVitest(version, types, steps) {
 function ofNode(major) {
   const steps = [UNIT, ...RUN].map((step) => ['npx', '-y', `node@${major}`, ...step.slice(1)]);
   return { type: 'module', versions: nest12, packages: base, options: esmOptions, steps: [TSC, ...steps] };
+}
+
+/** Returns the project of the README's quickstart on another runtime. @param change what the runtime needs in the code */
+function ofRuntime(runtime, command, change = (code) => code) {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const [, code] = /<!-- quickstart:[^]*?```ts\n([^]*?)```/.exec(readme);
+  return {
+    type: 'module',
+    allowScripts: { [runtime.split('@')[0]]: true }, // npm brings the runtime by an install script
+    versions: nest12,
+    packages: [...base, runtime, '@nestjs/platform-express'],
+    options: esmOptions,
+    sources: ['quickstart.ts'],
+    files: { 'quickstart.ts': change(code) },
+    steps: [
+      TSC,
+      [
+        'node',
+        fileURLToPath(new URL('../test/package/quickstart.mjs', import.meta.url)),
+        ...command,
+        'quickstart.ts',
+      ],
+    ],
+  };
 }

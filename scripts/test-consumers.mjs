@@ -54,9 +54,9 @@ async function attempt(name, project, tarball) {
   }
 }
 
-function prepare(name, { type, options, files = {}, sources: own }, cwd) {
+function prepare(name, { type, allowScripts, options, files = {}, sources: own }, cwd) {
   mkdirSync(cwd);
-  const manifest = { name: `consumer-${name}`, version: '0.0.0', private: true, ...(type && { type }) };
+  const manifest = { name: `consumer-${name}`, version: '0.0.0', private: true, type, allowScripts };
   writeFileSync(join(cwd, 'package.json'), JSON.stringify(manifest));
   const included = own ?? SOURCES;
   for (const file of readdirSync(sources)) cpSync(join(sources, file), join(cwd, file));

@@ -170,7 +170,7 @@ async function quickstart(cwd, manifestOfApp) {
   const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
   writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
   await run(bin('tsc'), ['-p', '.'], app);
-  await run(process.execPath, [join(root, 'test/package/quickstart.mjs'), 'dist/main.js'], app);
+  await run(process.execPath, [join(root, 'test/package/quickstart.mjs'), process.execPath, 'dist/main.js'], app);
 }
 
 /** Runs the file as the main file of an app in development: Nest's command line compiles it, and runs it. */

@@ -1,5 +1,5 @@
-// Runs a compiled quickstart as its reader does. It starts the app, signs up, reads the result, asks for an unknown id,
-// and stops the app.
+// node quickstart.mjs COMMAND ARGS…: runs a quickstart as its reader does. The command starts the app. Then a request
+// signs up, another reads the result, and one asks for an unknown id.
 import assert from 'node:assert';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,8 @@ await once(probe, 'listening');
 const { port } = probe.address();
 probe.close();
 
-const app = spawn(process.execPath, [process.argv[2]], { env: { ...process.env, PORT: String(port) } });
+const [command, ...args] = process.argv.slice(2);
+const app = spawn(command, args, { env: { ...process.env, PORT: String(port) } });
 let output = '';
 const started = new Promise((resolve, reject) => {
   const read = (chunk) => {
