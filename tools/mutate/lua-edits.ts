@@ -48,20 +48,24 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 
 /** Returns all small changes of a script or a library. */
 export function luaEdits(text: string): Edit[] {
-  // The parser knows no first line with flags; a comment of the same length keeps the places.
-  const chunk = parse(text.replace(/^#!/, '--'), { luaVersion: '5.1', ranges: true });
   const edits: Edit[] = [...text.matchAll(WAKE)].map(({ index, 0: line }) => ({
     operator: 'drop wake',
     from: index,
     to: index + line.length,
     after: '',
   }));
-  visit(chunk, (node) => {
+  visitLua(text, (node) => {
     for (const [operator, mutate] of Object.entries(OPERATORS)) {
       for (const edit of mutate(node, text)) if (edit) edits.push({ operator, ...edit });
     }
   });
   return edits;
+}
+
+/** Calls a function with each node of a script or a library. */
+export function visitLua(text: string, look: (node: Node) => void): void {
+  // The parser knows no first line with flags; a comment of the same length keeps the places.
+  visit(parse(text.replace(/^#!/, '--'), { luaVersion: '5.1', ranges: true }), look);
 }
 
 function visit(node: Node, look: (node: Node) => void): void {

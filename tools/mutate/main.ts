@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { argumentsOf } from '../../scripts/arguments.mjs';
 import { draw, mutantsIn } from './draw.js';
+import { linesReport, reachedLines } from './lua-lines.js';
 import { say, type Mutant } from './mutant.js';
 import { readRecords, suitesOf, type SpecRecord } from './records.js';
 import { Results, type Result } from './results.js';
@@ -31,6 +32,11 @@ const { values, positionals } = argumentsOf('mutate', {
     },
     seconds: { type: 'string', default: '120', about: 'limits the test files of one mutant, by their records' },
     memory: { type: 'boolean', default: false, about: 'runs mutants of scripts by their specs in memory alone' },
+    lines: {
+      type: 'boolean',
+      default: false,
+      about: 'prints which lines of the scripts the specs in memory reach',
+    },
     record: {
       type: 'boolean',
       default: false,
@@ -49,8 +55,9 @@ if (!(seed >= 0 && count > 0 && from >= 0 && seconds > 0)) {
   console.error(`Expected numbers for --seed, --count, --from and --seconds, found ${found}.`);
   process.exit(2);
 }
-setPriority(LOW_PRIORITY);
-process.exitCode = values.record ? await record(positionals) : await mutate();
+if (!values.lines) setPriority(LOW_PRIORITY);
+if (values.lines) console.log(linesReport(root, reachedLines(root, positionals)));
+else process.exitCode = values.record ? await record(positionals) : await mutate();
 
 /** Runs the tests of these paths, or all, those that take long in memory too. Each leaves a record of what it executes. */
 async function record(paths: readonly string[]): Promise<number> {

@@ -9,6 +9,7 @@ import { draw, mutantsIn } from './draw.js';
 import { firstNoticing, type Repeated } from './first-noticing.js';
 import { scriptDigest } from './jest/script-digest.mjs';
 import { luaEdits } from './lua-edits.js';
+import { linesReport, markedLua } from './lua-lines.js';
 import { mutantsBy, say } from './mutant.js';
 import { suitesOf } from './records.js';
 import { Results } from './results.js';
@@ -223,4 +224,28 @@ describe('the results of a run', () => {
   it('are of the same sources', () => {
     expect(() => new Results(file).of(0, 'a.lua:9 negate: a => b')).toThrow('The sources have changed');
   });
+});
+
+it('lets each statement of a script name its line', () => {
+  const text = '#!lua\nif a then\n  local b = 1\nend\nreturn b';
+  expect(markedLua('lua/a.lua', text).split('\n')).toEqual([
+    '#!lua',
+    "redis.sha1hex('@lua/a.lua:2')",
+    'if a then',
+    "  redis.sha1hex('@lua/a.lua:3')",
+    '  local b = 1',
+    'end',
+    "redis.sha1hex('@lua/a.lua:5')",
+    'return b',
+  ]);
+});
+
+it('reports the lines that no spec reaches, by room', () => {
+  const lines = new Map([
+    ['lua/job/cancel.lua:1', true],
+    ['lua/job/cancel.lua:2', false],
+  ]);
+  const report = linesReport(ROOT, lines);
+  expect(report).toContain('| lua/job | 2 | 1 | 1 |');
+  expect(report).toMatch(/^lua\/job\/cancel\.lua:2 /m);
 });

@@ -1,6 +1,6 @@
 // A copy of the project in which mutants run, so that the tree itself never has one.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { readLuaTexts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
@@ -62,6 +62,15 @@ export class Workplace {
     return mutant.file.endsWith('.lua')
       ? await this.runScripts(mutant, changed, suites)
       : await this.runSource(mutant, suites);
+  }
+
+  /** Changes each script and library of the copy, and embeds them. */
+  changeScripts(change: (file: string, text: string) => string): void {
+    for (const name of readdirSync(join(this.folder, 'lua'), { recursive: true, encoding: 'utf8' })) {
+      const file = `lua/${name}`;
+      if (name.endsWith('.lua')) writeFileSync(join(this.folder, file), change(file, this.rightText(file)));
+    }
+    writeFileSync(join(this.folder, GENERATED), this.embedded(new Map()).module);
   }
 
   /** Ends a run, and removes the copy. */

@@ -36,6 +36,18 @@ it('puts a job of a group that is also in pending back into its group alone', as
   expect(await q.claim(2)).toMatchObject([{ id: 'a' }]);
 });
 
+it('starts the time of a claim of a group again where both places of the claim are gone', async () => {
+  const { q, doctor } = examined();
+  await q.addAndClaim('a', { group: 'g' });
+  const running = `${q.keys.groupsPrefix}running:g`;
+  await q.redis.zrem(q.keys.claims, 'a');
+  await q.redis.zrem(running, 'a');
+  const before = await q.now();
+  await q.run(doctor.inspect({ ids: ['a'], repair: true }));
+  expect(Number(await q.redis.zscore(running, 'a'))).toBeGreaterThanOrEqual(before);
+  expect(Number(await q.redis.zscore(q.keys.claims, 'a'))).toBeGreaterThan(before);
+});
+
 it('refuses a settle by the claim that a job had before its repair', async () => {
   const { q, doctor } = examined();
   const claimed = await q.addAndClaim('a');

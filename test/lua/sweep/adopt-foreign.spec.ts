@@ -132,13 +132,13 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   it('I4: sees a long list in slices, one a run, then begins again', async () => {
     const q = testQueue();
     q.broken = true; // the list alone
-    await q.redis.rpush(q.keys.processing, 'a', 'b', 'c');
+    await q.redis.rpush(q.keys.processing, 'a', 'b', 'c', 'd', 'e');
     const seen: number[] = [];
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 4; i++) {
       await adopt(q, 2);
       seen.push(await q.redis.zcard(q.keys.foreignClaims));
     }
-    expect(seen).toEqual([2, 3, 3]);
+    expect(seen).toEqual([2, 4, 5, 5]);
   });
 
   it('never touches our own claims', async () => {

@@ -241,6 +241,15 @@ describe('sweep/tidy.lua', () => {
     expect(await q.ranked(q.keys.uniqueExpiries)).toEqual(['held']);
   });
 
+  it('frees a key whose time is over beside many that are not', async () => {
+    const q = testQueue();
+    for (let i = 0; i < 50; i++) await q.add(`held-${i}`, unfinished(`held-${i}`));
+    await q.add('a', { unique: 'over', unique_for: 60_000 });
+    await q.redis.zadd(q.keys.uniqueExpiries, 1, 'over');
+    await q.run(q.scripts.sweep.tidy({ limit: 1 }));
+    expect(await q.redis.hexists(q.keys.unique, 'over')).toBe(0);
+  });
+
   it('leaves a key whose window is over to a job that holds it until it ends', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });

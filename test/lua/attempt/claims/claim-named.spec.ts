@@ -104,6 +104,13 @@ describe('a claim of certain names', () => {
     expect(await q.ranked(q.keys.prioritized)).toEqual(['b-high']);
   });
 
+  it('refuses a job whose name is too long, also where the name ends with that of the job before', async () => {
+    const q = testQueue();
+    const [, long] = await addNamed(q, 'mail', 'mail');
+    await q.redis.hset(q.keys.job(long!), 'name', `${'x'.repeat(1_030)}mail`);
+    expect((await q.claim(2)).map(({ id }) => id)).toEqual(['mail-0']);
+  });
+
   it('takes nothing from a paused queue', async () => {
     const q = testQueue();
     await addNamed(q, 'a');
