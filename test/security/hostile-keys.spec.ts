@@ -4,10 +4,11 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { attackKeys } from './key-attack.js';
 import { Windows } from './windows.js';
+import { casesOf } from '../support/run/samples.js';
 import { showRecordsOpenly } from './plants.js';
 
 it('breaks no window, shows no secret, and changes nothing', async () => {
-  await attackKeys(await new Windows().open(), 16);
+  await attackKeys(await new Windows().open(), casesOf(16, 64));
 });
 
 describe('finds', () => {

@@ -3,11 +3,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { clusterScripts, luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
 import { auditedScript, changesJobs } from '#queue/transport/audited-script.js';
+import { someOf } from '../../../test/support/run/samples.js';
 import { plants } from './plants.js';
 import { find, LONGEST_DRAW_MS, plantsOf } from './soonest.js';
 
 describe('a simulated fleet', () => {
-  it.each(plantsOf('short'))(
+  it.each(someOf(plantsOf('short'), 3))(
     'finds a planted fault: %s',
     async (name, planted) => {
       expect((await find(name, planted)).seed).toBeGreaterThan(0);
