@@ -110,7 +110,8 @@ export class JobOutbox {
   /** Returns undefined if this process only writes rows, and may not read them. */
   private async signs(): Promise<OutboxSigns | undefined> {
     try {
-      return { ...(await this.stats()), ...(this.trouble !== undefined && { trouble: this.trouble }) };
+      const [stats, trouble, troubledForMs = 0] = [await this.stats(), this.trouble, this.relay.troubledForMs];
+      return { ...stats, ...(trouble !== undefined && { trouble, troubledForMs }) };
     } catch (error) {
       if (this.relays || !isForbidden(error)) {
         throw error;

@@ -23,7 +23,17 @@ describe('the verdict on the outbox', () => {
     [
       'cannot reach Redis since a moment',
       { waiting: 2, oldestAgeMs: 4_000, trouble: 'Redis is away' },
-      ['warning', 'the outbox waits: 2 rows, the oldest for 4 s: Redis is away'],
+      ['notice', 'the outbox waits: 2 rows, the oldest for 4 s: Redis is away'],
+    ],
+    [
+      'cannot reach Redis since half a minute',
+      { waiting: 2, oldestAgeMs: 31_000, trouble: 'Redis is away', troubledForMs: 31_000 },
+      ['warning', 'the outbox waits: 2 rows, the oldest for 31 s: Redis is away'],
+    ],
+    [
+      'cannot reach Redis since a moment, and had refused a row before',
+      { waiting: 2, setAside: 1, oldestAgeMs: 600_000, trouble: 'Redis is away', troubledForMs: 1_000 },
+      ['notice', 'the outbox waits: 2 rows, the oldest for 10 min: Redis is away'],
     ],
     ['had a trouble, and no row waits', { trouble: 'Redis is away' }, ['ok', 'the outbox flows: 0 rows']],
     [

@@ -377,6 +377,11 @@ describe('the relay', () => {
     await commit((tx) => t.enqueue(tx, 2));
     await t.outbox.ship();
     expect(t.outbox.trouble).toContain('Redis');
+    const signs = () => t.outbox.writerFor('default').signs!();
+    const { trouble, troubledForMs } = (await signs())!;
+    expect(trouble).toContain('Redis');
+    await t.outbox.ship();
+    expect((await signs())!.troubledForMs).toBeGreaterThan(troubledForMs!);
     expect(await t.rows()).toBe(2);
     await redis.restart();
     const again = outboxOf({}, connect({}, redis.url));

@@ -7,13 +7,15 @@ import { keptIn } from '../../queue/runtime/kept.js';
 import type { RootCause } from '../../queue/errors/error-kind.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
 import { deployWords, keyOf, type SharedError, sharedWords, sinceWords } from '../shared-errors.js';
-import type { OutboxVerdict } from '../servers/outbox-verdict.js';
+import { isUnread, type OutboxVerdict } from '../servers/outbox-verdict.js';
 import { capitalised, count } from '../words.js';
 
 /** An incident has ended when the queue needed nothing for this long, in ms. So a queue that flaps has one incident. */
 const CALM_MS = 60_000;
 /** A kind of error that comes again within this time is not new, in ms. */
 const KIND_REMEMBERED_MS = 86_400_000;
+/** A database that cannot be read for less than this is no incident, in ms. */
+const UNREAD_MS = 30_000;
 /** The most kinds that are remembered. A queue counts 101 at a time. */
 const MOST_KINDS = 300;
 const LONGEST_ERROR = 200;
@@ -75,6 +77,8 @@ const recordSchema = z.object({
       calmMs: z.number().optional(),
     })
     .optional(),
+  /** Since when the outbox cannot be read, before that is an incident. */
+  unreadMs: z.number().optional(),
   /** The times when kinds of error were told, by kind. */
   kinds: z.record(z.string(), z.number()).default({}),
 });
@@ -150,6 +154,10 @@ function newErrors(told: AlertRecord, { causes, ...facts }: AlertFacts): NewErro
 /** Returns the step to take for the outbox. */
 export function outboxAlertOf(told: AlertRecord, nowMs: number, verdict: OutboxVerdict): AlertStep {
   const { summary, cause, next } = verdict;
+  const unreadMs = told.unreadMs ?? nowMs;
+  if (!told.incident && isUnread(verdict) && nowMs - unreadMs < UNREAD_MS) {
+    return { record: { unreadMs, kinds: {} } };
+  }
   const { notice, incident } = incidentOf(told.incident, nowMs, {
     verdict,
     began: inOneLine([capitalised(summary), cause && `Cause: ${cause}`, next && `Next: ${next}`]),

@@ -22,6 +22,15 @@ const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and r
 /** Names the database too, because the command needs it. */
 const READ_ROWS = 'read their errors: `DATABASE_URL=… npx nest-job-queue outbox list`';
 
+/** An obstacle that is gone within this time needs nobody, in ms. */
+const OBSTACLE_MS = 30_000;
+const UNREADABLE = 'the outbox cannot be read';
+
+/** Returns whether a verdict is about the database, which may be slow or away for a moment. */
+export function isUnread({ summary }: OutboxVerdict): boolean {
+  return summary === UNREADABLE;
+}
+
 type Rule = (signs: OutboxSigns) => OutboxVerdict | undefined;
 
 /** The worst first. */
@@ -75,17 +84,22 @@ export async function readOutboxVerdict(
 function unreadable(cause: string): OutboxVerdict {
   return {
     severity: 'critical',
-    summary: 'the outbox cannot be read',
+    summary: UNREADABLE,
     cause,
     next: LOOK_AT_DATABASE,
   };
 }
 
-/** Finds an obstacle that the relay of this process has met. */
-function waitsFor({ waiting, oldestAgeMs, trouble }: OutboxSigns): OutboxVerdict | undefined {
+/**
+ * Finds an obstacle that the relay of this process has met. A short one needs nobody, such as Redis that fails over. A row
+ * that was refused long before says nothing of its length.
+ */
+function waitsFor(signs: OutboxSigns): OutboxVerdict | undefined {
+  const { waiting, oldestAgeMs, trouble, troubledForMs = oldestAgeMs } = signs;
+  const forMs = Math.min(oldestAgeMs, troubledForMs);
   return waiting > 0 && trouble !== undefined
     ? {
-        severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
+        severity: severityAfter(forMs),
         summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
         cause: trouble,
         next: REMOVE_THE_CAUSE,
@@ -93,11 +107,15 @@ function waitsFor({ waiting, oldestAgeMs, trouble }: OutboxSigns): OutboxVerdict
     : undefined;
 }
 
+function severityAfter(ms: number): Severity {
+  return ms > LONG_WAIT_MS ? 'critical' : ms > OBSTACLE_MS ? 'warning' : 'notice';
+}
+
 /** Finds rows that no relay takes, here or in another process. */
 function unmoved({ waiting, setAside, oldestAgeMs }: OutboxSigns): OutboxVerdict | undefined {
   return setAside === 0 && waiting > 0 && oldestAgeMs > PATIENCE_MS
     ? {
-        severity: oldestAgeMs > LONG_WAIT_MS ? 'critical' : 'warning',
+        severity: severityAfter(oldestAgeMs),
         summary: `the outbox waits: ${rows(waiting)}, the oldest for ${duration(oldestAgeMs)}`,
         cause: 'no relay moves them',
         next: RUN_A_RELAY,

@@ -63,6 +63,7 @@ class UnreadableRows extends Error {}
 export class Relay implements BackgroundRole {
   /** The error of the last turn or of a queue; undefined if all is well. */
   trouble: Error | undefined;
+  private troubledSinceMs = 0;
   /** The number of rows that were moved, by queue. */
   readonly relayed = new Map<string, number>();
   private stopped = false;
@@ -389,6 +390,14 @@ export class Relay implements BackgroundRole {
     } else if (!trouble && this.trouble) {
       logger.log('The outbox ships again.');
     }
+    if (!this.trouble) {
+      this.troubledSinceMs = this.parts.clock.monotonic();
+    }
     this.trouble = trouble;
+  }
+
+  /** Returns how long the relay has had trouble without a good turn between, in ms; undefined if all is well. */
+  get troubledForMs(): number | undefined {
+    return this.trouble && this.parts.clock.monotonic() - this.troubledSinceMs;
   }
 }

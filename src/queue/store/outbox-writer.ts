@@ -24,6 +24,8 @@ export interface OutboxSigns {
   oldestAgeMs: number;
   /** The reason why rows wait, as far as this process knows it. */
   trouble?: string;
+  /** The time since when it has known this reason, in ms. */
+  troubledForMs?: number;
 }
 
 /** A row of the table, as it is shown. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { alertsOf, parseRecord, type AlertFacts } from '#inspect/alerts/alerts.js';
+import { alertsOf, outboxAlertOf, parseRecord, type AlertFacts } from '#inspect/alerts/alerts.js';
 import type { ErrorKind } from '#queue/dead-letters/error-kinds.js';
 
 const MINUTE = 60_000;
@@ -43,6 +43,37 @@ function play(...looks: [atMin: number, severity: keyof typeof verdicts, kinds?:
     return steps.flatMap(({ notice }) => (notice ? [`${notice.event}: ${notice.text}`] : []));
   });
 }
+
+describe('outboxAlertOf', () => {
+  /** Plays looks at the outbox: the second, and whether its database can be read. Returns the events. */
+  function playOutbox(...looks: [atS: number, isRead: boolean][]): string[] {
+    let record = '';
+    const verdicts = {
+      unread: { severity: 'critical', summary: 'the outbox cannot be read', cause: 'connection refused' },
+      read: { severity: 'ok', summary: 'the outbox flows: 0 rows' },
+    } as const;
+    return looks.map(([atS, isRead]) => {
+      const step = outboxAlertOf(parseRecord(record), atS * 1_000, verdicts[isRead ? 'read' : 'unread']);
+      record = JSON.stringify(step.record);
+      return step.notice?.event ?? '';
+    });
+  }
+
+  it('begins no incident while a database is away for a moment', () => {
+    expect(playOutbox([0, false], [10, false], [20, true], [40, false], [50, true])).toEqual(['', '', '', '', '']);
+  });
+
+  it('begins one after half a minute, and ends it', () => {
+    expect(playOutbox([0, false], [10, false], [30, false], [40, false], [50, true], [110, true])).toEqual([
+      '',
+      '',
+      'began',
+      '',
+      '',
+      'ended',
+    ]);
+  });
+});
 
 describe('alertsOf', () => {
   it('reports an incident once: its begin, a worse severity, and its end after a minute', () => {
