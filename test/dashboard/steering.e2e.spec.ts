@@ -166,7 +166,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(shown.body).toMatchObject({
       followUps: [{ kind: 'finally', queue: home, words: 'waits for the batch', job: null }],
       members: [
-        { id: map!.id, queue: home, status: 'open' },
+        { id: map!.id, queue: home, status: 'open', name: 'page', label: '1', at: expect.any(Number) },
         { id: index!.id, queue: home },
         { id: far.id, queue: remote },
       ],

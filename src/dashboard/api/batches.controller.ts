@@ -19,6 +19,7 @@ import { jobId, queryCount, queueName } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import type { BatchesView, BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../views/batch-views.js';
+import type { JobRow } from '../views/views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;
@@ -113,7 +114,10 @@ export class BatchesController extends Routes {
     const followUps = await this.followUps(record);
     await this.redactor.learn(...page.members.map((member) => member.queue));
     const members = await Promise.all(
-      page.members.map(async (member) => memberView(this.redactor.member(member), await this.stateOf(member))),
+      page.members.map(async (member) => {
+        const job = await this.find(member);
+        return memberView(this.redactor.member(member), job && this.describer.row(job));
+      }),
     );
     return { record, followUps, members, next: page.next ?? null };
   }
@@ -123,11 +127,6 @@ export class BatchesController extends Routes {
     const queues = new Set(records.flatMap(({ followUps }) => followUps.map(({ queue }) => queue)));
     const shown = new Set(await this.permissions.visibleQueues(request, [...queues]));
     return records.map((record) => viewOf(record, shown));
-  }
-
-  /** Returns the place of a job that has not ended. It may be in a queue that the app does not know. */
-  private async stateOf(member: BatchMember): Promise<BatchMemberView['state']> {
-    return member.status === 'open' ? ((await this.find(member))?.status ?? null) : null;
   }
 
   /** @throws ForbiddenException unless the request may cancel each open member, which may be in another queue */
@@ -191,6 +190,16 @@ function viewOf(record: BatchRecord, shown: ReadonlySet<string>): BatchView {
   };
 }
 
-function memberView({ id, queue, status, error }: BatchMember, state: BatchMemberView['state']): BatchMemberView {
-  return { id, queue, status, state, error: error === undefined ? null : cut(error, ERROR_LENGTH) };
+/** Returns a member with what its job says of itself, as far as that is still there. */
+function memberView({ id, queue, status, error }: BatchMember, job: JobRow | undefined): BatchMemberView {
+  return {
+    id,
+    queue,
+    status,
+    state: status === 'open' ? (job?.state ?? null) : null,
+    name: job?.name ?? null,
+    label: job?.label ?? null,
+    at: job?.at ?? null,
+    error: error === undefined ? null : cut(error, ERROR_LENGTH),
+  };
 }

@@ -38,8 +38,9 @@ it('a queue links its batches, and a batch its jobs and follow-up', async () => 
   await page.locator('.batches a', { hasText: 'next-book' }).click();
   await says(page, 'h1', '5 jobs');
   await says(page, '.part', 'waits for the batch');
-  expect(await page.locator('.member-id').count()).toBe(5);
-  await page.locator('.member-id').first().click();
+  expect(await page.locator('.member .row-link').count()).toBe(5);
+  await says(page, '.member', /print.*page/s);
+  await page.locator('.member .row-link').first().click();
   await says(page, '.ties', 'In the batch');
   await page.locator('.ties a', { hasText: 'next-book' }).click();
   await says(page, 'h1', '5 jobs');

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../../views/batch-views.js';
-import { count, plural } from '../parts/format.js';
+import { count, plural, spelled } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
 import { JobRowLine } from '../parts/job-row-line.js';
 import { ask } from '../parts/confirm.js';
@@ -197,21 +197,27 @@ function Members({ queue, id, first }: { queue: string; id: string; first: Batch
   );
 }
 
-function Member({ member: { id, queue, status, state, error }, home }: { member: BatchMemberView; home: string }) {
+function Member({ member, home }: { member: BatchMemberView; home: string }) {
+  const { id, queue, status, state, name, label, at, error } = member;
   const ended = status === 'open' ? null : status === 'removed' ? 'cancelled' : status;
   return (
     <li class="member" data-row>
       <StateMark state={ended ?? state ?? 'pending'} />
       <span class="member-status">{state ?? status}</span>
-      <a class="row-link member-id" href={href(['job', queue, id])}>
-        <bdi>{id}</bdi>
+      <a class="row-link member-name" href={href(['job', queue, id])}>
+        <bdi>{spelled(name ?? id)}</bdi>
       </a>
+      {label && <bdi class="member-label">{spelled(label)}</bdi>}
       {queue !== home && (
         <span class="quiet">
           in <bdi>{queue}</bdi>
         </span>
       )}
       {error !== null && <bdi class="job-error">{error}</bdi>}
+      <span class="member-end">
+        {name !== null && <CopyId id={id} />}
+        {at !== null && <Time at={at} />}
+      </span>
     </li>
   );
 }
