@@ -60,7 +60,7 @@ function BatchHead({ batch, gone, changed }: { batch: BatchView; gone: boolean; 
         / batch
       </p>
       <div class="page-title">
-        <h1>
+        <h1 class="batch-title">
           <CopyId id={id} length={40} />{' '}
           <span class="job-title-label">
             {plural(batch.total, 'job')}, {batch.state}
