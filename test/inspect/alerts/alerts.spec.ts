@@ -44,21 +44,21 @@ function play(...looks: [atMin: number, severity: keyof typeof verdicts, kinds?:
   });
 }
 
-describe('outboxAlertOf', () => {
-  /** Plays looks at the outbox: the second, and whether its database can be read. Returns the events. */
-  function playOutbox(...looks: [atS: number, isRead: boolean][]): string[] {
-    let record = '';
-    const verdicts = {
-      unread: { severity: 'critical', summary: 'the outbox cannot be read', cause: 'connection refused' },
-      read: { severity: 'ok', summary: 'the outbox flows: 0 rows' },
-    } as const;
-    return looks.map(([atS, isRead]) => {
-      const step = outboxAlertOf(parseRecord(record), atS * 1_000, verdicts[isRead ? 'read' : 'unread']);
-      record = JSON.stringify(step.record);
-      return step.notice?.event ?? '';
-    });
-  }
+/** Plays looks at the outbox: the second, and whether its database can be read. Returns the events. */
+function playOutbox(...looks: [atS: number, isRead: boolean][]): string[] {
+  let record = '';
+  const ofOutbox = {
+    unread: { severity: 'critical', summary: 'the outbox cannot be read', cause: 'connection refused' },
+    read: { severity: 'ok', summary: 'the outbox flows: 0 rows' },
+  } as const;
+  return looks.map(([atS, isRead]) => {
+    const step = outboxAlertOf(parseRecord(record), atS * 1_000, ofOutbox[isRead ? 'read' : 'unread']);
+    record = JSON.stringify(step.record);
+    return step.notice?.event ?? '';
+  });
+}
 
+describe('outboxAlertOf', () => {
   it('begins no incident while a database is away for a moment', () => {
     expect(playOutbox([0, false], [10, false], [20, true], [40, false], [50, true])).toEqual(['', '', '', '', '']);
   });
