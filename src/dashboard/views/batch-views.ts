@@ -27,7 +27,7 @@ export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'sta
   error: string | null;
   /** The state of a job that has not ended; null for an ended one, or where it is unknown. */
   state: State | null;
-  /** The name and the label of its job, and the instant that matters in its state; null for one whose record is gone. */
+  /** The name, the label and the time of its job, as in a list; null if its record is gone. */
   name: string | null;
   label: string | null;
   at: number | null;
