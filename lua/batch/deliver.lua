@@ -21,10 +21,11 @@
 local changed, is_posted = 0, false
 local early_ms = 600000 -- longer than an enqueue may take
 
--- Ends the wait of a job here. An end that comes before the enqueue of that job is kept for it.
+-- Ends the wait of a job here. One that supersedes the other starts however that ended. An end that comes before the
+-- enqueue of the waiting job is kept for it.
 local function take_for_waiting(id, before, number, state)
   if redis.call('EXISTS', job .. id) == 1 then
-    update_dependent(id, before, state)
+    update_dependent(id, before, redis.call('HEXISTS', job .. id, 'supersedes') == 1 and 'completed' or state)
   elseif number > 0 then
     local early = batch_record .. id .. '/early'
     changed = changed + redis.call('HSETNX', early, before, state)

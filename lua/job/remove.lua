@@ -14,6 +14,7 @@
 --@include lib/core/read
 --@include lib/group/place
 --@include lib/place/remove_waiting
+--@include lib/newest/hand_back
 --@include lib/unique/free_window
 --@include lib/batch/job_ended
 --@include lib/kind/change_kind
@@ -45,6 +46,7 @@ else
     end_hold(group, id)
   end
 end
+hand_back(id)
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)
 end

@@ -32,10 +32,16 @@ export function whyNotRunning(job: JobFacts, signs: JobSigns): Reason {
     case 'completed':
       return { because: `it completed in attempt ${job.attempts}` };
     case 'cancelled':
-      return { because: 'it was cancelled' };
+      return { because: cancelOf(job) };
     case 'failed':
       return dead(job);
   }
+}
+
+function cancelOf({ supersededBy }: JobFacts): string {
+  return supersededBy === undefined
+    ? 'it was cancelled'
+    : `it was cancelled, because the newer job ${supersededBy} took its unique key`;
 }
 
 function running(job: JobFacts, signs: JobSigns): Reason {
@@ -65,7 +71,7 @@ function running(job: JobFacts, signs: JobSigns): Reason {
   if (job.cancelRequestedAt) {
     const since = duration(at.getTime() - job.cancelRequestedAt.getTime());
     return {
-      because: `it runs; a cancel was asked for ${since} ago`,
+      because: `it runs; a cancel was asked for ${since} ago${job.supersededBy === undefined ? '' : `, because the newer job ${job.supersededBy} took its unique key`}`,
       next: 'its handler decides: it should stop when its signal aborts',
     };
   }

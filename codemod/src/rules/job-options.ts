@@ -143,7 +143,7 @@ function option(property: Property, object: ObjectLiteralExpression, place: Opti
   if (name === 'priority') return priority(property, place, r);
   if (name === 'lifo') return lifo(property, object, place, r);
   if (name === 'backoff') return backoff(property, place, r);
-  if (name === 'deduplication' || name === 'debounce') return unique(property, place, r);
+  if (name === 'deduplication' || name === 'debounce') return unique(property, object, place, r);
   if (name === 'removeOnComplete') return retention(property, place, r);
   if (name === 'repeat') return REMOVED;
   if (name === 'removeOnFail' || DROPPED.includes(name)) return dropped(property, place, r);
@@ -342,9 +342,29 @@ function isNumberLike(node: Node | undefined): boolean {
   return type !== undefined && (type.isNumber() || type.isNumberLiteral());
 }
 
-function unique({ name, initializer, value }: Property, place: OptionPlace, r: Rewriter): string {
+function unique(
+  { name, initializer, value }: Property,
+  object: ObjectLiteralExpression,
+  place: OptionPlace,
+  r: Rewriter,
+): string {
   const settings = objectOf(initializer);
   const id = propertyValue(settings, 'id');
+  const isTrue = (flag: string) => propertyValue(settings, flag)?.getText() === 'true';
+  if (settings && settings === unwrapped(initializer!) && id) {
+    // BullMQ replaces only a delayed job, and `extend` then starts its time again: a debounce.
+    if (isTrue('replace') && isTrue('extend') && !settings.getProperty('keepLastIfActive') && hasDelay(object)) {
+      return `unique: { ${pair('key', r.text(id))}, for: 'pending', onConflict: 'replace' }`;
+    }
+    if (isTrue('keepLastIfActive') && !place.isQuiet) {
+      r.todo(
+        place.at,
+        "`keepLastIfActive` is `unique: { key, for: 'pending', keep: 'newest' }`, in a group of the key with `maxRunning: 1`. To stop the running job use `for: 'unfinished', onConflict: 'cancel-running'`",
+        'options',
+      );
+      return `${name}: ${value}`;
+    }
+  }
   const others = settings
     ?.getProperties()
     .filter((each) => !['id', 'ttl'].includes(Node.hasName(each) ? each.getName() : ''));

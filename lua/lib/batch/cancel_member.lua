@@ -6,6 +6,7 @@
 -- The walk goes from the newest job to the oldest one. So claims take only entries that are not read yet, and new jobs move
 --   entries that were read. A job that is marked behind the walk starts it again.
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/place/remove_waiting, lib/settle/finish.
+--@include lib/newest/hand_back
 local line_read = 2000 -- the entries that one call reads
 
 local function cancel_member(id)
@@ -14,6 +15,7 @@ local function cancel_member(id)
     return
   end
   if status ~= 'processing' and remove_sorted(id) then
+    hand_back(id)
     return end_cancelled(id)
   end
   redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now_text)

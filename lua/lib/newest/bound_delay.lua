@@ -1,12 +1,8 @@
--- bound_delay(options): bounds the start of a job that may replace the owner of its unique key. The start is at most
---   unique_max_delay ms behind the first enqueue of that owner. Returns the owner and since when it waits, or nil.
+-- bound_delay(owner, options): bounds the start of a job that replaces the waiting owner of its unique key. The start is at
+--   most unique_max_delay ms behind the first enqueue of the owner. Returns since when that waits.
 -- note_wait(owner, since): notes when the wait of a replaced job began, if a claim has ended its first wait.
--- Needs: lib/core/clock, lib/core/keys, lib/unique/owner.
-local function bound_delay(options)
-  local verdict, owner = resolve_unique(options)
-  if verdict ~= 'replace' then
-    return
-  end
+-- Needs: lib/core/clock, lib/core/keys.
+local function bound_delay(owner, options)
   local since, fence, noted = unpack(redis.call('HMGET', job .. owner, 'enqueued_at_ms', 'fence', 'debounce'))
   if fence then
     local begun, of = string.match(noted or '', '^(%d+) (.*)$')
@@ -14,7 +10,7 @@ local function bound_delay(options)
   end
   since = tonumber(since) or now
   options.run_at_ms = math.min(now + options.delay_ms, since + options.unique_max_delay)
-  return owner, since
+  return since
 end
 
 local function note_wait(owner, since)

@@ -3,8 +3,10 @@
 -- Needs: deleted, latest, waits, lib/batch/job_ended, lib/core/keys.
 --@include lib/ids/mark_of
 --@include lib/unique/free_window
+--@include lib/newest/hand_back
 local function delete(id)
   local unique_key, window, batch, dependents = unpack(redis.call('HMGET', job .. id, 'unique', 'window', 'batch', 'dependents'))
+  hand_back(id)
   if unique_key and redis.call('HGET', unique, unique_key) == id then
     redis.call('HDEL', unique, unique_key)
   end

@@ -94,10 +94,17 @@ export interface UniqueOptions {
   for: 'pending' | 'unfinished' | { ms: number };
   /**
    * `keep`: the existing job stays. `replace`: while it waits, it gets the new payload, name and options, and starts
-   * again with all its attempts.
+   * again with all its attempts. `cancel-running`: a running one is asked to stop, and the new job starts after its
+   * end; only for `unfinished`.
    * @default `keep`
    */
-  onConflict?: 'keep' | 'replace' | undefined;
+  onConflict?: 'keep' | 'replace' | 'cancel-running' | undefined;
+  /**
+   * The one of two waiting jobs that stays. `oldest`: the new job is not added. `newest`: the waiting job is cancelled,
+   * and the new one is added. Not with `replace`.
+   * @default `oldest`; `newest` with `cancel-running`
+   */
+  keep?: 'oldest' | 'newest' | undefined;
   /**
    * The longest wait of a job that is replaced again and again, from its first enqueue, in ms. Needs `replace` and a
    * `delayMs` that is not longer.
@@ -135,6 +142,8 @@ export function refuseContradictions(subject: string, options: UncheckedOptions)
   refuseExpiryBeforeStart(subject, options);
   refuseBesideAfter(subject, options);
   refuseUnboundedDelay(subject, options);
+  refuseKeepAndConflict(subject, options);
+  refuseStopOfFreeKey(subject, options);
 }
 
 /** Refuses `lifo` beside an option that has its own order. */
@@ -157,6 +166,42 @@ function refuseBesideAfter(subject: string, { after, runAt, unique }: UncheckedO
   const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
   if (after !== undefined && other !== undefined) {
     throw new InvalidOptionError(subject, `after or ${other}`, 'both', 'With `after`, use delayMs.');
+  }
+}
+
+/** Refuses `keep` beside an `onConflict` that says something else of the waiting job. */
+function refuseKeepAndConflict(subject: string, { unique }: UncheckedOptions): void {
+  const { keep, onConflict } = unique ?? {};
+  if (keep !== undefined && (onConflict === 'replace' || (onConflict === 'keep' && keep === 'newest'))) {
+    throw new InvalidOptionError(
+      `${subject}.unique.keep`,
+      'keep or onConflict',
+      `both (${show(keep)}, ${show(onConflict)})`,
+      "`keep: 'newest'` cancels the waiting job and adds the new one; `onConflict: 'replace'` changes the waiting one.",
+    );
+  }
+}
+
+/** Refuses `cancel-running` for a key that a running job does not hold, and beside `runAt`. */
+function refuseStopOfFreeKey(subject: string, { unique, runAt }: UncheckedOptions): void {
+  if (unique?.onConflict !== 'cancel-running') {
+    return;
+  }
+  if (unique.for !== 'unfinished') {
+    throw new InvalidOptionError(
+      `${subject}.unique.for`,
+      "'unfinished' beside onConflict: 'cancel-running'",
+      show(unique.for),
+      "With 'pending' a running job has given its key up. With { ms } an ended one may hold it.",
+    );
+  }
+  if (runAt !== undefined) {
+    throw new InvalidOptionError(
+      subject,
+      "runAt or unique.onConflict: 'cancel-running'",
+      'both',
+      'The job starts after the end of the stopped one. Use delayMs for a time behind that.',
+    );
   }
 }
 

@@ -148,7 +148,7 @@ export class JobFailedError extends JobQueueError {
   }
 }
 
-/** The job whose result was awaited was cancelled. */
+/** The job was cancelled: its result was awaited, or its signal aborted. */
 export class JobCancelledError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_CANCELLED';
@@ -156,8 +156,15 @@ export class JobCancelledError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
+    /** The id of the newer job that took its unique key. Absent for any other cancel. */
+    readonly supersededBy?: string,
   ) {
-    super(`Job ${jobId} was cancelled.`);
+    super(
+      supersededBy === undefined
+        ? `Job ${jobId} was cancelled.`
+        : `Job ${jobId} was cancelled: the newer job ${supersededBy} took its unique key.`,
+    );
+    Object.defineProperty(this, 'supersededBy', { enumerable: supersededBy !== undefined });
   }
 }
 

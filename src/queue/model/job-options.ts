@@ -54,12 +54,20 @@ const uniqueSchema = z.strictObject(
     for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
       error: "expected 'pending', 'unfinished' or { ms }",
     }),
-    onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+    onConflict: z
+      .enum(['keep', 'replace', 'cancel-running'], { error: "expected 'keep', 'replace' or 'cancel-running'" })
+      .optional(),
+    keep: z.enum(['oldest', 'newest'], { error: "expected 'oldest' or 'newest'" }).optional(),
     maxDelayMs: duration(1).optional(),
   },
-  { error: 'expected { key, for, onConflict?, maxDelayMs? }' },
+  { error: 'expected { key, for, onConflict?, keep?, maxDelayMs? }' },
 );
 type Unique = z.output<typeof uniqueSchema>;
+
+/** Returns whether a job of a unique key ends the one that waits with the key. */
+export function keepsNewest({ onConflict, keep }: Pick<Unique, 'onConflict' | 'keep'>): boolean {
+  return keep === 'newest' || (onConflict === 'cancel-running' && keep !== 'oldest');
+}
 
 const afterSchema = z
   .array(z.custom<string | JobReference>(isJob, "expected a job's id, its handle, or { queue, id }"), {
@@ -142,10 +150,12 @@ export const JOB_OPTIONS = {
     schema: uniqueSchema,
     places: ['enqueue'],
     // A number stands for a time in ms.
-    script: ({ key, for: lasts, onConflict, maxDelayMs }: Unique) => ({
+    script: ({ key, for: lasts, maxDelayMs, ...choice }: Unique) => ({
       unique: key,
       unique_for: typeof lasts === 'object' ? lasts.ms : lasts,
-      ...(onConflict === 'replace' && { unique_replace: true }),
+      ...(choice.onConflict === 'replace' && { unique_replace: true }),
+      ...(choice.onConflict === 'cancel-running' && { unique_stop: true }),
+      ...(keepsNewest(choice) && { unique_newest: true }),
       ...(maxDelayMs !== undefined && { unique_max_delay: maxDelayMs }),
     }),
   },

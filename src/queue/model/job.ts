@@ -197,6 +197,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   cancelledAt?: Date;
   /** The time when its cancel was requested while it ran. */
   cancelRequestedAt?: Date;
+  /** The id of the newer job that took its unique key, and for which it was cancelled. */
+  supersededBy?: string;
   /** The time when it fails if it has not started. */
   expiresAt?: Date;
   /** The worker that claimed it last. */

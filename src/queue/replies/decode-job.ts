@@ -84,6 +84,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     schedule: hash.schedule,
     lastError: hash.last_error,
     errorKind: hash.error_kind,
+    supersededBy: hash.superseded_by,
   });
   return Object.assign(record, optional, {
     ...decodeTies(queue, hash),

@@ -60,8 +60,12 @@ export function refuseBesideTransaction({ options }: Pick<EncodedJob, 'options'>
   if (batch !== undefined) {
     refuse('transaction', 'a member of a batch', 'Add it after the commit.');
   }
-  if (unique?.onConflict === 'replace') {
-    refuse('unique.onConflict', show('replace'), "Use 'keep'.");
+  const { onConflict, keep } = unique ?? {};
+  if (onConflict !== undefined && onConflict !== 'keep') {
+    refuse('unique.onConflict', show(onConflict), "Use 'keep'.");
+  }
+  if (keep === 'newest') {
+    refuse('unique.keep', show(keep), "Use 'oldest'.");
   }
 }
 

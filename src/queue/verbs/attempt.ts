@@ -103,6 +103,13 @@ export const ATTEMPT = {
     PLAIN_CLAIM,
   ),
 
+  /** Returns for each running job the newer job that asked it to stop; '' for any other cancel. */
+  supersededBy: verb('attemptSupersededBy', {
+    keys: (keys) => keys.forStart,
+    args: each(text),
+    reply: (reply) => listOf(reply).map(String),
+  }),
+
   /**
    * Returns the positions, from 0, of the lost claims.
    *

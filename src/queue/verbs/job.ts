@@ -1,5 +1,6 @@
 // The verbs of one job, and of producers: the scripts of lua/job.
 import type { JobStatus } from '../model/job.js';
+import { keepsNewest } from '../model/job-options.js';
 import { encodePlainOptions } from '../model/metadata.js';
 import { flagOf, oneOf, wholeNumbersOf } from '../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../replies/decode-job.js';
@@ -143,7 +144,11 @@ function enqueue(
 
 /** Returns whether a job may change an older one by more than a replacement; see lua/job/enqueue-newest. */
 function endsOlder({ options }: EncodedJob): boolean {
-  return options?.unique?.maxDelayMs !== undefined;
+  const unique = options?.unique;
+  if (unique === undefined) {
+    return false;
+  }
+  return unique.onConflict === 'replace' || unique.onConflict === 'cancel-running' || keepsNewest(unique);
 }
 
 /** Returns the call that adds jobs, some of which may change or end older ones. */
@@ -158,6 +163,7 @@ function enqueueNewest(context: CallContext, jobs: readonly EncodedJob[]): Scrip
       maxPending ?? '',
       maxPendingBytes ?? '',
       enqueuesPublished,
+      keys.queue,
       ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options, groups)]),
     ],
     decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),

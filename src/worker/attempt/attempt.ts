@@ -148,9 +148,9 @@ export class Attempt implements Completion, ListItem<Attempt> {
     this.abort(new ClaimLostError(this.id));
   }
 
-  /** Aborts the handler's signal, because a cancel was requested. An attempt whose handler was not called ends at once. */
-  cancel(): void {
-    const reason = new JobCancelledError(this.id);
+  /** Aborts the handler's signal, because a cancel was requested. An attempt whose handler was not called ends at once. @param supersededBy the newer job that requested it */
+  cancel(supersededBy?: string): void {
+    const reason = new JobCancelledError(this.id, supersededBy);
     this.abort(reason);
     if (!this.isCalled && this.end()) {
       this.fail(reason, false);

@@ -227,6 +227,14 @@ export class SettlementBuffer {
       this.reportOutcome(settling, outcomes[i]!);
     });
     this.notifyOfFailures(failures.filter((_, i) => outcomes[i] !== 'retry'));
+    this.notifyOfCancels(outcomes);
+  }
+
+  /** Delivers the ends of cancelled jobs soon. A newer job of the same unique key may wait for them. */
+  private notifyOfCancels(outcomes: readonly (FailOutcome | ReleaseOutcome)[]): void {
+    if (outcomes.includes('cancelled')) {
+      this.owner.batchReporter.notify();
+    }
   }
 
   private notifyOfFailures(failures: readonly Settling<UnsealedFailure | Release>[]): void {
@@ -255,6 +263,7 @@ export class SettlementBuffer {
       this.reportOutcome(settling, outcomes[i]!);
     });
     this.notifyOfFailures(releases.filter((_, i) => outcomes[i] !== 'released'));
+    this.notifyOfCancels(outcomes);
   }
 
   /** Logs the failure. A job that was refused before its handler ran has used no attempt. */

@@ -126,6 +126,18 @@ export class Heartbeat implements BackgroundRole {
     this.faults.failed(name, `Could not extend the claims of queue "${name}"; trying again`, error);
   }
 
+  /** Cancels attempts, each with the newer job that asked for it. Without a reply the reason names none. */
+  private async cancelAll(attempts: readonly Attempt[]): Promise<void> {
+    const { queue, calls } = this.runner;
+    const call = calls.supersededBy(attempts.map(({ id }) => id));
+    const newer = await queue.store.exec(call, limitOf(this.intervalMs)).catch((): string[] => []);
+    attempts.forEach((attempt, i) => {
+      if (!attempt.isEnded) {
+        attempt.cancel(newer[i] || undefined);
+      }
+    });
+  }
+
   private async extend(attempts: Attempt[]): Promise<void> {
     try {
       const { lost, cancelRequested } = await this.runner.queue.store.exec(
@@ -133,6 +145,7 @@ export class Heartbeat implements BackgroundRole {
         limitOf(this.intervalMs),
       );
       this.faults.succeeded(this.runner.name);
+      const cancelled: Attempt[] = [];
       for (const attempt of attempts) {
         if (attempt.isEnded) {
           continue; // it ended while the beat was in flight: its own settlement decides
@@ -140,9 +153,10 @@ export class Heartbeat implements BackgroundRole {
         if (lost.includes(attempt.id)) {
           this.lose(attempt);
         } else if (cancelRequested.includes(attempt.id)) {
-          attempt.cancel();
+          cancelled.push(attempt);
         }
       }
+      await (cancelled.length > 0 && this.cancelAll(cancelled));
     } catch (error) {
       this.warn(error);
     }

@@ -114,6 +114,29 @@ describe('docs/jobs.md', () => {
     expect([bounded.payload, bounded.dueAt!.getTime()]).toEqual([{ page: 'home', text: 'ab' }, began + 60_000]);
   });
 
+  it('newest', async () => {
+    const { PreviewHandler, preview } = await example<{
+      PreviewHandler: Type<{ stopped: string[] }>;
+      preview: (jobs: JobQueueService, page: string, url: string) => Promise<JobHandle>;
+    }>('newest');
+    let asked = 0;
+    const server = createServer((_request, response) => void (asked++ > 0 && response.end('<p>')));
+    server.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const jobs = await service(PreviewHandler);
+    try {
+      const older = await preview(jobs, 'home', url);
+      await eventually(() => asked === 1);
+      const newer = await preview(jobs, 'home', url);
+      expect(await newer.result()).toEqual({ html: '<p>' });
+      await expect(older.result()).rejects.toMatchObject({ name: 'JobCancelledError', supersededBy: newer.id });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('time-limits', async () => {
     const { FetchHandler, fetchSoon } = await example<{
       FetchHandler: Type;

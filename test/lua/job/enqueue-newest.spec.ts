@@ -95,3 +95,145 @@ describe('job/enqueue-newest.lua: a debounce with a longest wait', () => {
     expect(await q.pending()).toEqual(['plain']);
   });
 });
+
+const WAITING: Record<string, AskedOptions> = {
+  pending: {},
+  prioritized: { priority: 5 },
+  scheduled: { delayMs: MINUTE },
+  'in its group': { group: 'g' },
+};
+
+function newest(rest: AskedOptions = {}): AskedOptions {
+  return { unique: { key: 'k', for: 'unfinished', keep: 'newest' }, ...rest };
+}
+
+describe("job/enqueue-newest.lua: keep: 'newest'", () => {
+  it.each(Object.entries(WAITING))('cancels the older job that is %s, and adds the newer one', async (_, rest) => {
+    const q = testQueue();
+    await add(q, 'a', newest(rest));
+    expect(await add(q, 'b', newest(rest), '"b"')).toEqual({ id: 'b', outcome: 'new' });
+    expect(await q.job('a')).toMatchObject({ status: 'cancelled', superseded_by: 'b' });
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
+    expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
+    expect([await q.total('cancelled'), await q.total('enqueued')]).toEqual([1, 2]);
+    if (rest.delayMs) await q.makeDue('b');
+    expect((await q.claim(9)).map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('ends all but the last of one call', async () => {
+    const q = testQueue();
+    const jobs = ['a', 'b', 'plain', 'c'].map((id) => ({
+      id,
+      name: q.name,
+      payload: '{}',
+      ...(id !== 'plain' && { options: newest() }),
+    }));
+    const answers = await q.run(q.scripts.enqueue(jobs));
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['new', 'new', 'new', 'new']);
+    expect([await q.field('a', 'superseded_by'), await q.field('b', 'superseded_by')]).toEqual(['b', 'c']);
+    expect(await q.pending()).toEqual(['plain', 'c']);
+  });
+
+  it('leaves a running and a just ended owner alone', async () => {
+    const q = testQueue();
+    await add(q, 'a', newest());
+    const [job] = await q.claim(1);
+    expect(await expectUnchanged(q, () => add(q, 'b', newest()))).toEqual({ id: 'a', outcome: 'kept' });
+    await q.complete(job!);
+    expect(await add(q, 'c', newest())).toEqual({ id: 'c', outcome: 'new' });
+    const windowed: AskedOptions = { unique: { key: 'w', for: { ms: MINUTE }, keep: 'newest' } };
+    await add(q, 'd', windowed);
+    const ended = (await q.claim(9)).find(({ id }) => id === 'd')!;
+    await q.complete(ended);
+    expect(await expectUnchanged(q, () => add(q, 'e', windowed))).toEqual({ id: 'd', outcome: 'kept' });
+  });
+
+  it('I3: repeated after a lost reply ends nothing more', async () => {
+    const q = testQueue();
+    await add(q, 'a', newest());
+    const first = await add(q, 'b', newest());
+    expect(await expectUnchanged(q, () => add(q, 'b', newest()))).toEqual(first);
+    await add(q, 'c', newest());
+    expect(await expectUnchanged(q, () => add(q, 'b', newest()))).toEqual(first);
+  });
+
+  it('takes the room of the older job in a full queue and a full group', async () => {
+    const q = testQueue({ maxPending: 2, groups: { maxPending: 1 } });
+    await add(q, 'a', newest({ group: 'g' }));
+    await add(q, 'other');
+    expect((await add(q, 'no')).full).toMatchObject({ limit: 2 });
+    expect(await add(q, 'b', newest({ group: 'g' }))).toEqual({ id: 'b', outcome: 'new' });
+    await add(q, 'x', newest({ group: 'g', unique: { key: 'x', for: 'pending', keep: 'newest' } }));
+    expect(await q.redis.zrange(`${q.keys.groupsPrefix}waiting:g`, 0, '-1')).toEqual(['b']);
+  });
+
+  it('refuses the newer job, and leaves the older one, if its own group is full', async () => {
+    const q = testQueue({ groups: { maxPending: 1 } });
+    await add(q, 'full', { group: 'h' });
+    await add(q, 'a', newest());
+    const { full } = await expectUnchanged(q, () => add(q, 'b', newest({ group: 'h' })));
+    expect(full).toMatchObject({ group: 'h', limit: 1 });
+    expect(await q.status('a')).toBe('pending');
+  });
+});
+
+function stopping(rest: AskedOptions = {}): AskedOptions {
+  return { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' }, ...rest };
+}
+
+/** Delivers the ends in the outbox, as a worker does. */
+async function deliver(q: TestQueue): Promise<void> {
+  const ends = (await q.run(q.scripts.batches.outbox({ limit: 10 }))) as never;
+  await q.run(q.scripts.batches.deliver({ from: q.name, ends }));
+  await q.run(q.scripts.batches.acknowledge({ ends }));
+}
+
+describe("job/enqueue-newest.lua: 'cancel-running'", () => {
+  it('asks the running job to stop, and lets the newer one wait for its end', async () => {
+    const q = testQueue();
+    await add(q, 'a', stopping());
+    const [job] = await q.claim(1);
+    expect(await add(q, 'b', stopping())).toEqual({ id: 'b', outcome: 'new' });
+    expect(await q.job('a')).toMatchObject({ status: 'processing', superseded_by: 'b' });
+    expect(await q.field('a', 'cancel_requested_at_ms')).not.toBeNull();
+    expect(await q.redis.zrange(`${q.keys.nudgePrefix}worker-1`, 0, '-1')).toEqual(['cancel']);
+    expect(await q.job('b')).toMatchObject({ status: 'scheduled', supersedes: 'a' });
+    expect(await q.claim(9)).toEqual([]);
+    expect(await q.fail(job!)).toEqual(['cancelled']);
+    await deliver(q);
+    await q.makeDue('b');
+    expect((await q.claim(9)).map(({ id }) => id)).toEqual(['b']);
+    expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
+  });
+
+  it('starts the newer job also after a crash of the older one', async () => {
+    const q = testQueue();
+    await add(q, 'a', stopping());
+    await q.claim(1);
+    await add(q, 'b', stopping());
+    await q.expireClaims('a');
+    await q.run(q.scripts.sweep.reclaim({ limit: 100, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
+    expect([await q.status('a'), await q.field('a', 'superseded_by')]).toEqual(['cancelled', 'b']);
+    await deliver(q);
+    await deliver(q); // the reply of the first was lost
+    await q.makeDue('b');
+    expect((await q.claim(9)).map(({ id }) => id)).toEqual(['b']);
+  });
+
+  it('leaves the running job and its key alone if the newer one finds no room', async () => {
+    const q = testQueue({ maxPending: 1 });
+    await add(q, 'a', stopping());
+    await q.claim(1);
+    await add(q, 'other');
+    const { full } = await expectUnchanged(q, () => add(q, 'b', stopping()));
+    expect(full).toMatchObject({ limit: 1 });
+  });
+
+  it('I3: repeated after a lost reply asks and adds nothing more', async () => {
+    const q = testQueue();
+    await add(q, 'a', stopping());
+    await q.claim(1);
+    const first = await add(q, 'b', stopping());
+    expect(await expectUnchanged(q, () => add(q, 'b', stopping()))).toEqual(first);
+  });
+});

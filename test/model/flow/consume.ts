@@ -151,6 +151,7 @@ const reports: [string, OnClaim][] = [
     'log',
     (side, job) => ask(side, (calls) => calls.log({ claim: job, keep: 2, lines: ['"one"', '"two"'].map(sealed) })),
   ],
+  ['supersededBy', (side, job) => ask(side, (calls) => calls.supersededBy([job.id]))],
   ['extend', (side) => ask(side, (calls) => calls.extend(side.claims))],
   ['extend for an hour', (side, job) => ask(side, (calls) => calls.extend([job], HOUR))],
   [

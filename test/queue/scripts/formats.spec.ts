@@ -88,6 +88,10 @@ async function newest(): Promise<void> {
   await queue.enqueue({}, { id: 'debounced', unique, delayMs: 0 });
   await queue.fail((await queue.claim({ worker: 'w' }))!, FAILING, { delayMs: DAY });
   await queue.enqueue({}, { unique, delayMs: DAY });
+  const stops = { key: 's', for: 'unfinished', onConflict: 'cancel-running' } as const;
+  await queue.enqueue({}, { id: 'stopped', unique: stops });
+  await queue.claim({ worker: 'w' });
+  await queue.enqueue({}, { id: 'behind', unique: stops, delayMs: 5 });
 }
 
 async function ends(): Promise<void> {

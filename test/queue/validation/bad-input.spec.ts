@@ -115,6 +115,13 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.unique.for', { unique: { key: 'k', for: 'ever' } }],
     ['enqueue.unique.for.ms', { unique: { key: 'k', for: { ms: 0 } } }],
     ['enqueue.unique.onConflict', { unique: { key: 'k', for: 'pending', onConflict: 'drop' } }],
+    ['enqueue.unique.keep', { unique: { key: 'k', for: 'pending', keep: 'last' } }],
+    ['enqueue.unique.keep', { unique: { key: 'k', for: 'pending', keep: 'newest', onConflict: 'replace' } }],
+    ['enqueue.unique.keep', { unique: { key: 'k', for: 'pending', keep: 'oldest', onConflict: 'replace' } }],
+    ['enqueue.unique.keep', { unique: { key: 'k', for: 'pending', keep: 'newest', onConflict: 'keep' } }],
+    ['enqueue.unique.for', { unique: { key: 'k', for: 'pending', onConflict: 'cancel-running' } }],
+    ['enqueue.unique.for', { unique: { key: 'k', for: { ms: 5 }, onConflict: 'cancel-running' } }],
+    ['enqueue', { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' }, runAt: Date.now() + 10 }],
     ['enqueue.unique.maxDelayMs', { unique: { ...BOUNDED, maxDelayMs: 0 }, delayMs: 0 }],
     ['enqueue.unique.maxDelayMs', { unique: BOUNDED }],
     ['enqueue.unique.maxDelayMs', { unique: BOUNDED, delayMs: 1_001 }],
@@ -286,5 +293,5 @@ it('an unknown option of an enqueue is answered without the options of the libra
 it('a `unique` that is no object is answered with its form', async () => {
   const { queue } = coreQueue();
   const error = await failure(() => queue.enqueue(1, { unique: 'k' as never }));
-  expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict?, maxDelayMs? }, found "k".');
+  expect(error.message).toBe('enqueue.unique: expected { key, for, onConflict?, keep?, maxDelayMs? }, found "k".');
 });

@@ -44,6 +44,7 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
     { key: 'k', for: 'pending' },
     { key: 'k', for: 'unfinished', onConflict: 'replace' },
     { key: 'k', for: { ms: HOUR } },
+    { key: 'k', for: 'pending', keep: 'newest' },
   ),
   durability: fc.constant('memory'),
   after: fc.constant(['first']),
