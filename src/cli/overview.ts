@@ -47,7 +47,15 @@ export async function readOverview(session: Session, name?: string, window?: Rat
 
 async function overviewOfAll(session: Session, window?: RateWindow): Promise<QueueOverview[]> {
   const names = await session.queueNames();
-  const all = await Promise.all(names.map((name) => readOrVerdict(name, session.queue(name), window)));
+  return overviewOfQueues(
+    names.map((name) => session.queue(name)),
+    window,
+  );
+}
+
+/** Reads some queues, the worst first. */
+export async function overviewOfQueues(queues: readonly JobQueue[], window?: RateWindow): Promise<QueueOverview[]> {
+  const all = await Promise.all(queues.map((queue) => readOrVerdict(queue.name, queue, window)));
   return all.toSorted((a, b) => worstFirst(ranked(a), ranked(b)));
 }
 
