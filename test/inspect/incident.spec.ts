@@ -1,5 +1,5 @@
-// An incident that moves, in virtual time and in memory. Each ten seconds all windows are held against a ledger of what was
-// done: the verdicts, the alerts, the JSON and the command line.
+// An incident that moves, in virtual time and in memory. Each ten seconds a ledger is held against what people see: verdicts,
+// alerts, JSON and command line.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { refused, Shop, undelivered, type Entry } from './incident/shop.js';
 
