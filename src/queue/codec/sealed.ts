@@ -13,14 +13,13 @@ import {
   type JobCodec,
 } from './codec.js';
 
-declare const SEALED: unique symbol;
 declare const REPLIED: unique symbol;
 
 /** A text as its queue stores it: encrypted by a secret codec, plain by any other. */
-export type Sealed = string & { readonly [SEALED]: true };
+export type Sealed = string & { readonly '#sealed': true };
 
 /** An error as its queue stores it. */
-export type SealedError = StoredError & { readonly [SEALED]: true };
+export type SealedError = StoredError & { readonly '#sealed': true };
 
 /** A failure before its error is sealed. */
 interface UnsealedError {

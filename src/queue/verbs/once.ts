@@ -56,7 +56,7 @@ export interface OnceSender {
 }
 
 /** Entries of one sender. */
-interface Sent<Entry> {
+export interface Sent<Entry> {
   sender: OnceSender;
   entries: readonly Entry[];
 }

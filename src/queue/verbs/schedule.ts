@@ -36,7 +36,7 @@ export interface DueSchedule {
 }
 
 /** The result of a look for due schedules. */
-interface DueLook {
+type DueLook = {
   /** Server time, in ms. */
   nowMs: number;
   /** The time until the next schedule is due, in ms, besides the due ones; undefined if there is none. */
@@ -45,17 +45,17 @@ interface DueLook {
   more: boolean;
   /** The due ones, then some of the others, to verify their due times. */
   due: DueSchedule[];
-}
+};
 
 /** What is asked of `upsert`. */
-interface Upsert {
+type Upsert = {
   schedule: StoredSchedule;
   /** The worker that declares it in code; undefined for a call. */
   worker?: string | undefined;
   nextDueMs?: number | undefined;
   /** The time of the last change that the caller knows, null for a new schedule; undefined for any. */
   knownAt?: Date | null | undefined;
-}
+};
 
 // The outcomes of each script, as in its header.
 const UPSERTED = oneOf('created', 'changed', 'unchanged', 'conflict', 'declared', 'stale', 'next');
