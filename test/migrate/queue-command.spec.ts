@@ -113,6 +113,34 @@ describe('migrate queue', () => {
     expect((await queue.stats()).pausedAt).toBeNull();
   });
 
+  it('goes back to BullMQ with --to bullmq, and names what stays', async () => {
+    const queue = new JobQueue(redis, uniqueQueueName());
+    await queue.enqueue({ n: 1 }, { id: 'a', name: 'encode', timeoutMs: 5_000 });
+    await queue.enqueue(1, { id: 'g', group: 'tenant' });
+    const plan = await cli(['migrate', 'queue', queue.name, '--to', 'bullmq', '--dry-run']);
+    expect(plan.stdout).toContain('stay here: jobs of groups (or --drop-groups)');
+    expect((await queue.stats()).pausedAt).toBeNull();
+    const { code, stdout } = await cli(['migrate', 'queue', queue.name, '--to', 'bullmq', '--json']);
+    expect(code).toBe(EXIT.ok);
+    expect(JSON.parse(stdout)).toMatchObject({
+      moved: { pending: 1 },
+      dropped: { timeoutMs: 1 },
+      left: [{ ids: ['g'] }],
+    });
+    expect(await redis.hgetall(`bull:${queue.name}:a`)).toMatchObject({ name: 'encode', data: '{"n":1}' });
+    expect(await idsIn(queue)).toEqual(['g']);
+    const all = await cli(['migrate', 'queue', queue.name, '--to', 'bullmq', '--drop-groups', '--json']);
+    expect(JSON.parse(all.stdout)).toMatchObject({ moved: { group: 1 }, left: [], dropped: { group: 1 } });
+  });
+
+  it('says what to install where a schedule needs BullMQ, and writes nothing', async () => {
+    const queue = await seeded();
+    const { code, stderr } = await cli(['migrate', 'queue', queue.name, '--to', 'bullmq']);
+    expect([code, stderr]).not.toEqual([EXIT.ok, '']);
+    expect(stderr).toContain('npm install bullmq');
+    expect((await queue.stats()).pausedAt).toBeNull();
+  });
+
   it('refuses a queue that is not there, and its options beside another library', async () => {
     const unknown = await cli(['migrate', 'queue', uniqueQueueName(), '--to-prefix', 'x']);
     expect([unknown.code, unknown.stderr]).toEqual([EXIT.notFound, expect.stringContaining('There is no queue')]);

@@ -25,7 +25,7 @@ const OTHERS: Record<string, string> = {
     limitsSet queueClean queueContent queueExtendPause queueFind queueList queueNotePayload queuePause queuePurge queueResume
     registerNames scheduleList schedulePause scheduleRemove scheduleResume scheduleRun scheduleUpsert workerList`,
   'the doctor': `doctorBatches doctorClocks doctorCounters doctorGroups doctorHistories doctorInspect doctorScan doctorUnique`,
-  'a migration, on keys of another library': `migrateBeeAcknowledge migrateBeeGiveBack migrateBullmqAcknowledge migrateBullmqGiveBack
+  'a migration, on keys of another library': `migrateBeeAcknowledge migrateBeeGiveBack migrateBullmqAcknowledge migrateBullmqAdd migrateBullmqGiveBack
     migrateBullmqTake migrateBullmqTakeScheduler onceAddDeadLetters`,
   'a move of a queue, by an operator': `migrateQueueAcknowledge migrateQueueBegin migrateQueueGiveBack migrateQueuePut migrateQueuePutBatch
     migrateQueuePutEnded migrateQueuePutSchedule migrateQueuePutSettings migrateQueueSettle migrateQueueTake migrateQueueTakeBatch

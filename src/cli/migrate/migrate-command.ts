@@ -34,7 +34,7 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
     )
     .argument('<queue>', 'the name of the queue')
     .description('moves a queue of BullMQ, Bull or bee-queue here, or one of ours elsewhere; see docs/moving.md')
-    .option('--to <place>', 'the queue here; of a queue of ours the address of another Redis, or TO_REDIS_URL')
+    .option('--to <place>', 'the queue here; of a queue of ours another Redis (or TO_REDIS_URL), or bullmq')
     .option('--from <url>', 'the Redis of the old queue, if it is another one; with a password in BULLMQ_REDIS_URL')
     .option('--from-prefix <text>', 'the beginning of its keys; without it bull, or bq of bee-queue')
     .option('--dry-run', 'only show what would be moved')
@@ -51,6 +51,7 @@ export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): 
     .option('--to-cluster', 'queue: the new Redis is a Cluster')
     .option('--to-hash-tag', 'queue: its name there has a hash tag')
     .option('--hash-tag', 'queue: its name here has a hash tag, without a Cluster')
+    .option('--drop-groups', 'queue to BullMQ: move jobs of groups without their group')
     .option('--leave-related', 'queue: leave the jobs in which another queue has a share')
     .action(
       run(async (context, [library, name], options) => {

@@ -16,6 +16,7 @@ import { Interruption } from '../live/interruption.js';
 import { wholeNumber } from '../numbers.js';
 import type { Session } from '../redis/session.js';
 import { text, valueOf } from '../text.js';
+import { migrateToBullmq } from './to-bullmq-command.js';
 import { queuePlanText, queueReportText } from './queue-text.js';
 
 const QUIET_MS = 60_000;
@@ -36,7 +37,15 @@ const NOT_HERE = {
 } as const;
 
 /** The options that only a move of a queue has. */
-export const ONLY_HERE = ['toName', 'toPrefix', 'toHashTag', 'toCluster', 'hashTag', 'leaveRelated'] as const;
+export const ONLY_HERE = [
+  'toName',
+  'toPrefix',
+  'toHashTag',
+  'toCluster',
+  'hashTag',
+  'leaveRelated',
+  'dropGroups',
+] as const;
 
 /** Moves a queue, or shows what would move. @param env may have the address of the new Redis, with its password */
 export async function migrateQueue(
@@ -49,6 +58,13 @@ export async function migrateQueue(
   const { session } = context;
   const queue = session.queue(name, options['hashTag'] === true ? { hashTag: true } : {});
   await refuseUnknown(session, queue);
+  if (options['to'] === 'bullmq') {
+    await migrateToBullmq(context, queue, options, env);
+    return;
+  }
+  if (options['dropGroups'] !== undefined) {
+    throw new CliError('--drop-groups is for --to bullmq. Groups move with their jobs.', EXIT.usage);
+  }
   const there = await openTarget(context, options, env);
   try {
     const tagged = options['toHashTag'] === true ? { hashTag: true } : {};

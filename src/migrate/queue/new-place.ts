@@ -6,7 +6,7 @@ import type { QueueKeys } from '../../queue/scripts/queue-keys.js';
 import { call } from '../../queue/scripts/script-call.js';
 import type { ScriptName } from '../../queue/transport/script-runner.js';
 import { JobQueueError } from '../../queue/errors/errors.js';
-import { MoverOvertakenError, type MoverRight, type MovingJob, type PutReply } from './transit.js';
+import { MoverOvertakenError, type MoverRight, type MoveTarget, type MovingJob, type PutReply } from './transit.js';
 
 /** The kinds of settings that are copied. */
 type SettingKind = 'announced' | 'queue' | 'groups' | 'group' | 'ended' | 'unique';
@@ -30,7 +30,7 @@ class UnfinishedMoveError extends JobQueueError {
   }
 }
 
-export class NewPlace {
+export class NewPlace implements MoveTarget {
   private constructor(
     readonly queue: JobQueue,
     private readonly access: RedisAccess & { keys: QueueKeys },
@@ -107,6 +107,14 @@ export class NewPlace {
   ): Promise<boolean> {
     const args = [source, fence, id, due, ...fields];
     return this.mine(await this.run('migrateQueuePutSchedule', args, (reply) => reply)) === 'created';
+  }
+
+  marks(source: string, limit: number): Promise<string[]> {
+    return this.queue.exec((calls) => calls.once.marks({ source, limit }));
+  }
+
+  async forget(source: string, keys: readonly string[]): Promise<void> {
+    await this.queue.exec((calls) => calls.once.forget({ source, keys }));
   }
 
   /** Returns the key under which a mover copies a part of a batch. */

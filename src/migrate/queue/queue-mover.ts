@@ -4,9 +4,9 @@ import { LeftCounter, tally, type MoveReport } from '../move-report.js';
 import { BatchMover } from './batch-mover.js';
 import { copySettings } from './copy-settings.js';
 import { EndedCopier, slicesBySize } from './copy-ended.js';
-import type { NewPlace } from './new-place.js';
+import { NewPlace } from './new-place.js';
 import { STEP, type OldPlace } from './old-place.js';
-import { partsOf, type LinePlace, type MoverRight, type MovingJob, type PutReply, type QueueMoveStep, type TakeReply } from './transit.js'; // prettier-ignore
+import { partsOf, type MoveTarget, type LinePlace, type MoverRight, type MovingJob, type PutReply, type QueueMoveStep, type TakeReply } from './transit.js'; // prettier-ignore
 
 /** The marks that a dead mover can leave: those of a few steps. */
 const MOST_MARKS = 10 * STEP;
@@ -22,12 +22,15 @@ const WHY: Record<Exclude<TakeReply | PutReply, 'taken' | 'gone' | 'new' | 'know
   existing: 'a job with its id is at the new place already',
   unique: 'another job at the new place has its unique key',
   full: 'the new place is full of dead letters',
+  ofGroup: 'it belongs to a group, which BullMQ has not: pass --drop-groups',
+  waits: 'it waits for other jobs (after)',
+  content: 'its payload is not plain JSON',
   bytes: 'its content is not UTF-8',
 };
 
 interface MoverParts {
   old: OldPlace;
-  target: NewPlace;
+  target: MoveTarget;
   clock: Pick<Clock, 'setTimeout' | 'monotonic'>;
   report: MoveReport;
   /** Who moves it, for the pause. */
@@ -43,14 +46,16 @@ export class QueueMover {
   private left = new LeftCounter();
   /** The jobs that came back in this pass. */
   private readonly refused = new Set<string>();
-  private readonly ended: EndedCopier;
-  private readonly batches: BatchMover;
+  /** The parts that only a queue of ours has. */
+  private readonly own: { target: NewPlace; ended: EndedCopier; batches: BatchMover } | undefined;
 
   constructor(private readonly parts: MoverParts) {
     const { old, target } = parts;
-    this.ended = new EndedCopier(old, target);
-    const counter = { add: (...about: Parameters<LeftCounter['add']>) => this.left.add(...about) };
-    this.batches = new BatchMover({ ...parts, left: counter as LeftCounter });
+    if (target instanceof NewPlace) {
+      const counter = { add: (...about: Parameters<LeftCounter['add']>) => this.left.add(...about) };
+      const batches = new BatchMover({ ...parts, target, left: counter as LeftCounter });
+      this.own = { target, ended: new EndedCopier(old, target), batches };
+    }
   }
 
   get movedCount(): number {
@@ -59,7 +64,7 @@ export class QueueMover {
 
   /** The number of ended jobs that were copied. */
   get copiedCount(): number {
-    return this.ended.copied;
+    return this.own?.ended.copied ?? 0;
   }
 
   /** Ends after the step that runs. */
@@ -98,8 +103,10 @@ export class QueueMover {
     this.right = right;
     await target.takeBack();
     onStep?.('begin');
-    report.settings = await copySettings(old, target, wasPaused);
-    await this.batches.finishTransit(right);
+    if (this.own) {
+      report.settings = await copySettings(old, this.own.target, wasPaused);
+      await this.own.batches.finishTransit(right);
+    }
     await this.putTransit();
     await this.forgetLeftMarks();
   }
@@ -112,12 +119,12 @@ export class QueueMover {
     this.refused.clear();
     await old.queue.reclaim(); // the workers there may be gone
     await this.moveSchedules();
-    await this.ended.run();
+    await this.own?.ended.run();
     const isIdle = (await old.runningCount()) === 0;
     await this.moveHolders();
-    if (isIdle) {
-      await this.ended.run(); // with the jobs that ended since
-      await this.batches.move(this.right!);
+    if (isIdle && this.own) {
+      await this.own.ended.run(); // with the jobs that ended since
+      await this.own.batches.move(this.right!);
       await this.moveAwaiting();
     }
     if (isIdle || !(await old.hasMaxRunning())) {
@@ -129,7 +136,7 @@ export class QueueMover {
       await this.moveLine('scheduled');
     }
     await this.moveLine('dead');
-    await this.batches.openWatched(() => this.ended.run());
+    await this.own?.batches.openWatched(() => this.own!.ended.run());
     report.left = this.left.all;
     return this.movedCount + report.schedules.length - before;
   }
@@ -211,7 +218,7 @@ export class QueueMover {
       this.refused.add(job.id);
       this.left.add('job', why, job.id);
     };
-    await this.ended.copyKept();
+    await this.own?.ended.copyKept();
     for (const slice of slicesBySize(jobs.filter(({ isText }) => isText))) {
       const replies = await target.put(this.right!, slice);
       onStep?.('put');
@@ -266,7 +273,7 @@ export class QueueMover {
   private async forgetLeftMarks(): Promise<void> {
     const { old, target } = this.parts;
     const { source } = this.right!;
-    const marks = await target.queue.exec((calls) => calls.once.marks({ source, limit: MOST_MARKS }));
+    const marks = await target.marks(source, MOST_MARKS);
     const [entries, batches] = await Promise.all([
       old.client.hvals(old.moving('entries')),
       old.client.hvals(old.moving('batches')),
@@ -277,7 +284,7 @@ export class QueueMover {
 
   private async forget(keys: readonly string[]): Promise<void> {
     if (keys.length > 0) {
-      await this.parts.target.queue.exec((calls) => calls.once.forget({ source: this.right!.source, keys }));
+      await this.parts.target.forget(this.right!.source, keys);
     }
   }
 }

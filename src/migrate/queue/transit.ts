@@ -11,7 +11,26 @@ type Stays = 'group' | 'batch' | 'dependents' | 'elsewhere' | 'broken';
 export type TakeReply = 'taken' | 'gone' | Stays;
 
 /** The reply of `put` about one job. */
-export type PutReply = 'new' | 'known' | 'existing' | 'unique' | 'full';
+export type PutReply = 'new' | 'known' | PutRefusal;
+
+/** Why a job cannot be added at the new place. The last three are those of BullMQ. */
+type PutRefusal = 'existing' | 'unique' | 'full' | 'ofGroup' | 'waits' | 'content';
+
+/** A new place as a mover needs it: one of ours, or a queue of BullMQ. */
+export interface MoveTarget {
+  /** Refuses a place that cannot take the queue now. */
+  check(): Promise<void>;
+  /** Prepares the place, once this mover has begun. */
+  takeBack(): Promise<void>;
+  /** Adds jobs in transit. */
+  put(right: MoverRight, jobs: readonly MovingJob[]): Promise<PutReply[]>;
+  /** Returns false if a schedule stays, or is there already. */
+  putSchedule(right: MoverRight, id: string, kept: { due: string; fields: string[] }): Promise<boolean>;
+  /** Returns the keys of the oldest marks. */
+  marks(source: string, limit: number): Promise<string[]>;
+  /** Forgets marks. */
+  forget(source: string, keys: readonly string[]): Promise<void>;
+}
 
 /** A job in transit. */
 export interface MovingJob {

@@ -30,6 +30,11 @@ function load(name: string): Any {
   return createRequire(join(ROOT, 'bench/package.json'))(name);
 }
 
+/** Returns the package BullMQ 6.7 of the benchmark. */
+export function loadBullmqOfTests(): Any {
+  return load('bullmq');
+}
+
 /** Makes a fleet of the last version 5 of BullMQ. It is fetched once, because the benchmark has a later one. */
 export async function bullmq5Fleet(queue: string, url: string): Promise<OldFleet> {
   const fetched = await fetchPackages('bullmq5', ['bullmq@5.81.5']);

@@ -1,0 +1,144 @@
+// `migrate queue <name> --to bullmq`: the way back.
+import type { MoveReport } from '../../migrate/move-report.js';
+import { OldPlace } from '../../migrate/queue/old-place.js';
+import { QueueMover } from '../../migrate/queue/queue-mover.js';
+import { planQueueMove } from '../../migrate/queue/queue-plan.js';
+import { BullmqTarget, loadBullmq } from '../../migrate/to-bullmq/bullmq-target.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { isCluster } from '../../queue/redis/redis-client.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import type { CommandOptions, Context } from '../context.js';
+import { CliError } from '../exit-codes.js';
+import { Interruption } from '../live/interruption.js';
+import { wholeNumber } from '../numbers.js';
+import type { Session } from '../redis/session.js';
+import { joined, lines, text, type Text, valueOf } from '../text.js';
+import { count } from '../../inspect/words.js';
+import { queueReportText } from './queue-text.js';
+
+const QUIET_MS = 60_000;
+
+/** What BullMQ has not, and what it becomes. docs/moving.md has the same list. */
+const LIMITS = [
+  'stay here: jobs of groups (or --drop-groups), jobs that wait for others, members of batches, payloads of a codec',
+  'not moved: completed jobs, limits, pauses, counters; set limits and pauses there yourself',
+  'dropped: timeoutMs, expiresInMs, maxCrashes, cost, metadata, steps, checkpoint, progress',
+  'priorities: 1000 becomes 1, and jobs without one come last, as here',
+  'ids: 7 becomes njq-7, and a colon becomes a dash, because BullMQ refuses these',
+];
+
+export async function migrateToBullmq(
+  context: Context,
+  queue: JobQueue,
+  options: CommandOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const { session, out } = context;
+  const content = await queue.exec((calls) => calls.content());
+  if (content?.encrypted || content?.codec !== undefined) {
+    throw new CliError(
+      `The queue "${queue.name}" has a codec, and BullMQ could read none of its jobs. Nothing was changed.`,
+    );
+  }
+  const secret = env['TO_REDIS_URL'];
+  const there = await session.openBeside(
+    { prefix: session.prefix },
+    ...(secret === undefined ? [] : [{ ...env, REDIS_URL: secret }]),
+  );
+  try {
+    const old = await OldPlace.of(queue, `BullMQ at ${there.place}`);
+    const { counts, schedules } = await planQueueMove(old);
+    const plan = () => lines([text`${old.keys.base}* → BullMQ at ${there.place}`, row('to move', counts), ...schedules.map((id) => text`schedule        ${id}`), ...LIMITS.map((limit) => text`${limit}`)]); // prettier-ignore
+    if (options['dryRun'] === true) {
+      out.show({ counts, schedules, limits: LIMITS }, plan);
+      return;
+    }
+    if (!out.json) {
+      out.tell(valueOf(plan(), Infinity));
+    }
+    await context.confirm(() => text`pause the queue ${queue.name} here, and move its jobs to BullMQ`, {
+      onlyOnTerminal: true,
+    });
+    await move(context, { old, there, options });
+  } finally {
+    there.close();
+  }
+}
+
+function row(head: string, record: Record<string, number>): Text {
+  const shown = Object.entries(record).filter(([, value]) => value > 0);
+  return text`${head.padEnd(16)}${joined(
+    shown.map(([name, value]) => text`${count(value)} ${name}`),
+    ', ',
+  )}`;
+}
+
+interface Move {
+  old: OldPlace;
+  /** The session of BullMQ's Redis. */
+  there: Session;
+  options: CommandOptions;
+}
+
+async function move(context: Context, { old, there, options }: Move): Promise<void> {
+  const { session, out, progress } = context;
+  const { client, keys, queue } = old;
+  const report: MoveReport = {
+    from: `${keys.base}*`,
+    to: `BullMQ at ${there.place}`,
+    source: 'nest-job-queue',
+    moved: {},
+    deduplicated: 0,
+    deleted: 0,
+    schedules: [],
+    settings: [],
+    left: [],
+    dropped: {},
+    remaining: {},
+    unhandled: [],
+  };
+  const name = String(options['toName'] ?? queue.name);
+  const prefix = String(options['toPrefix'] ?? 'bull');
+  const schedules = await client.zcard(keys.scheduleDue);
+  const library = schedules > 0 ? await loadBullmq() : undefined; // before anything is written
+  if (library && isCluster(there.client)) {
+    throw new CliError(
+      'Schedules go only to a BullMQ on a single server. Remove them, or move to one. Nothing was changed.',
+    );
+  }
+  const connection = isCluster(there.client) ? {} : { ...there.client.options, lazyConnect: false };
+  const target = new BullmqTarget({
+    client: there.client,
+    prefix,
+    name,
+    rules: {
+      hasPriorities: (await client.zcard(keys.prioritized)) > 0,
+      maxAttempts: queue.options.maxAttempts,
+      handlerLimits: await client.hgetall(keys.handlerLimits),
+      dropGroups: options['dropGroups'] === true,
+      nowMs: out.nowMs,
+    },
+    dropped: report.dropped,
+    open: () => Promise.resolve(new library!.Queue(name, { prefix, connection })),
+  });
+  const mover = new QueueMover({ old, target, clock: systemClock, report, by: context.user ?? 'migrate' });
+  const interruption = new Interruption(session);
+  void interruption.over.then(() => mover.stop(), () => mover.stop()); // prettier-ignore
+  const startedAt = performance.now();
+  const quietMs = wholeNumber('quiet', options['quiet']) ?? QUIET_MS;
+  try {
+    const work = options['follow'] === true ? mover.follow(quietMs) : mover.run();
+    await progress.during(work, 'moved', undefined, () => mover.movedCount);
+  } finally {
+    interruption.close();
+    await target.close();
+  }
+  report.remaining = await old.counts();
+  if (report.left.length > 0) {
+    await queue.resume();
+    report.settings.push('the queue here is resumed, because some of its jobs stay');
+  }
+  out.show(report, () =>
+    queueReportText(report, { copied: 0, tookMs: performance.now() - startedAt, at: out.nowMs }),
+  );
+}
