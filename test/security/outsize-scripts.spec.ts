@@ -19,7 +19,7 @@ const NAMES = Object.keys(luaScripts) as Name[];
 /** The scripts that no worker runs, by who does. A script that is not here runs below, or the test fails. */
 const OTHERS: Record<string, string> = {
   'operators, and code of the app': `actionNote batchCancel batchCreate batchJoin batchKnown batchList batchOpenMembers
-    batchResults batchSeal batchStatus batchStop deadLetterDiscard deadLetterKinds deadLetterList deadLetterRedrive
+    batchResults batchSeal batchStatus batchStop deadLetterDiscard deadLetterKinds deadLetterList deadLetterMarkKind deadLetterRedrive
     deadLetterRedriveAsNew groupClean groupClear groupExtendPause groupList groupPause groupResume groupSet historyRead jobCancel
     jobCheckEnqueue jobHoldResult jobPromote jobRemove jobReschedule jobRunAgain jobSetPriority jobUpdate limitsClear limitsGet
     limitsSet queueClean queueContent queueExtendPause queueFind queueList queueNotePayload queuePause queuePurge queueResume
@@ -36,6 +36,12 @@ const OTHERS: Record<string, string> = {
 };
 
 const END = { queue: 'attacked', batch: 'b1', id: 'm1', number: '1', state: 'completed', detail: '' as never };
+const NEWEST = {
+  id: 'newest',
+  name: 'attacked',
+  payload: '1' as never,
+  options: { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' } },
+} as const;
 const CLAIM = { id: 'large', token: 't', fence: 1, options: {} };
 
 /** Calls of scripts that a worker seldom runs. */
@@ -43,6 +49,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.alerts.takeTurn({ token: 't', everyMs: 1 }),
   (c) => c.alerts.told({ token: 't', record: 'record' }),
   (c) => c.checkpoint({ claim: CLAIM, checkpoint: '1' as never }),
+  (c) => c.enqueue([NEWEST]),
   (c) => c.extend([CLAIM]),
   (c) => c.extendBatch({ worker: 'w', stream: 's', token: 't' }),
   (c) => c.setName({ ...CLAIM, name: 'other' }),
@@ -51,6 +58,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.fail([{ ...CLAIM, error: { name: 'E', message: 'm' } as never, final: true, backoffMs: 0 }]),
   (c) => c.noteDeath({ claims: [CLAIM], error: '' as never }),
   (c) => c.start([CLAIM]),
+  (c) => c.supersededBy(['large']),
   (c) => c.batches.outbox({ limit: 100 }),
   (c) => c.batches.readers({ ids: ['b1'] }),
   (c) => c.batches.deliver({ from: 'attacked', ends: [END] }),
