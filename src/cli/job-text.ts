@@ -1,5 +1,5 @@
 // Describes a job: its details, why it does not run, and each attempt.
-import { ATTEMPT_WORDS } from '../inspect/display/attempt-words.js';
+import { attemptInWords } from '../inspect/display/attempt-words.js';
 import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/display/marks.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { JobReference } from '../queue/model/batch.js';
@@ -94,12 +94,12 @@ function waitLine(before: AttemptRecord | undefined, ms: number): Text {
 }
 
 function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Text[] {
-  const { outcome, startedAt, endedAt, worker, error } = attempt;
+  const { outcome, startedAt, endedAt, diedAt, worker, error } = attempt;
   const state = own(ATTEMPT_STATES, outcome); // the hash may be of a later version
   const sign = state ? out.sign(STATE_MARKS[state]) : '?';
-  const ran = age(endedAt.getTime() - startedAt.getTime());
+  const times = { startedMs: startedAt.getTime(), endedMs: endedAt.getTime(), diedMs: diedAt?.getTime() };
   const who = worker === null ? '' : text`  ${clipped(worker, 40)}`;
-  const head = text`  ${sign} attempt ${padded(`${attempt.attempt}`, 2)} ${own(ATTEMPT_WORDS, outcome) ?? outcome} after ${ran}${who}`;
+  const head = text`  ${sign} attempt ${padded(`${attempt.attempt}`, 2)} ${attemptInWords(outcome, times)}${who}`;
   return [head, ...(error ? errorLines(error, verbose) : [])];
 }
 

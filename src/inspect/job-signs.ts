@@ -29,25 +29,31 @@ export interface JobSigns extends QueueSigns {
   ahead?: number;
   /** True if its claim has expired, and maintenance has not reclaimed the job. */
   hasExpired?: true;
+  /** The attempts that its handler allows, of a job that says none itself. Absent: no worker has announced any. */
+  maxAttempts?: number;
   /** The group of the job, if it has one. */
   group?: ShownGroup;
 }
 
-/** Reads what says why a job is not running: seven script calls at most, whatever the length of the queue. */
+/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. */
 export async function readJobSigns(
   queue: JobQueue,
-  job: Pick<JobRecord, 'id' | 'status' | 'group'>,
+  job: Pick<JobRecord, 'id' | 'name' | 'status' | 'group' | 'maxAttempts'>,
 ): Promise<JobSigns> {
-  const [signs, ahead, group] = await Promise.all([
+  const [signs, ahead, group, ofHandler] = await Promise.all([
     readSigns(queue),
     job.status === 'pending' ? jobsAhead(queue, job.id) : undefined,
     job.group === undefined ? undefined : queue.groups.get(job.group),
+    job.maxAttempts === undefined
+      ? queue.exec((calls) => calls.workers.handlerLimits({ name: job.name }))
+      : undefined,
   ]);
   const hasExpired =
     job.status === 'processing' && (await isAmongExpired(queue, job.id, signs.stats.expiredClaims));
   return {
     ...signs,
     ...(ahead !== undefined && { ahead }),
+    ...(ofHandler && { maxAttempts: ofHandler.maxAttempts }),
     ...(hasExpired && { hasExpired: true as const }),
     ...(group && { group }),
   };

@@ -50,6 +50,25 @@ it('redrives and discards no job by its id that a filter might have left out', a
   expect((await queue.stats()).failed).toBe(1);
 });
 
+it('shows the attempts that only the handler sets, and when a worker died and the job was brought back', async () => {
+  const queue = newQueue();
+  const { id } = await queue.enqueue(1);
+  const limits = { name: queue.name, maxAttempts: 5, maxCrashes: 3 };
+  await queue.exec((calls) => calls.workers.register({ worker: 'w', serves: true, handlers: [limits] }));
+  const killed = async (dies: boolean) => {
+    const job = (await queue.claim({ worker: 'w' }))!;
+    if (dies)
+      await queue.exec((calls) => calls.noteDeath({ claims: [job], error: 'Error: heap out of memory' as never }));
+    await queue.exec((calls) => calls.sweep.reclaimWorker({ worker: 'w', cursor: '', limit: 100 }));
+  };
+  await killed(true);
+  await killed(false);
+  const { stdout } = await cli(['show', queue.name, id]);
+  expect(stdout).toMatch(/^attempts +2 of 5$/m);
+  expect(stdout).toMatch(/attempt 1 +worker died after \d.* (ms|s), brought back \d.* (ms|s) later/);
+  expect(stdout).toMatch(/attempt 2 +worker died, brought back after \d/);
+});
+
 it('names the new job of a dead letter that was redriven as one', async () => {
   const queue = newQueue();
   const { id } = await queue.enqueue(1);

@@ -23,7 +23,7 @@ const OTHERS: Record<string, string> = {
     deadLetterRedriveAsNew groupClean groupClear groupExtendPause groupList groupPause groupResume groupSet historyRead jobCancel
     jobCheckEnqueue jobHoldResult jobPromote jobRemove jobReschedule jobRunAgain jobSetPriority jobUpdate limitsClear limitsGet
     limitsSet queueClean queueContent queueExtendPause queueFind queueList queueNotePayload queuePause queuePurge queueResume
-    registerNames scheduleList schedulePause scheduleRemove scheduleResume scheduleRun scheduleUpsert workerList`,
+    registerNames scheduleList schedulePause scheduleRemove scheduleResume scheduleRun scheduleUpsert workerHandlerLimits workerList`,
   'the doctor': `doctorBatches doctorClocks doctorCounters doctorGroups doctorHistories doctorInspect doctorScan doctorUnique`,
   'a migration, on keys of another library': `migrateBeeAcknowledge migrateBeeGiveBack migrateBullmqAcknowledge migrateBullmqAdd migrateBullmqGiveBack
     migrateBullmqTake migrateBullmqTakeScheduler onceAddDeadLetters`,

@@ -10,9 +10,10 @@
 
 -- Writes the end of the claim into the hash.
 local function end_crashed_claim(key, id, fields, reason)
-  log_attempt(id, fields.crashes and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
+  log_attempt(id, fields.crashes and 'crash' or 'interruption',
+    cjson.encode({ name = 'WorkerCrash', message = reason, diedAt = fields.died_at }))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now_text, 'fence', string.format('%d', redis.call('INCR', sequence)))
-  redis.call('HDEL', key, 'death')
+  redis.call('HDEL', key, 'death', 'died_at_ms')
   if fields.crashes then
     count('crashed_total', 1)
     redis.call('HSET', key, 'crashes', fields.crashes)
@@ -40,9 +41,9 @@ end
 
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, group, death =
+  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, group, death, died_at =
     unpack(read(key, 'status', 'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes',
-      'interruptions', 'fence', 'group', 'death'))
+      'interruptions', 'fence', 'group', 'death', 'died_at_ms'))
   if group then
     free_slot(group, id)
   end
@@ -62,6 +63,7 @@ local function crash(id, what)
   local fields = charged and { crashes = increment(crashes) }
     or { attempts = counted, interruptions = increment(interruptions) }
   local report = report_of(death, fence)
+  fields.died_at = report ~= '' and tonumber(died_at) or nil
   local reason = what .. (worker and ' (worker ' .. worker .. report .. ')' or '')
   local how = charged and what .. report or nil
   if cancel then

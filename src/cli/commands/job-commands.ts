@@ -85,10 +85,11 @@ function addShow(program: Command, run: Run): void {
           throw noJob(name!, id!, await queue.outcome(id!));
         }
         const job = (await session.shownBy(queue)).record(stored);
-        const reason = whyNotRunning(job, await readJobSigns(queue, job));
+        const signs = await readJobSigns(queue, job);
+        const reason = whyNotRunning(job, signs);
         const { remedy: _ofDashboard, ...notRunning } = reason ?? {};
         out.show({ ...jsonOf(job), notRunning: reason ? notRunning : null }, () =>
-          jobText(job, reason, out, verbose),
+          jobText({ ...job, maxAttempts: job.maxAttempts ?? signs.maxAttempts }, reason, out, verbose),
         );
       }),
     );

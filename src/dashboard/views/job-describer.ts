@@ -65,6 +65,7 @@ export class JobDescriber {
     const { payload, result, progress } = job;
     return {
       ...this.rowOf(job),
+      maxAttempts: job.maxAttempts ?? context.signs.maxAttempts ?? null,
       payload: payload.is === 'whole' || payload.is === 'coded' ? bounded(payload.value) : null,
       brokenPayload: payload.is === 'broken' ? cut(payload.text, LONGEST_VALUE) : null,
       unshown: payload.is === 'unshown' ? payload.reason : null,
@@ -198,10 +199,11 @@ function attemptsOf(job: ShownJob): AttemptView[] {
 }
 
 function attemptView(
-  { attempt, startedAt, endedAt, worker, outcome, error }: AttemptRecord,
+  { attempt, startedAt, endedAt, diedAt, worker, outcome, error }: AttemptRecord,
   readyAt: number | null,
 ) {
-  return { attempt, startedAt: startedAt.getTime(), endedAt: endedAt.getTime(), readyAt, worker, outcome, error };
+  const times = { startedAt: startedAt.getTime(), endedAt: endedAt.getTime() };
+  return { attempt, ...times, readyAt, worker, outcome, error, ...(diedAt && { diedAt: diedAt.getTime() }) };
 }
 
 /** Returns when an attempt could start. The log has the last 20 attempts, so earlier attempts may be unknown. */

@@ -211,6 +211,8 @@ export interface AttemptView {
   readyAt: number | null;
   worker: string | null;
   outcome: AttemptRecord['outcome'] | 'running' | 'prefetched';
+  /** When its process died, if that could say so. Absent otherwise. */
+  diedAt?: number;
   error: StoredErrorView | null;
 }
 

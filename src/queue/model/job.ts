@@ -135,6 +135,8 @@ export interface AttemptRecord {
    * `crash` cost an attempt.
    */
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage';
+  /** The time when its process died, of a crash whose process could say so. `endedAt` is when the job was brought back. */
+  diedAt?: Date;
   /** The error; null for an attempt that completed, was released, or was snoozed. */
   error: StoredError | null;
 }

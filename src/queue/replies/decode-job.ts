@@ -159,9 +159,11 @@ function batchOf(home: string, field: string): JobRecord['batch'] {
   return queue === '' ? { queue: home, id, role: 'follow-up' } : { queue, id, role: 'member' };
 }
 
-interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
+interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt' | 'error'> {
   startedAt: number;
   endedAt: number;
+  /** That of a crash says when its process died, see lua/lib/settle/crash.lua. */
+  error: { diedAt?: unknown } | null;
 }
 
 /** Returns the attempts of a job's hash: the logged incomplete ones, then the completed one. */
@@ -173,8 +175,10 @@ function decodeAttemptLog(hash: Readonly<Record<string, string>>): AttemptRecord
 
 /** Decodes an attempt. Another program may have written any JSON. */
 function decodeAttempt({ startedAt, endedAt, worker, error, ...entry }: StoredAttempt): AttemptRecord {
+  const diedAt = typeof error?.diedAt === 'number' ? decodeKnownDate(error.diedAt) : undefined;
   return {
     ...entry,
+    ...(diedAt && { diedAt }),
     startedAt: decodeKnownDate(startedAt),
     endedAt: decodeKnownDate(endedAt),
     worker: typeof worker === 'string' ? worker : null,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/worker-record.js';
-import { listOf, rowsOf } from './check-reply.js';
+import { listOf, rowsOf, textOf } from './check-reply.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { parseJson } from '../codec/parse-json.js';
+import type { AttemptLimits } from '../store/attempt-forms.js';
 
 const detailsSchema = z.object({
   host: z.string(),
@@ -28,4 +29,10 @@ function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecor
   const details = detailsSchema.safeParse(json === undefined ? undefined : parseJson(json).value);
   const since = decodeDate(startedAt);
   return details.success ? { ...record, ...(since && { startedAt: since }), ...details.data } : record;
+}
+
+/** Decodes the reply of `lua/worker/handler-limits.lua`. Another program may have written any text. */
+export function decodeHandlerLimits(reply: unknown): Omit<AttemptLimits, 'name'> | undefined {
+  const [, attempts, crashes] = /^(\d+):(\d+)$/.exec(reply === null ? '' : textOf(reply)) ?? [];
+  return attempts === undefined ? undefined : { maxAttempts: Number(attempts), maxCrashes: Number(crashes) };
 }

@@ -2,7 +2,7 @@
 import { announcedContent } from '../codec/announced-content.js';
 import type { WorkerDetails } from '../model/worker-record.js';
 import { wholeNumberOf } from '../replies/check-reply.js';
-import { decodeWorkers } from '../replies/decode-worker.js';
+import { decodeHandlerLimits, decodeWorkers } from '../replies/decode-worker.js';
 import { WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import { configuredLimits, handlerLimitsText, limitsText } from '../scripts/encode-limits.js';
 import { LAYOUT, OLDEST_LAYOUT, checkLayout } from '../scripts/layout.js';
@@ -61,6 +61,13 @@ export const WORKERS = {
     keys,
     args: { seenMs: own(() => WORKER_SEEN_MS), most: number },
     reply: decodeWorkers,
+  }),
+
+  /** Returns the limits of the handler of a name, as workers announced them; undefined if none did. */
+  handlerLimits: verb('workerHandlerLimits', {
+    keys: ({ handlerLimits }) => [handlerLimits],
+    args: { name: text },
+    reply: decodeHandlerLimits,
   }),
 
   /** Ends the wait of a worker. Wakes another one if jobs wait. */

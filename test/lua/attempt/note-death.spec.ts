@@ -15,11 +15,15 @@ describe('attempt/note-death.lua', () => {
     const job = await q.addAndClaim('a');
     expect(await q.run(q.scripts.noteDeath({ claims: [job], error: DEATH }))).toBe(1);
     expect(await expectUnchanged(q, () => q.run(q.scripts.noteDeath({ claims: [job], error: DEATH })))).toBe(1);
+    const diedAt = Number(await q.field('a', 'died_at_ms'));
+    expect(Math.abs((await q.now()) - diedAt)).toBeLessThan(60_000);
     await die(q);
     const message = 'claim expired (worker worker-1; uncaught error in its process: Error: left behind)';
-    expect(await q.attemptLog('a')).toMatchObject([{ outcome: 'crash', error: { message } }]);
+    expect(await q.attemptLog('a')).toMatchObject([{ outcome: 'crash', error: { message, diedAt } }]);
+    expect((await q.run(q.scripts.get({ id: 'a' })))!.attemptLog).toMatchObject([{ diedAt: new Date(diedAt) }]);
     expect(await q.field('a', 'last_error')).toMatch(`${message}: its worker died 1 times while it ran`);
     expect(await q.job('a')).not.toHaveProperty('death');
+    expect(await q.job('a')).not.toHaveProperty('died_at_ms');
   });
 
   it('says nothing about a later claim, whose process had no such error', async () => {
@@ -31,6 +35,7 @@ describe('attempt/note-death.lua', () => {
     await die(q);
     const [, crash] = await q.attemptLog('a');
     expect(crash).toMatchObject({ outcome: 'crash', error: { message: 'claim expired (worker worker-1)' } });
+    expect(crash!.error).not.toHaveProperty('diedAt');
   });
 
   it('I2: writes nothing for a claim that is lost, nor for a job that is gone', async () => {

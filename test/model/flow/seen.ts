@@ -13,7 +13,7 @@ export async function seen(side: Side) {
       queue.groups.get('a'),
       queue.groups.list(),
       queue.limits.get(),
-      ask(side, (calls) => calls.workers.list({ most: 9 })),
+      workersOf(side),
       queue.schedules.list(),
       other.stats(),
       batchesOf(side),
@@ -27,7 +27,7 @@ export async function seen(side: Side) {
     group,
     groups: groups.map(({ name }) => name),
     limits,
-    workers: byId(workers),
+    workers,
     schedules: byId(schedules),
     elsewhere: figures(elsewhere),
     batches,
@@ -39,6 +39,14 @@ export async function seen(side: Side) {
 
 function byId<Item extends { id: string }>(items: readonly Item[]): Item[] {
   return items.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+async function workersOf(side: Side) {
+  const [all, limits] = await Promise.all([
+    ask(side, (calls) => calls.workers.list({ most: 9 })),
+    ask(side, (calls) => calls.workers.handlerLimits({ name: side.queue.name })),
+  ]);
+  return { all: byId(all), limits };
 }
 
 function batchesOf({ batches }: Side) {

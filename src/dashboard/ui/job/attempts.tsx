@@ -1,4 +1,4 @@
-import { ATTEMPT_WORDS } from '../../../inspect/display/attempt-words.js';
+import { attemptInWords } from '../../../inspect/display/attempt-words.js';
 import { ATTEMPT_STATES } from '../../../inspect/display/marks.js';
 import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
@@ -11,11 +11,16 @@ const MARKS: Record<AttemptView['outcome'], State> = {
   running: 'processing',
   prefetched: 'pending',
 };
-const WORDS: Record<AttemptView['outcome'], string> = {
-  ...ATTEMPT_WORDS,
+const OPEN_WORDS = {
   running: 'runs',
   prefetched: 'claimed, waits for a slot',
-};
+} as const;
+
+function wordsOf({ outcome, startedAt, endedAt, diedAt }: AttemptView, nowMs: number): string {
+  return outcome === 'running' || outcome === 'prefetched'
+    ? `${OPEN_WORDS[outcome]} for ${duration(Math.max(0, nowMs - startedAt))}`
+    : attemptInWords(outcome, { startedMs: startedAt, endedMs: endedAt ?? nowMs, diedMs: diedAt });
+}
 
 /** Shows a bar for each attempt: how long it waited, how long it ran, and how it ended. */
 export function Attempts({ job, nowMs }: { job: JobView; nowMs: number }) {
@@ -57,7 +62,7 @@ interface AttemptProps {
 
 function Attempt({ attempt, begin, span, nowMs, first, most }: AttemptProps) {
   const { startedAt, endedAt, readyAt, outcome, worker, error } = attempt;
-  const ran = Math.max(0, (endedAt ?? nowMs) - startedAt);
+  const ran = Math.max(0, (attempt.diedAt ?? endedAt ?? nowMs) - startedAt);
   const waited = readyAt === null ? null : Math.max(0, startedAt - readyAt);
   const x = (at: number) => ((at - begin) / span) * 1_000;
   const from = readyAt ?? startedAt;
@@ -78,7 +83,7 @@ function Attempt({ attempt, begin, span, nowMs, first, most }: AttemptProps) {
         />
       </svg>
       <span class="attempt-words">
-        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} {endedAt === null ? 'for' : 'after'} {duration(ran)}
+        <StateMark state={MARKS[outcome]} /> {wordsOf(attempt, nowMs)}
         {waited !== null && (
           <span class="quiet">
             , {first ? 'waited' : 'backoff and wait'} {duration(waited)}
