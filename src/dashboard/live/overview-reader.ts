@@ -14,6 +14,7 @@ import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/out
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { GOES_ON_MS, type KindOfQueue } from '../../inspect/shared-errors.js';
 import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
+import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { HistoryMark } from '../../queue/model/history.js';
 import { drainWords } from '../../inspect/rule.js';
 import type { LimitsEntry, QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
@@ -44,6 +45,11 @@ const OTHERS_MS = 5_000;
 /** The time for which dead workers are listed, in ms. */
 const HOUR_MS = 3_600_000;
 
+/** The time between two readings of the kinds of error of a queue, in ms. */
+const KINDS_MS = 10_000;
+/** The most actions that are read of a queue. */
+const MOST_ENTRIES = 10;
+
 /** The time between two looks for who set the limits of a queue, in ms. */
 const LIMITS_MS = 60_000;
 
@@ -51,11 +57,18 @@ const LIMITS_MS = 60_000;
 type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns };
 
 /** All queues as they were read, before it is known who looks. */
-export interface OverviewReading extends Omit<OverviewView, 'queues' | 'sentence' | 'outbox' | 'errors'> {
+export interface OverviewReading extends Omit<
+  OverviewView,
+  'queues' | 'sentence' | 'outbox' | 'errors' | 'timeline'
+> {
   outbox: OutboxVerdict | null;
   /** The kinds of error of which jobs die now. */
   kinds: KindOfQueue[];
-  /** The deploys of each queue. */
+  /** The last actions on each queue. */
+  entries: (ActionEntry & { queue: string })[];
+  /** When this process first saw that the outbox needs a look; null while it needs none. */
+  outboxSince: number | null;
+  /** The deploys and outages of each queue. */
   deploys: { queue: string; mark: HistoryMark }[];
   queues: ReadQueue[];
 }
@@ -80,7 +93,10 @@ export class OverviewReader {
   /** The schedules of each queue. A schedule counts as late only after a minute. */
   private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
   /** The kinds of error of each queue in which jobs die now. */
-  private readonly kinds = new KeptReads<KindOfQueue[]>(OTHERS_MS);
+  private readonly kinds = new KeptReads<KindOfQueue[]>(KINDS_MS);
+  /** The last actions on each queue. */
+  private readonly entries = new KeptReads<readonly ActionEntry[]>(LIMITS_MS);
+  private outboxSince: number | null = null;
   /** Who set the limits of each queue. The entry may be far back in its log. */
   private readonly limitsEntries = new KeptReads<LimitsEntry[]>(LIMITS_MS);
   /** When the last part of a reading arrived, by the clock of the store. */
@@ -97,7 +113,9 @@ export class OverviewReader {
   async read(): Promise<Omit<OverviewReading, 'runs'>> {
     await this.shown.look();
     const names = this.shown.names();
-    [this.others, this.schedules, this.kinds, this.limitsEntries].forEach((kept) => kept.keepOnly(new Set(names)));
+    [this.others, this.schedules, this.kinds, this.entries, this.limitsEntries].forEach((kept) =>
+      kept.keepOnly(new Set(names)),
+    );
     const at = await this.now(names);
     const all = await Promise.all(
       names.map((name) =>
@@ -126,15 +144,29 @@ export class OverviewReader {
       ),
       ended: endedOf(read.flatMap(({ deaths }) => deaths)),
       kinds,
+      entries: await this.lastEntries(read, at),
+      outboxSince: (this.outboxSince = outbox && outbox.severity !== 'ok' ? (this.outboxSince ?? at) : null),
       deploys: read.flatMap(({ view, deploys }) => deploys.map((mark) => ({ queue: view.name, mark }))),
     };
   }
 
-  /** Returns the kinds of error of which jobs die now, if they die in several queues. */
+  /** Returns the kinds of error of which jobs die now. */
   private async dyingKinds(read: readonly QueueReading[], atMs: number): Promise<KindOfQueue[]> {
     const dying = read.filter(({ isDying }) => isDying);
-    const kinds = dying.length < 2 ? [] : dying.map(({ view }) => this.kindsOf(view.name, atMs));
+    const kinds = dying.map(({ view }) => this.kindsOf(view.name, atMs));
     return (await Promise.all(kinds)).flat();
+  }
+
+  private async lastEntries(read: readonly QueueReading[], atMs: number): Promise<OverviewReading['entries']> {
+    const all = await Promise.all(
+      read.map(async ({ view: { name } }) => {
+        const found = await this.entries.get(name, atMs, () =>
+          noneIfUnreadable(name, this.shown.get(name).actionLog.latest({ limit: MOST_ENTRIES })),
+        );
+        return found.map((entry) => ({ ...entry, queue: name }));
+      }),
+    );
+    return all.flat();
   }
 
   private kindsOf(name: string, atMs: number): Promise<KindOfQueue[]> {
@@ -221,7 +253,7 @@ export class OverviewReader {
       workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
       claimed: claimed.map((job) => this.claimed(job)),
       deaths: deathsOf(facts.history, facts.workers, HOUR_MS).map((death) => ({ ...death, queue: queue.name })),
-      deploys: facts.history.marks.filter(({ kind }) => kind === 'deploy'),
+      deploys: facts.history.marks.filter(({ kind }) => kind !== 'death'),
       isDying: hasDied(facts),
     };
   }

@@ -8,6 +8,7 @@ import type { Permissions } from '../security/permissions.js';
 import type { VerdictView } from '../views/verdict-views.js';
 import type { OverviewView, SharedErrorView, WorkerView } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
+import { timelineOf } from './timeline.js';
 import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-view.js';
 
 /** The most errors of several queues that the overview shows. */
@@ -71,12 +72,22 @@ async function partFor(
   const ended = await Promise.all(
     reading.ended.map(async (worker) => ({ ...worker, ran: await permissions.visible(request, worker.ran) })),
   );
+  const kinds = await visibleKinds(permissions, request, reading);
+  const deploys = reading.deploys.filter(({ queue }) => visible.has(queue));
   return {
     at: reading.at,
     server: reading.server,
     outbox: outbox && outboxView(outbox),
     sentence: overallVerdict(worseFact(reading.server, outbox), [...queues, ...unreadable]),
-    errors: await errorsFor(permissions, request, reading),
+    errors: sharedErrorViews({ ...reading, kinds, deploys }),
+    timeline: timelineOf({
+      at: reading.at,
+      kinds,
+      deploys,
+      entries: reading.entries.filter(({ queue }) => visible.has(queue)),
+      ended: ended.filter(({ ran }) => ran.length > 0),
+      outboxSince: reading.outboxSince,
+    }),
     queues,
     unreadable,
     workers: workers.filter(hasSomething),
@@ -85,19 +96,27 @@ async function partFor(
   };
 }
 
-/** Returns the errors of several queues whose jobs the viewer may all see. */
-async function errorsFor(
+/** Returns the kinds of error of the queues whose jobs the viewer may all see. */
+async function visibleKinds(
   permissions: Permissions,
   request: DashboardRequest,
-  { at, kinds, deploys }: OverviewReading,
-): Promise<SharedErrorView[]> {
+  { kinds }: OverviewReading,
+): Promise<OverviewReading['kinds']> {
   const names = [...new Set(kinds.map(({ queue }) => queue))];
   const sees = await Promise.all(names.map((name) => permissions.seesAll(request, name)));
   const seen = new Set(names.filter((_, i) => sees[i]));
-  const marks = deploys.filter(({ queue }) => seen.has(queue)).map(({ mark }) => mark);
+  return kinds.filter(({ queue }) => seen.has(queue));
+}
+
+/** Returns the errors that several queues have. */
+function sharedErrorViews({
+  at,
+  kinds,
+  deploys,
+}: Pick<OverviewReading, 'at' | 'kinds' | 'deploys'>): SharedErrorView[] {
   const found = sharedErrors(
-    kinds.filter(({ queue }) => seen.has(queue)),
-    marks,
+    kinds,
+    deploys.map(({ mark }) => mark),
     at,
   );
   return found

@@ -89,6 +89,16 @@ export interface EndedWorkerView {
   ran: { queue: string; id: string; name: string }[];
 }
 
+/** Something that happened, for the axis of the overview. */
+export interface TimelineEvent {
+  at: number;
+  kind: 'deploy' | 'outage' | 'pause' | 'resume' | 'limit' | 'death' | 'relay' | 'error';
+  text: string;
+  /** The page that shows it, as the parts of its address. */
+  page: string[];
+  params?: Record<string, string>;
+}
+
 /** An error that several queues have, by its root cause. */
 export interface SharedErrorView {
   /** The key of the root cause, for the search. */
@@ -113,6 +123,8 @@ export interface OverviewView {
   sentence: VerdictView;
   /** The errors of which jobs of several queues die now, the most deaths first. */
   errors: SharedErrorView[];
+  /** What happened in the last hour, the oldest first. */
+  timeline: TimelineEvent[];
   queues: QueueView[];
   /** Queues without figures, because they could not be read. */
   unreadable: QueueVerdictView[];

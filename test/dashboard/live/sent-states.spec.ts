@@ -10,6 +10,7 @@ const QUIET: OverviewView = {
   outbox: null,
   sentence: { severity: 'ok', sentence: 'All is well.' },
   errors: [],
+  timeline: [],
   queues: [],
   unreadable: [],
   workers: [],

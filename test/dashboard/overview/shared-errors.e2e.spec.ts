@@ -1,6 +1,6 @@
 // An error that several queues have is one row of the overview, and of the search for its cause.
 import { expect, it } from '@jest/globals';
-import type { SharedErrorView } from '#dashboard/views/views.js';
+import type { SharedErrorView, TimelineEvent } from '#dashboard/views/views.js';
 import { eventually } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
@@ -60,6 +60,23 @@ it('is redriven in each of its queues, and nothing happens in one without the pe
   ]);
   await eventually(async () => (await app.queue(names[0]!).stats()).pending === 1);
   expect((await app.queue(names[1]!).stats()).failed).toBe(1);
+});
+
+it('stands on the timeline with a pause, each with its page', async () => {
+  const { app, names } = await threeQueues();
+  await app.queue(names[2]!).as({ via: 'cli', by: 'ada' }).pause({ reason: 'wrong template' });
+  const { body } = await app.get<{ overview: { timeline: TimelineEvent[] } }>('/api/overview');
+  const events = body.overview.timeline;
+  expect(events.map(({ kind }) => kind).toSorted()).toEqual(['error', 'error', 'error', 'pause']);
+  expect(events.at(-1)).toMatchObject({
+    kind: 'pause',
+    text: `pause of ${names[2]} by ada`,
+    page: ['queue', names[2]],
+  });
+  expect(events.find(({ text }) => text.includes(names[0]!))).toMatchObject({
+    text: `first in ${names[0]}: connect ECONNREFUSED 10.0.0.7:443`,
+    params: { state: 'failed', group: expect.any(String) },
+  });
 });
 
 it('is none for a viewer who sees one of its queues, or not each job', async () => {

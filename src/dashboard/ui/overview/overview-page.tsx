@@ -8,6 +8,7 @@ import { href, route, setParams } from '../state/route.js';
 import { RemedyAction } from '../steer/remedy.js';
 import { NEEDS_A_LOOK, chipWords, chipsOf } from './queue-order.js';
 import { QueueTable } from './queue-table.js';
+import { Timeline } from './timeline.js';
 import { WorkersStrip } from './workers-strip.js';
 
 /** Shows every queue in one table, under one sentence that says how all of them do. */
@@ -22,7 +23,7 @@ export function OverviewPage() {
       <Notice title="Loading the queues…" kind="loading" />
     );
   }
-  const { sentence, errors, queues, unreadable, workers, outbox } = view;
+  const { at, sentence, errors, timeline, queues, unreadable, workers, outbox } = view;
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -45,6 +46,7 @@ export function OverviewPage() {
         </p>
       )}
       <SharedErrors errors={errors} />
+      <Timeline at={at} events={timeline} />
       {queues.length + unreadable.length === 0 ? (
         <Notice title="No queue yet.">
           <p>Declare a handler with @JobHandler, or enqueue a first job: its queue shows up here.</p>

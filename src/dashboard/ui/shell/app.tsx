@@ -9,7 +9,6 @@ import { lazy } from '../parts/lazy.js';
 import { Clock, Notice } from '../parts/parts.js';
 import { Toasts } from '../parts/toasts.js';
 import { QueuePage } from '../queue/queue-page.js';
-import { SearchPage } from '../search/search-page.js';
 import { connection, overview, session, trouble } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { Header } from './header.js';
@@ -75,7 +74,7 @@ function Page(): ComponentChildren {
     case 'workers':
       return <LazyWorkers />;
     case 'search':
-      return <SearchPage />;
+      return <LazySearch />;
     case 'log':
       return <LazyLog />;
     default:
@@ -121,6 +120,7 @@ const LazySchedules = lazy(
 );
 
 const LazyWorkers = lazy('The workers', async () => (await import('../workers/workers-page.js')).WorkersPage);
+const LazySearch = lazy('The search', async () => (await import('../search/search-page.js')).SearchPage);
 const LazyLog = lazy('The action log', async () => (await import('../log/log-page.js')).LogPage);
 const LazyOutbox = lazy('The outbox', async () => (await import('../outbox/outbox-page.js')).OutboxPage);
 

@@ -1,0 +1,87 @@
+// What happened in the last hour, on one axis: a deploy, a pause, a limit, a death, an error. It is made of what the
+// overview reads anyway, and of the action log, for one viewer at a time.
+import { markInWords } from '../../inspect/words.js';
+import { oneLine } from '../../queue/errors/one-line.js';
+import type { ActionEntry } from '../../queue/store/action-entry.js';
+import type { EndedWorkerView, TimelineEvent } from '../views/views.js';
+import type { OverviewReading } from './overview-reader.js';
+
+/** The time that the axis covers, in ms. */
+const TIMELINE_MS = 3_600_000;
+/** The most events that the axis has. Each of them costs the page two nodes. */
+const MOST_EVENTS = 30;
+/** The most first deaths of kinds of error. A flood of kinds would hide all else. */
+const MOST_KINDS = 8;
+const LONGEST_WORDS = 80;
+
+/** The actions on a whole queue that explain a change of its figures, and their kinds on the axis. */
+const ACTIONS: Readonly<Record<string, TimelineEvent['kind']>> = {
+  pause: 'pause',
+  resume: 'resume',
+  limits: 'limit',
+  'clear-limits': 'limit',
+};
+
+/** The parts of a reading that one viewer may see. */
+interface TimelineParts extends Pick<OverviewReading, 'at' | 'deploys' | 'entries' | 'kinds'> {
+  ended: readonly EndedWorkerView[];
+  outboxSince: number | null;
+}
+
+/** Returns the events of the last hour, the oldest first. */
+export function timelineOf({ at, deploys, entries, kinds, ended, outboxSince }: TimelineParts): TimelineEvent[] {
+  const isRecent = (time: Date) => at - time.getTime() <= TIMELINE_MS;
+  const firsts = kinds
+    .filter(({ firstAt, kind }) => isRecent(firstAt) && !kind.startsWith('@'))
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, MOST_KINDS);
+  const events: TimelineEvent[] = [
+    ...deploysOf(deploys.filter(({ mark }) => isRecent(mark.at))),
+    ...entries
+      .filter((entry) => isRecent(entry.at) && !entry.target && entry.count !== 0)
+      .flatMap((entry) => eventOf(entry)),
+    ...ended.map(({ at: endedAt, host }): TimelineEvent => ({
+      at: endedAt,
+      kind: 'death',
+      text: `a worker of ${host} died`,
+      page: ['workers'],
+    })),
+    ...firsts.map(({ queue, kind, firstAt, error, cause }): TimelineEvent => ({
+      at: firstAt.getTime(),
+      kind: 'error',
+      text: `first in ${queue}: ${oneLine(cause?.words ?? error ?? kind, LONGEST_WORDS)}`,
+      page: ['queue', queue],
+      params: { state: 'failed', group: kind },
+    })),
+    ...(outboxSince !== null && at - outboxSince <= TIMELINE_MS
+      ? [
+          {
+            at: outboxSince,
+            kind: 'relay',
+            text: 'the outbox needs a look',
+            page: ['outbox'],
+          } satisfies TimelineEvent,
+        ]
+      : []),
+  ];
+  return events.toSorted((a, b) => a.at - b.at).slice(-MOST_EVENTS);
+}
+
+/** Returns an event for each version, at its first sight, and for each outage. All queues of an app see a deploy. */
+function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
+  const first = new Map<string, TimelineEvent>();
+  for (const { queue, mark } of deploys.toSorted((a, b) => a.mark.at.getTime() - b.mark.at.getTime())) {
+    const text = markInWords(mark);
+    if (!first.has(text)) {
+      const kind = mark.kind === 'deploy' ? 'deploy' : 'outage';
+      first.set(text, { at: mark.at.getTime(), kind, text, page: ['queue', queue], params: { view: 'charts' } });
+    }
+  }
+  return [...first.values()];
+}
+
+function eventOf({ at, action, by, queue }: ActionEntry & { queue: string }): TimelineEvent[] {
+  const kind = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  const text = `${action} of ${queue} by ${oneLine(by, LONGEST_WORDS)}`;
+  return kind === undefined ? [] : [{ at: at.getTime(), kind, text, page: ['queue', queue] }];
+}
