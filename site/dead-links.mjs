@@ -11,7 +11,9 @@ const REPOSITORY_PATH = new RegExp(`^${REPOSITORY}/(?:blob|tree|raw)/main/([^#]*
  * @param repository folder, behind links to the forge
  */
 export function deadLinks(folder, repository) {
-  const pages = readdirSync(folder, { recursive: true }).filter((file) => /\.(?:html|md)$|^llms\.txt$/.test(file));
+  const pages = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((file) => /\.(?:html|md)$|^llms\.txt$/.test(file));
   return pages.flatMap((page) =>
     linksOf(join(folder, page))
       .filter((link) => !isAlive(link, page, folder, repository))

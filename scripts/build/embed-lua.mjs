@@ -149,7 +149,7 @@ const COMMAND = /redis\.p?call\(\s*(?:[\w.]+ and '(\w+)' or )?'(\w+)'/g;
 export function commandsOf(texts) {
   const found = texts.flatMap((text) => [...text.matchAll(COMMAND)].flatMap(([, ...names]) => names));
   const called = found.filter((name) => name !== undefined).map((name) => name.toLowerCase());
-  return [...new Set(called)].toSorted();
+  return [...new Set(called)].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 /** Returns the text for a Cluster in sections: those of both texts, and those that are only in it. */

@@ -78,7 +78,7 @@ export function reachedLines(root: string, specs: readonly string[]): Map<string
 export function linesReport(root: string, lines: ReadonlyMap<string, boolean>): string {
   const rooms = new Map<string, { all: number; reached: number }>();
   const left: string[] = [];
-  for (const [place, isReached] of [...lines].toSorted()) {
+  for (const [place, isReached] of [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const [file, line] = place.split(':') as [string, string];
     const room = rooms.get(dirname(file)) ?? { all: 0, reached: 0 };
     rooms.set(dirname(file), { all: room.all + 1, reached: room.reached + Number(isReached) });

@@ -110,6 +110,10 @@ type Method<Args, Call> =
         ? (given?: Given<Args>) => Call
         : (given: Given<Args>) => Call;
 
+/** The arguments of a script that takes none. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- the empty type is meant: its calls take nothing
+type NoArguments = Readonly<Record<never, never>>;
+
 interface Row<Args, Reply> {
   /** The arguments of the script, in their order. */
   args?: Args;
@@ -118,7 +122,7 @@ interface Row<Args, Reply> {
 }
 
 /** Returns the row of a script. */
-export function verb<Reply, Args extends Arguments = Readonly<Record<never, never>>>(
+export function verb<Reply, Args extends Arguments = NoArguments>(
   script: LuaScriptName,
   row: Row<Args, Reply> & {
     /** Its KEYS. @default the standard keys */
@@ -135,7 +139,7 @@ export function verb<Reply, Args extends Arguments = Readonly<Record<never, neve
 }
 
 /** Returns the row of a call that is commands of Redis without a script. No worker needs a permission for it. */
-export function command<Reply, Args extends Arguments = Readonly<Record<never, never>>>(
+export function command<Reply, Args extends Arguments = NoArguments>(
   script: string,
   row: Row<Args, Reply> & {
     keys: (keys: QueueKeys, given: Given<Args>) => readonly string[];

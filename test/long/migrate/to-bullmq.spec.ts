@@ -43,7 +43,7 @@ async function scene(dropGroups = false) {
       by: 'test',
       onStep,
     });
-    return { run: () => made.run().finally(() => to.close()) };
+    return { run: () => made.run().finally(() => void to.close()) };
   };
   return { url, from, report, mover, client, there: new Source(client, 'bull', from.name) };
 }
