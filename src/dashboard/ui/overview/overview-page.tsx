@@ -1,3 +1,4 @@
+import { lazy } from '../parts/lazy.js';
 import type { QueueVerdictView } from '../../views/verdict-views.js';
 import type { SharedErrorView } from '../../views/views.js';
 import { count, duration } from '../parts/format.js';
@@ -8,8 +9,9 @@ import { href, route, setParams } from '../state/route.js';
 import { RemedyAction } from '../steer/remedy.js';
 import { NEEDS_A_LOOK, chipWords, chipsOf } from './queue-order.js';
 import { QueueTable } from './queue-table.js';
-import { Timeline } from './timeline.js';
 import { WorkersStrip } from './workers-strip.js';
+
+const LazyTimeline = lazy('The timeline', async () => (await import('./timeline.js')).Timeline);
 
 /** Shows every queue in one table, under one sentence that says how all of them do. */
 export function OverviewPage() {
@@ -46,7 +48,7 @@ export function OverviewPage() {
         </p>
       )}
       <SharedErrors errors={errors} />
-      <Timeline at={at} events={timeline} />
+      {timeline.length > 0 && <LazyTimeline at={at} events={timeline} />}
       {queues.length + unreadable.length === 0 ? (
         <Notice title="No queue yet.">
           <p>Declare a handler with @JobHandler, or enqueue a first job: its queue shows up here.</p>

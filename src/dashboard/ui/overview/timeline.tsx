@@ -24,9 +24,6 @@ const SIGNS: Readonly<Record<TimelineEvent['kind'], string>> = {
 
 /** Shows what happened in the last hour on one axis. Each event is a link, and the last ones are in words below. */
 export function Timeline({ at, events }: { at: number; events: readonly TimelineEvent[] }) {
-  if (events.length === 0) {
-    return null;
-  }
   return (
     <section class="timeline" aria-label="What happened in the last hour">
       <ol>
