@@ -47,6 +47,7 @@ const TICK_ON_MS = 18_000;
 /** The calls after which a unique key may have two holders. */
 const PLACES = new Set([
   'jobEnqueue',
+  'jobEnqueueNewest',
   'scheduleTick',
   'scheduleRun',
   'attemptFail',

@@ -32,18 +32,18 @@ const unique: Record<string, Plant> = {
   'a unique key is forgotten': plant(
     'unique',
     'unique',
-    edit('jobEnqueue', "redis.call('HSET', unique, options.unique, id)", ''),
+    edit('jobEnqueue jobEnqueueNewest', "redis.call('HSET', unique, options.unique, id)", ''),
   ),
   'the time of a unique key ends early': plant(
     'unique',
     'unique',
-    edit('jobEnqueue', 'now + options.unique_for, options.unique', 'now, options.unique'),
+    edit('jobEnqueue jobEnqueueNewest', 'now + options.unique_for, options.unique', 'now, options.unique'),
   ),
   'an ended job keeps its unique key': plant(
     'unique',
     'unique',
     edit(
-      'jobEnqueue',
+      'jobEnqueue jobEnqueueNewest',
       "is_held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')",
       'is_held = key == options.unique',
     ),
@@ -53,7 +53,7 @@ const unique: Record<string, Plant> = {
     'payload',
     'unique',
     edit(
-      'jobEnqueue',
+      'jobEnqueue jobEnqueueNewest',
       "'payload', payload, 'status', 'pending', 'attempts', '0'",
       "'status', 'pending', 'attempts', '0'",
     ),

@@ -18,7 +18,7 @@ import { overWorked } from './work-check.js';
 const REPEATABLE = new Set(rowsIn(VERBS).flatMap(({ script, repeat }) => (repeat === 'same' ? [script] : [])));
 
 /** Calls whose repeat must get the whole reply again. */
-const TOLD_AGAIN = new Set(['attemptFail', 'attemptRelease', 'jobEnqueue']);
+const TOLD_AGAIN = new Set(['attemptFail', 'attemptRelease', 'jobEnqueue', 'jobEnqueueNewest']);
 
 /** The id of a request, and the process of an action or a worker: no seed repeats them. */
 const DRAWN_OUTSIDE =
@@ -126,7 +126,7 @@ export class WatchedServer implements Server {
   /** Returns whether a repeat may add the job that a unique key kept away. The time of the key has ended in between. */
   private isFreed(script: string): boolean {
     return (
-      script === 'jobEnqueue' &&
+      (script === 'jobEnqueue' || script === 'jobEnqueueNewest') &&
       this.lastTold.includes('kept') &&
       this.server.queues.some((queue) => {
         const ends = queue.scored(queue.keys.uniqueExpiries);
