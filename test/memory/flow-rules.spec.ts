@@ -134,10 +134,12 @@ onEachStore('limits and groups', () => {
     const rateLimit = { limit: 2, periodMs: HOUR };
     const shown = { ...rateLimit, burst: 1 };
     await queue.exec((calls) => calls.workers.register({ worker: 'w', serves: true, handlers: [] }));
-    expect(await queue.limits.get()).toEqual({ source: 'configuration', rateLimit: { ...shown, limit: 1 } });
+    const configured = { rateLimit: { ...shown, limit: 1 } };
+    expect(await queue.limits.get()).toEqual({ source: 'configuration', ...configured });
     await queue.limits.set({ rateLimit, groups: { rateLimit } });
     await queue.groups.set('g', { rateLimit });
-    expect(await queue.limits.get()).toEqual({ source: 'set', rateLimit: shown, groups: { rateLimit: shown } });
+    const set = { source: 'set', configured, rateLimit: shown, groups: { rateLimit: shown } };
+    expect(await queue.limits.get()).toEqual(set);
     expect((await queue.groups.get('g')).limits).toEqual({ rateLimit: shown });
   });
 

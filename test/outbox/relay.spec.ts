@@ -242,8 +242,8 @@ describe('the relay', () => {
     const exec = t.queue.exec.bind(t.queue);
     t.queue.exec = async (...asked: Parameters<typeof exec>) => {
       let isBad = false;
-      const enqueue = (_sender: unknown, entries: unknown) =>
-        void (isBad = JSON.stringify(entries).includes('\\"bad\\"'));
+      const enqueue = (given: { entries: unknown }) =>
+        void (isBad = JSON.stringify(given.entries).includes('\\"bad\\"'));
       try {
         asked[0]({ once: { enqueue, forget: ignore, marks: ignore } } as never);
       } catch {

@@ -73,6 +73,7 @@ const NO_READ: Readonly<Record<string, string>> = {
       'cancel',
       'promote',
       'run-again',
+      'mark-error',
       'redrive',
       'discard',
       'pause',
@@ -238,6 +239,7 @@ export class Windows {
   /** Returns what alerts send, also by the examples of the docs, and what an uncaught error leaves. */
   async alert(): Promise<Map<string, string>> {
     const notices: VerdictNotice[] = [];
+    await connect().unlink('queue:@errors:alerts'); // other windows have told the cause
     const queues = this.app.app.get(QueueRegistry, { strict: false });
     await new VerdictWatch(
       { options: { onVerdict: (notice) => notices.push(notice) }, queues, logger: this.app.log },

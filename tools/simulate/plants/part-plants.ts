@@ -203,8 +203,8 @@ const steps: Record<string, Plant> = {
     'steps',
     edit(
       'sweepReclaim sweepReclaimWorker',
-      "redis.call('HDEL', key, 'death')",
-      "redis.call('HDEL', key, 'death', 'steps')",
+      "redis.call('HDEL', key, 'death', 'died_at_ms')",
+      "redis.call('HDEL', key, 'death', 'died_at_ms', 'steps')",
     ),
   ),
 };
