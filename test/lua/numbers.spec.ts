@@ -12,7 +12,7 @@ const lines = scripts.flatMap(({ file, text }) => text.split('\n').map((line) =>
 
 /** Names whose values are texts, or constants with few zeros. Each has its declaration in the same script. */
 const TEXTS = new Set(
-  'counted_until early_ms evicted_ttl evicted_until expiry keep kept lasts latest memory_ms nudge_ms record_ms result_ttl stay ttl'.split(
+  'counted_until dedup_ms early_ms evicted_ttl evicted_until expiry keep kept lasts latest left memory_ms nudge_ms record_ms result_ttl stay ttl until_ms'.split(
     ' ',
   ),
 );

@@ -19,7 +19,7 @@
 --@include lib/kind/change_kind
 --@include lib/move/transit
 local fence, place, to = ARGV[1], ARGV[2], ARGV[3]
-local short_ms, long_ms = 600000, 604800000 -- the lifetimes of forwarding records
+local short_ms, long_ms = '600000', '604800000' -- the lifetimes of forwarding records
 local sorted = { prioritized = prioritized, scheduled = scheduled, dead = dead }
 if is_overtaken(fence) then
   return 'stale'
@@ -106,7 +106,8 @@ local function forward(id, key, fields)
   if request then
     redis.call('HSET', job .. id, 'request', request)
   end
-  redis.call('PEXPIRE', job .. id, request and long_ms or short_ms)
+  local lasts = request and long_ms or short_ms
+  redis.call('PEXPIRE', job .. id, lasts)
 end
 
 local function take(id)

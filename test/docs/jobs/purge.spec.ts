@@ -25,6 +25,7 @@ const LIVES: Record<string, number | undefined> = {
   'a day': DAY,
   '72 hours': 3 * DAY,
   'a week': 7 * DAY,
+  '180 days': 180 * DAY,
 };
 
 /** Uses a queue in every way that writes a key. */
@@ -64,6 +65,7 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.enqueue(1, { id: 'fails' });
   await queue.fail((await queue.claim())!, error, { final: true });
   await queue.complete((await queue.claim())!); // of the failure handler
+  await state.run(scripts.deadLetters.markKind({ kind: 'kind', words: { known: true }, quietForMs: 0 }));
   await queue.enqueue(1, { id: 'is-cancelled' });
   await queue.claim({ worker: 'w1' });
   await queue.cancel('is-cancelled');
