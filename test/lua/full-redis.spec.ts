@@ -14,6 +14,7 @@ const REFUSED: Record<string, string> = {
   jobEnqueueNewest: ADDS,
   jobUpdate: SETS,
   deadLetterRedriveAsNew: ADDS,
+  deadLetterMarkKind: SETS,
   batchCreate: ADDS,
   batchDepend: ADDS,
   scheduleRun: ADDS,

@@ -37,6 +37,7 @@ const INSTANTS = new Set([
   'ARGV[first + 3]',
   'at.failed_at',
   'due',
+  'enqueued_at',
   'every',
   'kept',
   'now_text',

@@ -15,6 +15,7 @@ const NO_ROLES: Record<string, string> = {
   Worker: 'the owner of the roles',
   WorkerLoops: 'starts and stops the roles of a worker',
   WorkerProcess: 'a child process',
+  HealthController: 'answers probes; the timer behind it ends with the command',
   JobOutbox: 'the public face of the relay',
 };
 

@@ -22,7 +22,7 @@ async function scene({
 }) {
   const [sent, debugged]: [unknown[], string[]] = [[], []];
   let free = 1;
-  const calls = { workers: { passWake: (worker: string) => `pass ${worker}` } };
+  const calls = { workers: { passWake: ({ worker }: { worker: string }) => `pass ${worker}` } };
   const outlook = new ClaimOutlook(() => undefined);
   outlook.learn({ jobs: [], refused: [] } as never, 1);
   const runner = {
