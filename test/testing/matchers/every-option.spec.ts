@@ -103,10 +103,13 @@ async function sent(queue: JobQueue, options: EnqueueOptions) {
   return shown(record, claim);
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Returns whether a value is the same, or has some fields of an object and no other. The matcher finds both. */
 function isPartOf(whole: unknown, part: unknown): boolean {
-  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  const both = isObject(whole) && isObject(part) ? { ...(whole as object), ...(part as object) } : part;
+  const both = isObject(whole) && isObject(part) ? { ...whole, ...part } : part;
   return JSON.stringify(both) === JSON.stringify(whole);
 }
 
