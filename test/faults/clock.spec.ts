@@ -8,6 +8,9 @@ import { inside } from '../support/queue/inside.js';
 const HOUR = 3_600_000;
 const now = Date.now.bind(Date);
 
+/** Far below an hour, by which a client's clock would err. A busy machine takes seconds. */
+const LATEST_MS = 20_000;
+
 describe.each([
   ['fast', HOUR],
   ['slow', -HOUR],
@@ -46,7 +49,7 @@ describe.each([
     const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 50 });
     await worker.event('started');
     expect(performance.now() - begun).toBeGreaterThan(500);
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(performance.now() - begun).toBeLessThan(LATEST_MS);
     await worker.event('completed');
     expect(await queue.complete(claimed)).toBe(false);
     const { keys } = await inside(queue).scripts();
