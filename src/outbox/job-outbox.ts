@@ -1,10 +1,18 @@
 import type { EncodedJob } from '../queue/store/enqueue-call.js';
 import type { OutboxRecord, OutboxSigns, OutboxWriter, TransactionHandle } from '../queue/store/outbox-writer.js';
-import { isForbidden } from './check/is-forbidden.js';
 import { checkTransaction, type OutboxDatabase } from './outbox-database.js';
 import { OutboxTable, type OutboxStats } from './outbox-table.js';
 import { rowOf } from './relay/outbox-row.js';
 import { Relay, type RelayParts } from './relay/relay.js';
+
+/** What a database says to a user without the permission: PostgreSQL, and MySQL for a table and for columns. */
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  '42501',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+]);
+/** The fields in which clients keep the error of their driver. */
+const INNER = ['cause', 'original', 'parent', 'driverError', 'previous'] as const;
 
 /** The parts of an outbox. */
 interface JobOutboxParts extends Omit<RelayParts, 'table'> {
@@ -132,4 +140,13 @@ export class JobOutbox {
     await this.relay.stop();
     await this.table.database.close?.();
   }
+}
+
+/** Returns whether an error of a database client says that its user lacks a permission. */
+function isForbidden(error: unknown, depth = 5): boolean {
+  if (typeof error !== 'object' || error === null || depth === 0) {
+    return false;
+  }
+  const fields = error as Record<string, unknown>;
+  return REFUSALS.has(fields['code']) || INNER.some((name) => isForbidden(fields[name], depth - 1));
 }
