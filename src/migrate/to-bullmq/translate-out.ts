@@ -17,7 +17,7 @@ export interface OutgoingJob {
 
 /** What a translation needs to know of the queue. */
 export interface OutgoingRules {
-  /** True if a job has a priority: then those without one come last, as here. */
+  /** True if prioritized jobs wait: then jobs without a priority come last, as here. */
   hasPriorities: boolean;
   maxAttempts: number;
   /** job name → `maxAttempts:maxCrashes` of its handler. */
@@ -135,7 +135,7 @@ function placeOut(
 
 /** Returns the priority of BullMQ, where 1 is the most urgent and no priority comes before it. */
 function priorityOut(priority: number, { hasPriorities }: OutgoingRules): number {
-  return hasPriorities ? LAST_PRIORITY - Math.min(1_000, Math.max(0, priority)) : 0;
+  return hasPriorities || priority > 0 ? LAST_PRIORITY - Math.min(1_000, Math.max(0, priority)) : 0;
 }
 
 /** Returns an id that BullMQ takes: it refuses integers, and colons but for those of its own. */

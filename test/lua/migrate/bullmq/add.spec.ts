@@ -42,6 +42,13 @@ describe('migrate/bullmq/add.lua', () => {
     expect(await target.marks('move-x', 9)).toEqual([]);
   });
 
+  it('keeps the priority of a delayed job where no prioritized job waits', async () => {
+    const { old, target } = scene();
+    const delayed = job('1', 'a', 'scheduled', '1900000000123');
+    await target.put(RIGHT, [{ ...delayed, fields: [...delayed.fields, 'priority', '990'] }]);
+    expect(await old.redis.hget(old.key('a'), 'priority')).toBe('11');
+  });
+
   it('refuses an id in use without a mark, and a mover with a smaller fence', async () => {
     const { old, target } = scene();
     await old.wait('a');
