@@ -1,4 +1,4 @@
-import type { LeftCounter, MoveReport } from '../move-report.js';
+import { tally, type LeftCounter, type MoveReport } from '../move-report.js';
 import type { NewPlace } from './new-place.js';
 import { fieldsOf, STEP, type OldPlace } from './old-place.js';
 import type { MoverRight, QueueMoveStep } from './transit.js';
@@ -7,7 +7,7 @@ interface Parts {
   old: OldPlace;
   target: NewPlace;
   report: Pick<MoveReport, 'moved'>;
-  left: LeftCounter;
+  left: Pick<LeftCounter, 'add'>;
   onStep?: ((step: QueueMoveStep) => void) | undefined;
 }
 
@@ -46,11 +46,11 @@ export class BatchMover {
       if (reply === 'existing') {
         left.add('batch', 'a batch with its id is at the new place already', id);
       } else if (reply === 'new') {
-        report.moved['batches'] = (report.moved['batches'] ?? 0) + 1;
+        tally(report.moved, 'batches');
       }
       await old.settle(reply === 'existing' ? 'batch-back' : 'batch', id);
       if (reply !== 'existing') {
-        await target.queue.exec((calls) => calls.once.forget({ source: right.source, keys: [key] }));
+        await target.forget(right.source, [key]);
       }
     }
   }

@@ -27,7 +27,7 @@ export class EndedCopier {
     await this.copyWindows();
   }
 
-  /** Copies the records that jobs still read: those that start after them. */
+  /** Copies the records that are kept because waiting jobs will read their results. */
   async copyKept(): Promise<void> {
     const ids = await this.old.client.zrange(this.old.keys.keptResults, '0', '-1');
     for (let i = 0; i < ids.length; i += STEP) {

@@ -40,7 +40,7 @@ export class OldPlace {
     return `${this.keys.base}moving:${part}`;
   }
 
-  /** Becomes the mover, and pauses the queue. Returns whether it was paused before the move, and its counter. */
+  /** Becomes the mover, and pauses the queue. Returns the right to move, and whether the queue was paused before. */
   async begin(by: string): Promise<{ right: MoverRight; wasPaused: boolean }> {
     const reply = await this.run('migrateQueueBegin', [`move-${randomId()}`, this.to, by], listOf);
     this.right = { source: textOf(reply[0]), fence: wholeNumberOf(reply[1]) };
@@ -187,4 +187,9 @@ export class OldPlace {
 /** Returns the fields and values of a hash, one after another. */
 export function fieldsOf(hash: Record<string, string>): string[] {
   return Object.entries(hash).flat();
+}
+
+/** Returns the hash of such fields and values. */
+export function hashOf(fields: readonly string[]): Record<string, string> {
+  return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
 }

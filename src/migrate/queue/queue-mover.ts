@@ -52,8 +52,8 @@ export class QueueMover {
   constructor(private readonly parts: MoverParts) {
     const { old, target } = parts;
     if (target instanceof NewPlace) {
-      const counter = { add: (...about: Parameters<LeftCounter['add']>) => this.left.add(...about) };
-      const batches = new BatchMover({ ...parts, target, left: counter as LeftCounter });
+      const left: Pick<LeftCounter, 'add'> = { add: (...about) => this.left.add(...about) };
+      const batches = new BatchMover({ ...parts, target, left });
       this.own = { target, ended: new EndedCopier(old, target), batches };
     }
   }

@@ -4,6 +4,7 @@ import { loadPeer } from '../../queue/errors/load-peer.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { tally } from '../move-report.js';
+import { hashOf } from '../queue/old-place.js';
 import {
   MoverOvertakenError,
   partsOf,
@@ -40,11 +41,12 @@ export class BullmqTarget implements MoveTarget {
     return `${this.parts.prefix}:${this.parts.name}:${name}`;
   }
 
-  /** Refuses a paused or missing package only where a schedule needs it. */
+  /** Refuses nothing: a queue of BullMQ takes jobs at any time. */
   check(): Promise<void> {
     return Promise.resolve();
   }
 
+  /** Does nothing: a move from there is another command. */
   takeBack(): Promise<void> {
     return Promise.resolve();
   }
@@ -79,13 +81,9 @@ export class BullmqTarget implements MoveTarget {
   }
 
   private translated({ id, entry, fields }: MovingJob): OutgoingJob | 'ofGroup' | 'waits' | 'content' {
-    const hash: Record<string, string> = {};
-    for (let i = 0; i < fields.length; i += 2) {
-      hash[fields[i]!] = fields[i + 1]!;
-    }
     const [, place, score, owns, heldUntil] = entry.split('\t') as [string, string, string, string, string];
     const { rules } = this.parts;
-    const found = translateOut(id, { place, score: Number(score) }, hash, rules);
+    const found = translateOut(id, { place, score: Number(score) }, hashOf(fields), rules);
     if (typeof found === 'string') {
       return found;
     }
@@ -94,13 +92,13 @@ export class BullmqTarget implements MoveTarget {
     return owns === '' || !dedup ? job : { ...job, dedup: { ...dedup, ...(ms !== undefined && { ms }) } };
   }
 
-  /** Creates a scheduler. It stays paused here if the package is missing: the error says what to install. */
+  /** Creates a scheduler. A paused or ended schedule is left out. @throws InvalidOptionError if the package is missing */
   async putSchedule(
     _right: MoverRight,
     id: string,
     { due, fields }: { due: string; fields: string[] },
   ): Promise<boolean> {
-    const hash = Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
+    const hash = hashOf(fields);
     const rule = parseJson(hash['recurrence']).value as Record<string, unknown> | undefined;
     if (!rule || hash['ended_at_ms'] !== undefined || hash['paused_at_ms'] !== undefined) {
       return false;
