@@ -220,10 +220,7 @@ async function redriveCause(context: Context, name: string | undefined, options:
   }
   const found = (await readCauses(session)).causes.find(({ key }) => key === cause);
   if (!found) {
-    throw new CliError(
-      `There is no cause ${JSON.stringify(cause)}. "errors" lists those that are there.`,
-      EXIT.notFound,
-    );
+    throw new CliError(`There is no cause ${JSON.stringify(cause)}. "errors" lists all causes.`, EXIT.notFound);
   }
   if (first === undefined && found.count > MOST_UNASKED) {
     await confirm(() => text`send back to work ${letters(found.count)} of ${found.queues.join(', ')}`, {

@@ -3,8 +3,7 @@ import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words
 import type { LimitsEntry } from '../../inspect/queue-signs.js';
 import { lastLimitsEntries } from '../../inspect/signs.js';
 import { ACTIONS } from '../../queue/model/actions.js';
-import type { LimitChanges, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
-import type { LimitsInForce } from '../../queue/model/limits.js';
+import type { LimitChanges, LimitsInForce, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';

@@ -55,7 +55,7 @@ export class LiveQueue {
     return () => worker.stop({ timeoutMs: 10_000 });
   }
 
-  /** Enqueues jobs until there are so many. Every 500th brings a batch of three, and a job that waits for it. */
+  /** Enqueues jobs until their count is `end`. Every 500th brings a batch of three, and a job that waits for it. */
   async add(queue: JobQueue, end: number): Promise<void> {
     await queue.limits.set({ groups: { maxRunning: 1 } });
     while (this.count < end) {
