@@ -23,7 +23,25 @@ export interface MoveReport {
   unhandled: string[];
 }
 
-/** Jobs or schedulers that stay, for one reason. */
+/** Returns the report of a move that has not begun. */
+export function newReport(
+  about: Pick<MoveReport, 'from' | 'to' | 'source'> & Partial<Pick<MoveReport, 'settings'>>,
+): MoveReport {
+  return {
+    moved: {},
+    deduplicated: 0,
+    deleted: 0,
+    schedules: [],
+    settings: [],
+    left: [],
+    dropped: {},
+    remaining: {},
+    unhandled: [],
+    ...about,
+  };
+}
+
+/** Jobs, schedulers or batches that stay, for one reason. */
 export interface Left {
   what: 'job' | 'scheduler' | 'batch';
   reason: string;

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { BeeSource } from '../../migrate/bee/bee-source.js';
 import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
-import type { MoveReport } from '../../migrate/move-report.js';
+import { newReport } from '../../migrate/move-report.js';
 import { placesOf, type MoveRules, type PriorityRule } from '../../migrate/move-rules.js';
 import { Mover, TargetFullError, moveSettings } from '../../migrate/mover.js';
 import { planMove, priorityUse, type MovePlan } from '../../migrate/plan.js';
@@ -12,13 +12,10 @@ import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { flagOf, migrateQueue, ONLY_HERE } from './queue-command.js';
 import { planText, reportText, sourceName } from './migrate-text.js';
-import { wholeNumber } from '../numbers.js';
+import { followOf, QUIET_MS, runMover } from './run-mover.js';
 import { clientOf } from '../redis/address.js';
 import { reach } from '../redis/reach.js';
-import { Interruption } from '../live/interruption.js';
 import { text, valueOf } from '../text.js';
-
-const QUIET_MS = 60_000;
 
 /** Adds the command that moves the jobs of another library. @param env has the address of its Redis */
 export function addMigrate(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
@@ -139,8 +136,7 @@ async function migrate(context: Context, source: Source, options: CommandOptions
     queue,
     rules,
     plan,
-    quietMs: wholeNumber('quiet', options['quiet']) ?? QUIET_MS,
-    follows: options['follow'] === true,
+    quietMs: followOf(options),
   });
 }
 
@@ -168,41 +164,28 @@ interface Move {
   queue: JobQueue;
   rules: MoveRules;
   plan: MovePlan;
-  follows: boolean;
-  quietMs: number;
+  quietMs: number | undefined;
 }
 
-async function move(context: Context, { source, queue, rules, plan, follows, quietMs }: Move): Promise<void> {
-  const { session, out, progress } = context;
-  const report: MoveReport = {
+async function move(context: Context, { source, queue, rules, plan, quietMs }: Move): Promise<void> {
+  const { session, out } = context;
+  const report = newReport({
     from: `${source.prefix}:${source.queue}`,
     to: queue.name,
     source: sourceName(plan.settings),
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
     settings: await moveSettings(plan.settings, queue, source),
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
+  });
   const mover = new Mover({ source, era: plan.settings.era, queue, rules, clock: systemClock, report });
-  const interruption = new Interruption(session);
-  void interruption.over.then(() => mover.stop(), () => mover.stop()); // prettier-ignore
   const startedAt = performance.now();
-  const total = follows ? undefined : Object.values(plan.movable).reduce((sum, each) => sum + each, 0);
+  const total = Object.values(plan.movable).reduce((sum, each) => sum + each, 0);
   let full: TargetFullError | undefined;
   try {
-    await progress.during(follows ? mover.follow(quietMs) : mover.run(), 'moved', total, () => mover.movedCount);
+    await runMover(context, mover, { quietMs, total });
   } catch (error) {
     full = error instanceof TargetFullError ? error : undefined;
     if (!full) {
       throw error;
     }
-  } finally {
-    interruption.close();
   }
   const after = await planMove({ source, queue, rules, clashes: mover.clashes });
   report.left = after.left;

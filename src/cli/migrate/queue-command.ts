@@ -1,5 +1,5 @@
 // `migrate queue`: moves a queue of ours to another Redis, prefix, name or hash tag.
-import type { Left, MoveReport } from '../../migrate/move-report.js';
+import { newReport, type Left } from '../../migrate/move-report.js';
 import { NewPlace } from '../../migrate/queue/new-place.js';
 import { OldPlace } from '../../migrate/queue/old-place.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
@@ -12,14 +12,12 @@ import { isCluster } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { CommandOptions, Context } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { Interruption } from '../live/interruption.js';
-import { wholeNumber } from '../numbers.js';
-import type { Session } from '../redis/session.js';
+import { noQueue, type Session } from '../redis/session.js';
 import { text, valueOf } from '../text.js';
+import { followOf, runMover } from './run-mover.js';
 import { migrateToBullmq } from './to-bullmq-command.js';
 import { queuePlanText, queueReportText } from './queue-text.js';
 
-const QUIET_MS = 60_000;
 const SKEW_MS = 1_000;
 /** The address with a password stands here, because other users see the arguments of a process. */
 const SECRET = 'TO_REDIS_URL';
@@ -98,10 +96,7 @@ async function refuseUnknown(session: Session, queue: JobQueue): Promise<void> {
   const { keys, client } = await redisWithAllKeys(queue);
   const { stats, pending, workers, scheduleDue } = keys;
   if ((await session.awaitReply(client.exists(stats, pending, workers, scheduleDue))) === 0) {
-    throw new CliError(
-      `There is no queue with keys ${keys.base}*. "queues" lists those that are there; --hash-tag is for one with the option hashTag.`,
-      EXIT.notFound,
-    );
+    throw noQueue(`with keys ${keys.base}*`, 'For a queue with the option hashTag pass --hash-tag.');
   }
 }
 
@@ -142,7 +137,7 @@ interface Move {
 }
 
 async function move(context: Context, { queue, target, there, options }: Move): Promise<void> {
-  const { session, out, progress } = context;
+  const { session, out } = context;
   const to = `${there.place}, ${(await redisWithAllKeys(target)).keys.base}*`;
   const [old, place] = await Promise.all([OldPlace.of(queue, to), NewPlace.of(target)]);
   await refuseSamePlace(old, place);
@@ -165,19 +160,12 @@ async function move(context: Context, { queue, target, there, options }: Move): 
   await context.confirm(() => text`pause the queue ${queue.name} here, and move it to ${to}`, {
     onlyOnTerminal: true,
   });
-  const report = newReport(names);
+  const quietMs = followOf(options);
+  const report = newReport({ ...names, source: 'nest-job-queue' });
   const mover = new QueueMover({ old, target: place, clock: systemClock, report, by: context.user ?? 'migrate' });
-  const interruption = new Interruption(session);
-  void interruption.over.then(() => mover.stop(), () => mover.stop()); // prettier-ignore
   const startedAt = performance.now();
-  const follows = options['follow'] === true;
-  const quietMs = wholeNumber('quiet', options['quiet']) ?? QUIET_MS;
-  const total = follows ? undefined : Object.values(plan.counts).reduce((sum, each) => sum + each, 0);
-  try {
-    await progress.during(follows ? mover.follow(quietMs) : mover.run(), 'moved', total, () => mover.movedCount);
-  } finally {
-    interruption.close();
-  }
+  const total = Object.values(plan.counts).reduce((sum, each) => sum + each, 0);
+  await runMover(context, mover, { quietMs, total });
   report.remaining = await old.counts();
   if (leavesRelated && report.left.length > 0) {
     await queue.resume();
@@ -187,23 +175,6 @@ async function move(context: Context, { queue, target, there, options }: Move): 
   out.show({ ...report, ended: mover.copiedCount }, () =>
     queueReportText(report, { copied: mover.copiedCount, tookMs: performance.now() - startedAt, at: out.nowMs }),
   );
-}
-
-function newReport({ from, to }: { from: string; to: string }): MoveReport {
-  return {
-    from,
-    to,
-    source: 'nest-job-queue',
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
-    settings: [],
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
 }
 
 /** @throws CliError if both places are one */

@@ -13,11 +13,13 @@ const ORDER = [
   'when this command ends, nothing is left here: stop the old processes',
 ];
 
-function row(head: string, part: Part): Text {
+/** Returns a line of a plan or a report. */
+export function row(head: string, part: Part): Text {
   return text`${padded(head, WIDTH)}${part}`;
 }
 
-function figures(record: Record<string, number>): Text {
+/** Returns the counts that are not 0, in words. */
+export function figures(record: Record<string, number>): Text {
   const shown = Object.entries(record).filter(([, value]) => value > 0);
   return shown.length === 0 ? text`none` : joined(shown.map(([name, value]) => text`${count(value)} ${name}`), ', '); // prettier-ignore
 }

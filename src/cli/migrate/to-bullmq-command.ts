@@ -1,22 +1,17 @@
 // `migrate queue <name> --to bullmq`: the way back.
-import type { MoveReport } from '../../migrate/move-report.js';
+import { newReport } from '../../migrate/move-report.js';
 import { OldPlace } from '../../migrate/queue/old-place.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
-import { planQueueMove } from '../../migrate/queue/queue-plan.js';
 import { BullmqTarget, loadBullmq } from '../../migrate/to-bullmq/bullmq-target.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { isCluster } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { CommandOptions, Context } from '../context.js';
 import { CliError } from '../exit-codes.js';
-import { Interruption } from '../live/interruption.js';
-import { wholeNumber } from '../numbers.js';
 import type { Session } from '../redis/session.js';
-import { joined, lines, text, type Text, valueOf } from '../text.js';
-import { count } from '../../inspect/words.js';
-import { queueReportText } from './queue-text.js';
-
-const QUIET_MS = 60_000;
+import { lines, text, valueOf } from '../text.js';
+import { figures, queueReportText, row } from './queue-text.js';
+import { followOf, runMover } from './run-mover.js';
 
 /** What BullMQ has not, and what it becomes. docs/moving.md has the same list. */
 const LIMITS = [
@@ -47,8 +42,17 @@ export async function migrateToBullmq(
   );
   try {
     const old = await OldPlace.of(queue, `BullMQ at ${there.place}`);
-    const { counts, schedules } = await planQueueMove(old);
-    const plan = () => lines([text`${old.keys.base}* → BullMQ at ${there.place}`, row('to move', counts), ...schedules.map((id) => text`schedule        ${id}`), ...LIMITS.map((limit) => text`${limit}`)]); // prettier-ignore
+    const [counts, schedules] = await Promise.all([
+      old.counts(),
+      old.client.zrange(old.keys.scheduleDue, '0', '-1'),
+    ]);
+    const plan = () =>
+      lines([
+        text`${old.keys.base}* → BullMQ at ${there.place}`,
+        row('to move', figures(counts)),
+        ...schedules.map((id) => row('schedule', id)),
+        ...LIMITS,
+      ]);
     if (options['dryRun'] === true) {
       out.show({ counts, schedules, limits: LIMITS }, plan);
       return;
@@ -59,48 +63,32 @@ export async function migrateToBullmq(
     await context.confirm(() => text`pause the queue ${queue.name} here, and move its jobs to BullMQ`, {
       onlyOnTerminal: true,
     });
-    await move(context, { old, there, options });
+    await move(context, { old, there, hasSchedules: schedules.length > 0, options });
   } finally {
     there.close();
   }
-}
-
-function row(head: string, record: Record<string, number>): Text {
-  const shown = Object.entries(record).filter(([, value]) => value > 0);
-  return text`${head.padEnd(16)}${joined(
-    shown.map(([name, value]) => text`${count(value)} ${name}`),
-    ', ',
-  )}`;
 }
 
 interface Move {
   old: OldPlace;
   /** The session of BullMQ's Redis. */
   there: Session;
+  hasSchedules: boolean;
   options: CommandOptions;
 }
 
-async function move(context: Context, { old, there, options }: Move): Promise<void> {
-  const { session, out, progress } = context;
+async function move(context: Context, { old, there, hasSchedules, options }: Move): Promise<void> {
+  const { out } = context;
   const { client, keys, queue } = old;
-  const report: MoveReport = {
+  const quietMs = followOf(options);
+  const report = newReport({
     from: `${keys.base}*`,
     to: `BullMQ at ${there.place}`,
     source: 'nest-job-queue',
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
-    settings: [],
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
+  });
   const name = String(options['toName'] ?? queue.name);
   const prefix = String(options['toPrefix'] ?? 'bull');
-  const schedules = await client.zcard(keys.scheduleDue);
-  const library = schedules > 0 ? await loadBullmq() : undefined; // before anything is written
+  const library = hasSchedules ? await loadBullmq() : undefined; // before anything is written
   if (library && isCluster(there.client)) {
     throw new CliError(
       'Schedules go only to a BullMQ on a single server. Remove them, or move to one. Nothing was changed.',
@@ -119,18 +107,13 @@ async function move(context: Context, { old, there, options }: Move): Promise<vo
       nowMs: out.nowMs,
     },
     dropped: report.dropped,
-    open: () => Promise.resolve(new library!.Queue(name, { prefix, connection })),
+    open: async () => new (library ?? (await loadBullmq())).Queue(name, { prefix, connection }),
   });
   const mover = new QueueMover({ old, target, clock: systemClock, report, by: context.user ?? 'migrate' });
-  const interruption = new Interruption(session);
-  void interruption.over.then(() => mover.stop(), () => mover.stop()); // prettier-ignore
   const startedAt = performance.now();
-  const quietMs = wholeNumber('quiet', options['quiet']) ?? QUIET_MS;
   try {
-    const work = options['follow'] === true ? mover.follow(quietMs) : mover.run();
-    await progress.during(work, 'moved', undefined, () => mover.movedCount);
+    await runMover(context, mover, { quietMs });
   } finally {
-    interruption.close();
     await target.close();
   }
   report.remaining = await old.counts();

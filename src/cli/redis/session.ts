@@ -146,10 +146,7 @@ export class Session {
     const { keys } = await redisWithAllKeys(queue);
     const { stats, pending, workers, names, scheduleDue } = keys;
     if ((await this.awaitReply(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
-      throw new CliError(
-        `There is no queue ${JSON.stringify(name)}. "queues" lists those that are there.`,
-        EXIT.notFound,
-      );
+      throw noQueue(JSON.stringify(name));
     }
     return this.audited(name);
   }
@@ -230,4 +227,10 @@ export class Session {
     this.queues.forEach((queue) => queue.close());
     this.client.disconnect();
   }
+}
+
+/** Returns the error for an unknown queue. @param next a further step */
+export function noQueue(which: string, next?: string): CliError {
+  const words = [`There is no queue ${which}. "queues" lists all queues.`, ...(next === undefined ? [] : [next])];
+  return new CliError(words.join(' '), EXIT.notFound);
 }
