@@ -131,10 +131,10 @@ describe('on a pipe', () => {
     }
     const rows = (await cli(['errors'])).stdout.split('\n').filter((line) => line.includes(address));
     expect(rows).toEqual([expect.stringMatching(/^[\da-f]{10} +2 +2 .*, .* connect ECONNREFUSED /)]);
-    const json = JSON.parse((await cli(['errors', '--json'])).stdout) as { error: string; queues: object[] }[];
+    const json = JSON.parse((await cli(['errors', '--json'])).stdout) as { error: string; cause: string }[];
     const found = json.filter(({ error }) => error.includes(address));
     expect(found).toMatchObject([{ count: 2, queues: [{ count: 1 }, { count: 1 }] }]);
-    const { cause } = found[0] as unknown as { cause: string };
+    const { cause } = found[0]!;
     const redriven = JSON.parse((await cli(['redrive', '--all', '--cause', cause, '--json'])).stdout) as object[];
     expect(redriven).toHaveLength(2);
     expect(redriven).toMatchObject([{ redriven: 1 }, { redriven: 1 }]);

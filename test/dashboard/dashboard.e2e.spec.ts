@@ -116,7 +116,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
           totals: { enqueued: 3 },
           limits: expect.stringMatching(
             /^at most 5 run at once, 100 start in 1 min and 100 at once, set by .* ago$/,
-          ) as unknown as string,
+          ),
         },
       ],
       workers: [
