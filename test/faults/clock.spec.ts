@@ -8,7 +8,7 @@ import { inside } from '../support/queue/inside.js';
 const HOUR = 3_600_000;
 const now = Date.now.bind(Date);
 
-/** Far below an hour, by which a client's clock would err. A busy machine takes seconds. */
+/** Far below an hour, by which a client's clock would err. After a stall of Redis a sweep first waits 2.8 s for live workers. */
 const LATEST_MS = 20_000;
 
 describe.each([
