@@ -1,15 +1,13 @@
 // The mover beside producers and workers at both places, while it dies after each of its steps. test/long/migrate/queue.spec.ts is
 // the long form.
 import { expect, it } from '@jest/globals';
-import type { QueueMoveStep } from '#migrate/queue/transit.js';
-import { DEATHS, LiveQueue } from '../support/migrate/live-queue.js';
+import { lastStep, runToDeath } from '../support/migrate/deaths.js';
+import { LiveQueue } from '../support/migrate/live-queue.js';
 import { queueScene } from '../support/migrate/queue-scene.js';
 import { newQueue } from '../support/worker/workers.js';
 
 const JOBS = 1_500;
 const KILLS = 35;
-
-class Killed extends Error {}
 
 it('moves a live queue and back: 0 missing, 0 twice, in the order of each group', async () => {
   const from = newQueue();
@@ -19,15 +17,8 @@ it('moves a live queue and back: 0 missing, 0 twice, in the order of each group'
   const produced = live.add(from, JOBS);
   let deaths = 0;
   for (let tries = 0; deaths < KILLS && tries < 10 * KILLS; tries++) {
-    const last: QueueMoveStep = DEATHS[deaths % DEATHS.length]!;
-    let passes = deaths % 2;
-    const dying = await mover((step) => {
-      if (step === last && passes-- === 0) throw new Killed();
-    });
-    const outcome = await dying.run().catch((error: unknown) => error);
-    if (outcome !== undefined && !(outcome instanceof Killed)) throw outcome;
-    deaths += outcome instanceof Killed ? 1 : 0;
-    if (outcome === undefined) await live.add(from, live.count + 50);
+    if (await runToDeath(mover, lastStep(deaths))) deaths++;
+    else await live.add(from, live.count + 50);
     if (deaths === KILLS / 7) await live.work(to, 'here', 4);
   }
   await produced;

@@ -1,11 +1,11 @@
 // Schedulers that the real libraries wrote: repeatable jobs of Bull 4.16, and job schedulers of BullMQ 5 and 6.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Mover } from '#migrate/mover.js';
-import type { MoveReport } from '#migrate/move-report.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
+import { emptyReport } from '../../support/migrate/empty-report.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
@@ -39,7 +39,6 @@ it.each([
     expect(dues.size).toBe(3);
 
     const queue = new JobQueue(redis, name);
-    const report = { moved: {}, dropped: {}, schedules: [], deduplicated: 0, deleted: 0 } as unknown as MoveReport;
     const rules = {
       names: new Map(),
       priorities: { kind: 'none' as const },
@@ -48,7 +47,7 @@ it.each([
       shiftIntervals: true,
       failed: false,
     };
-    await new Mover({ source, era, queue, rules, clock: systemClock, report }).run();
+    await new Mover({ source, era, queue, rules, clock: systemClock, report: emptyReport() }).run();
 
     expect(await source.schedulers()).toEqual([]);
     expect(await source.counts()).toMatchObject({ delayed: 0, transit: 0 });

@@ -8,14 +8,13 @@ import type { QueueMoveStep } from '#migrate/queue/transit.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { bullmqFleet, loadBullmqOfTests } from '../../support/bullmq/old-fleet.js';
 import { moveScene } from '../../support/bullmq/move-scene.js';
+import { lastStep, runToDeath } from '../../support/migrate/deaths.js';
 import { emptyReport } from '../../support/migrate/empty-report.js';
 import { idsIn, keysOfMove } from '../../support/migrate/queue-scene.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue } from '../../support/worker/workers.js';
-
-class Killed extends Error {}
 
 /** Returns movers of a queue to BullMQ. */
 async function scene(dropGroups = false) {
@@ -78,7 +77,7 @@ describe('to BullMQ', () => {
     expect(ran.indexOf('njq-7')).toBeLessThan(ran.indexOf('plain'));
     expect(ran.toSorted()).toEqual(['a-b', 'njq-7', 'plain']);
     expect(await keysOfMove(from)).toEqual([]);
-  });
+  }, 180_000); // the first test may have to install BullMQ
 
   it('and back again keeps the jobs', async () => {
     const { from, mover, there, client } = await scene();
@@ -102,15 +101,8 @@ describe('to BullMQ', () => {
       await from.enqueueMany(chunk.map((job, i) => (i % 7 === 0 ? { ...job, delayMs: 50 } : job)));
     };
     await add(1_000);
-    const steps: QueueMoveStep[] = ['take', 'put', 'give-back', 'acknowledge', 'forget'];
     for (let deaths = 0; deaths < 35;) {
-      let passes = deaths % 2;
-      const dying = await mover((step) => {
-        if (step === steps[deaths % 5] && passes-- === 0) throw new Killed();
-      });
-      const outcome = await dying.run().catch((error: unknown) => error);
-      if (outcome instanceof Killed) deaths++;
-      else if (outcome !== undefined) throw outcome;
+      if (await runToDeath(mover, lastStep(deaths))) deaths++;
       await add(100);
     }
     await (await mover()).run();

@@ -1,12 +1,14 @@
 // A queue of an old library, a queue of this one, and movers between them.
 import { expect } from '@jest/globals';
 import type { SourceEra } from '#migrate/bullmq/source.js';
-import type { MoveReport, MoveStep } from '#migrate/move-report.js';
+import type { MoveStep } from '#migrate/move-report.js';
 import type { MoveRules } from '#migrate/move-rules.js';
 import { Mover } from '#migrate/mover.js';
 import { planMove } from '#migrate/plan.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
+import { runToDeath } from '../migrate/deaths.js';
+import { emptyReport } from '../migrate/empty-report.js';
 import { newQueue } from '../worker/workers.js';
 import type { SeededBee } from './seed-bee.js';
 import type { SeededQueue } from './seed-bullmq.js';
@@ -20,39 +22,17 @@ const RULES: MoveRules = {
   failed: false,
 };
 
-function newReport(): MoveReport {
-  return {
-    from: '',
-    to: '',
-    source: '',
-    moved: {},
-    deduplicated: 0,
-    deleted: 0,
-    schedules: [],
-    settings: [],
-    left: [],
-    dropped: {},
-    remaining: {},
-    unhandled: [],
-  };
-}
-
-class Killed extends Error {}
-
 /** Returns movers from an old queue to a queue here. `die` runs one that dies after the first step of which `isLast` is true. */
 export function moveScene<Old extends SeededBee | SeededQueue>(
   old: Old,
   { era, queue = newQueue(), ...rules }: { era: SourceEra; queue?: JobQueue } & Partial<MoveRules>,
 ) {
-  const report = newReport();
+  const report = emptyReport();
   const parts = { source: old.source, queue, rules: { ...RULES, ...rules } };
   const mover = (onStep?: (step: MoveStep) => void) =>
     new Mover({ ...parts, era, clock: systemClock, report, ...(onStep && { onStep }) });
   const die = async (isLast: (step: MoveStep) => boolean) => {
-    const dying = mover((step) => {
-      if (isLast(step)) throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
+    expect(await runToDeath(mover, isLast)).toBe(true);
   };
   const pending = async () => (await queue.list('pending', { limit: 1_000 })).map(({ id }) => id);
   return { old, queue, report, mover, die, pending, plan: () => planMove(parts) };

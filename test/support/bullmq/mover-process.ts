@@ -3,9 +3,10 @@ import { Redis } from 'ioredis';
 import { BeeSource } from '#migrate/bee/bee-source.js';
 import { Source } from '#migrate/bullmq/source.js';
 import { Mover } from '#migrate/mover.js';
-import type { MoveReport, MoveStep } from '#migrate/move-report.js';
+import type { MoveStep } from '#migrate/move-report.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
+import { emptyReport } from '../migrate/empty-report.js';
 
 /** The settings of the process, as JSON in its environment. */
 export interface MoverSettings {
@@ -29,13 +30,6 @@ const {
 const redis = new Redis(url);
 const source = isBee ? new BeeSource(redis, 'bq', name) : new Source(redis, 'bull', name);
 const { era } = await source.settings();
-const report = {
-  moved: {},
-  deduplicated: 0,
-  deleted: 0,
-  schedules: [],
-  dropped: {},
-} as unknown as MoveReport;
 let passes = dies?.passes ?? 0;
 const mover = new Mover({
   source,
@@ -50,7 +44,7 @@ const mover = new Mover({
     failed: !isBee,
   },
   clock: systemClock,
-  report,
+  report: emptyReport(),
   onStep: (step) => {
     if (step === dies?.after && passes-- === 0) {
       process.stdout.write(`${step}\n`, () => undefined);

@@ -8,9 +8,6 @@ import { idsIn, keysOfMove } from './queue-scene.js';
 const CHUNK = 100;
 const GROUPS = 7;
 
-/** The steps of a mover after which it dies, in turn. */
-export const DEATHS = ['take', 'put', 'give-back', 'acknowledge', 'forget'] as const;
-
 /** Returns whether a job fails for good. */
 const failsForGood = (i: number) => i % 50 === 1;
 /** Returns whether its first attempt fails. */
@@ -40,8 +37,8 @@ export class LiveQueue {
   count = 0;
 
   /** Starts a worker at a place. */
-  async work(queue: JobQueue, place: string, concurrency: number): Promise<() => Promise<void>> {
-    const { worker } = await startWorker([
+  async work(queue: JobQueue, place: string, concurrency: number): Promise<void> {
+    await startWorker([
       {
         queue,
         concurrency,
@@ -52,7 +49,6 @@ export class LiveQueue {
         },
       },
     ]);
-    return () => worker.stop({ timeoutMs: 10_000 });
   }
 
   /** Enqueues jobs until their count is `end`. Every 500th brings a batch of three, and a job that waits for it. */

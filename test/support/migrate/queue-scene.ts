@@ -9,9 +9,8 @@ import { systemClock } from '#queue/runtime/clock.js';
 import { scanKeys } from '#queue/redis/scan-keys.js';
 import { redisWithAllKeys } from '#queue/redis-access.js';
 import { newQueue } from '../worker/workers.js';
+import { runToDeath } from './deaths.js';
 import { emptyReport } from './empty-report.js';
-
-class Killed extends Error {}
 
 /** Returns movers from one place to another. `die` runs one that dies after the first step of which `isLast` is true. */
 export function queueScene(
@@ -31,10 +30,7 @@ export function queueScene(
   const run = async () => (await mover()).run();
   const back = async () => (await mover(undefined, [to, from])).run();
   const die = async (isLast: (step: QueueMoveStep) => boolean) => {
-    const dying = await mover((step) => {
-      if (isLast(step)) throw new Killed();
-    });
-    await expect(dying.run()).rejects.toThrow(Killed);
+    expect(await runToDeath(mover, isLast)).toBe(true);
   };
   return { from, to, report, mover, run, back, die };
 }
