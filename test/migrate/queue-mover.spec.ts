@@ -1,7 +1,7 @@
 // The mover of a queue to another place: each kind of thing, and its death after each step.
 import { describe, expect, it } from '@jest/globals';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import type { QueueMoveStep } from '#migrate/queue/transit.js';
+import { MoverOvertakenError, type QueueMoveStep } from '#migrate/queue/transit.js';
 import { idsIn, keysOfMove, queueScene } from '../support/migrate/queue-scene.js';
 
 const HOUR = 3_600_000;
@@ -20,13 +20,13 @@ describe('a moved job', () => {
     expect(await idsIn(to)).toEqual(['urgent', 'less', 'a', 'b', 'c']);
     expect(await idsIn(to, 'scheduled')).toEqual(['later']);
     expect(await to.get('later')).toMatchObject({ dueAt: runAt });
-    expect(await to.get('a')).toEqual({ ...before!, enqueuedAt: before!.enqueuedAt });
+    expect(await to.get('a')).toEqual(before);
     expect(report.moved).toEqual({ pending: 3, prioritized: 2, scheduled: 1 });
     expect(await idsIn(from)).toEqual([]);
     expect(await keysOfMove(from)).toEqual([]);
-    expect((await from.stats()).pausedAt).toBeDefined();
-    expect((await to.stats()).pausedAt ?? undefined).toBeUndefined();
-    expect((await to.claimMany(9)).map(({ id }) => id)).toHaveLength(5);
+    expect((await from.stats()).pausedAt).not.toBeNull();
+    expect((await to.stats()).pausedAt).toBeNull();
+    expect(await to.claimMany(9)).toHaveLength(5);
   });
 
   it('leaves a record there by which a repeated enqueue adds nothing', async () => {
@@ -314,7 +314,7 @@ describe('a mover that dies', () => {
     await run();
     await drain();
     const own = ran.filter((id) => !id.includes('@'));
-    expect(own.toSorted()).toEqual(['a', 'b', 'c', 'g1', 'n', 'p1', 'p2', 'w'].toSorted());
+    expect(own.toSorted()).toEqual(['a', 'b', 'c', 'g1', 'n', 'p1', 'p2', 'w']);
     expect(ran.length - own.length).toBe(1); // the follow-up
     expect((await to.schedules.list()).map(({ id }) => id)).toEqual(['nightly']);
     expect(await keysOfMove(from)).toEqual([]);
@@ -328,7 +328,9 @@ describe('a mover that dies', () => {
     const stalled = await mover((step) => {
       if (step === 'take' && !second) second = run();
     });
-    await Promise.allSettled([stalled.run()]);
+    await stalled.run().catch((error: unknown) => {
+      if (!(error instanceof MoverOvertakenError)) throw error;
+    });
     await second;
     expect(await idsIn(to)).toEqual(['a']);
     expect(await keysOfMove(from)).toEqual([]);

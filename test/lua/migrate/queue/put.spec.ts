@@ -16,7 +16,7 @@ describe('migrate/queue/put.lua', () => {
     await old.acknowledge(jobs);
   });
 
-  it('refuses an id in use, a unique key in use, and a dead letter over the cap, without a mark', async () => {
+  it('refuses an id in use and a unique key in use, without a mark', async () => {
     const { from, to, old, target, right } = await newPlaces();
     const unique = { key: 'k', for: 'unfinished' } as const;
     await from.enqueue(1, { id: 'a' });
@@ -30,6 +30,22 @@ describe('migrate/queue/put.lua', () => {
     expect(await target.put(right, jobs)).toEqual(['existing', 'new']);
     await old.giveBack(jobs.slice(0, 1));
     await old.acknowledge(jobs.slice(1));
+  });
+
+  it('refuses a dead letter over the cap, without a mark', async () => {
+    const { from, to, old, target, right } = await newPlaces({ deadLetterCap: 1 });
+    await from.resume();
+    for (const queue of [from, to]) {
+      const { id } = await queue.enqueue(1, { maxAttempts: 1 });
+      await queue.fail((await queue.claim())!, new Error(`no ${id}`));
+    }
+    const [letter] = await from.list('failed');
+    await old.take('dead', [letter!.id]);
+    const jobs = await old.inTransit();
+    expect(await target.put(right, jobs)).toEqual(['full']);
+    await to.deadLetters.discardAll();
+    expect(await target.put(right, jobs)).toEqual(['new']);
+    await old.acknowledge(jobs);
   });
 
   it('is refused for a mover with a smaller fence', async () => {
