@@ -2,7 +2,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -67,10 +66,7 @@ async function wordsOf(queue: JobQueue, unique: UniqueOptions): Promise<string> 
 
 const STORES: Record<string, () => JobQueue> = {
   'on Redis': () => coreQueue().queue,
-  'in memory': () => {
-    const clock = new VirtualClock();
-    return new JobQueue(new ScriptStore(clock, { server: new ScriptServer(() => clock.now()) }), 'newest');
-  },
+  'in memory': () => new JobQueue(new ScriptStore(new VirtualClock()), 'newest'),
 };
 
 const cells = tableOf('the newest wins', 'docs/jobs.md');
@@ -83,7 +79,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
   it.each(cells)('%s, %s: %s', async (row, state, said) => {
     const queue = open();
     const unique = choiceOf(row);
-    await bring(queue, state, unique.maxDelayMs ? { ...unique, maxDelayMs: 2 * MINUTE } : unique);
+    await bring(queue, state, unique);
     expect(await wordsOf(queue, unique)).toBe(said);
   });
 });

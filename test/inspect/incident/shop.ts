@@ -26,7 +26,7 @@ const CALM = 10;
 const EVERY_MS = 60_000;
 
 /** What happens to the jobs of a queue in a step. */
-export interface Flow {
+interface Flow {
   /** The number of new jobs. */
   comes: number;
   /** The number of jobs that the workers may end. */
@@ -61,7 +61,7 @@ export interface Entry {
 }
 
 /** One look at a queue. */
-export interface Look {
+interface Look {
   step: number;
   queue: string;
   verdict: QueueVerdict;

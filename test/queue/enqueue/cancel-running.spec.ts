@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobCancelledError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
@@ -29,7 +28,7 @@ const ENDS: Record<string, End> = {
 };
 
 async function started(end: End) {
-  const queue = new JobQueue(new ScriptStore(clock, { server: new ScriptServer(() => clock.now()) }), 'search');
+  const queue = new JobQueue(new ScriptStore(clock), 'search');
   const seen: string[] = [];
   const reasons: unknown[] = [];
   const handle = ({ id, signal }: Job) =>

@@ -2,18 +2,16 @@
 import { expect, it } from '@jest/globals';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
-import { eventually } from '../../support/faults/wait.js';
-import { newQueue } from '../../support/worker/workers.js';
+import { idle, namedConnection, newQueue } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 /** The wait of a worker at rest, in ms. */
 const REST_MS = 10_000;
 
 it('gives up a wait that no nudge ends, and does not send it again before the next claim', async () => {
   const proxy = await FaultProxy.start();
-  const connectionName = uniqueQueueName();
-  const queue = newQueue({}, connect({ connectionName }, proxy.url));
+  const client = namedConnection({}, proxy.url);
+  const queue = newQueue({}, client);
   await queue.stats();
   const { store, scripts } = inside(queue);
   const calls = await scripts();
@@ -21,7 +19,7 @@ it('gives up a wait that no nudge ends, and does not send it again before the ne
   const wait = store.workerWait('w', [calls], { ...silentLogger, warn: (line) => void warnings.push(line) });
   try {
     const lost = wait.wait([calls], REST_MS, []);
-    await eventually(async () => (await clients(connectionName)).includes('cmd=bzpopmin'));
+    await idle(client);
     proxy.pause((requests) => requests.includes('bzpopmin'));
     wait.interrupt();
     const began = performance.now();
@@ -34,9 +32,3 @@ it('gives up a wait that no nudge ends, and does not send it again before the ne
     wait.close();
   }
 });
-
-/** Returns what the server says of the clients with a name. */
-async function clients(name: string): Promise<string> {
-  const all = String(await connect().client('LIST')).split('\n');
-  return all.filter((line) => line.includes(`name=${name} `)).join('\n');
-}
