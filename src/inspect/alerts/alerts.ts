@@ -51,9 +51,9 @@ export type NewErrorKind = Pick<ErrorKind, 'kind' | 'count' | 'firstAt' | 'error
 /** A kind of error with its root cause, where its text may leave the app. */
 export type AlertKind = ErrorKind & { cause?: RootCause | undefined };
 
-/** What the fleet knows of the root cause of a new kind. */
+/** The state of a root cause in the fleet. */
 export interface CauseTurn {
-  /** `tell`: nobody has told the cause yet. `told`: it was told of another queue. `wait`: a process tells it now. */
+  /** `tell`: send a notice. `told`: a notice has told the cause. `wait`: another process sends the notice now. */
   turn: 'tell' | 'told' | 'wait';
   /** The cause in all queues. */
   error?: SharedError;
@@ -64,7 +64,7 @@ export interface AlertFacts {
   nowMs: number;
   verdict: QueueVerdict;
   kinds: readonly AlertKind[];
-  /** The root causes of new kinds, by kind. Absent: each is told by itself. */
+  /** The root causes of new kinds, by kind. Absent where no kind is new. */
   causes?: ReadonlyMap<string, CauseTurn>;
 }
 
@@ -107,7 +107,11 @@ export function parseRecord(text: string): AlertRecord {
 export function alertsOf(told: AlertRecord, facts: AlertFacts): AlertStep[] {
   const { nowMs } = facts;
   const { notice, incident } = incidentOf(told.incident, nowMs, subjectOf(facts.verdict));
-  let kinds = Object.entries(told.kinds).filter(([, atMs]) => nowMs - atMs < KIND_REMEMBERED_MS);
+  // A marked kind stays: without the time of its notice, the notice would be sent again each day.
+  const marked = new Set(facts.kinds.flatMap(({ kind, mark }) => (mark ? [kind] : [])));
+  let kinds = Object.entries(told.kinds).filter(
+    ([kind, atMs]) => marked.has(kind) || nowMs - atMs < KIND_REMEMBERED_MS,
+  );
   const record = (): AlertRecord => ({ ...(incident && { incident }), kinds: Object.fromEntries(kinds) });
   const steps: AlertStep[] = [{ ...(notice && { notice }), record: record() }];
   const isFlooded = isTellingFlood(told.kinds, facts);
@@ -126,7 +130,7 @@ interface NewError {
   fresh: AlertKind[];
   /** Their root cause, if other queues have it too. */
   error?: SharedError;
-  /** True if that was told of another queue. */
+  /** True if a notice has told the cause. */
   isTold?: boolean;
 }
 

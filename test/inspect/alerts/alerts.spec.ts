@@ -149,6 +149,8 @@ describe('alertsOf', () => {
         [63, 'ok', [quiet(63)]],
         [70, 'ok', [known(69, true)]],
         [71, 'ok', [known(69, true)]],
+        [1_600, 'ok', [quiet(1_599), known(69, true)]], // more than a day after both notices
+        [1_601, 'ok', [quiet(1_600), known(69, true)]],
       ),
     ).toEqual([
       [expect.stringContaining('a new error')],
@@ -158,6 +160,8 @@ describe('alertsOf', () => {
       ['new-error: email: an error goes on that was quiet, 2 died: no user b'],
       [],
       ['new-error: email: a known error comes again since 01:09 UTC, 2 died: no user a'],
+      [],
+      [],
       [],
     ]);
   });
