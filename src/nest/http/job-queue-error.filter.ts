@@ -47,8 +47,7 @@ export class JobQueueErrorFilter extends BaseExceptionFilter<JobQueueError> {
     if (statusCode === HttpStatus.SERVICE_UNAVAILABLE) {
       this.logger.warn(`Answered a request with 503: ${error.name}: ${error.message}`);
     }
-    // oxlint-disable-next-line promise/no-promise-in-callback, promise/valid-params -- the method of a filter, not of a promise
-    super.catch(statusCode ? (answer(error, statusCode) as never) : error, host);
+    BaseExceptionFilter.prototype.catch.call(this, statusCode ? answer(error, statusCode) : error, host);
   }
 }
 
