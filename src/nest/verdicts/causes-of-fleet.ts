@@ -1,5 +1,5 @@
-// Tells each root cause of errors once, whatever the number of queues that have it. The processes of a fleet look at
-// different queues, so Redis keeps which cause was told of which queue.
+// Sends one notice for each root cause of errors, whatever the number of queues that have it. The processes of a fleet look
+// at different queues, so Redis keeps the causes of which a notice was sent.
 import { z } from 'zod';
 import type { AlertKind, CauseTurn } from '../../inspect/alerts/alerts.js';
 import { causesOf, GOES_ON_MS, keyOf, type KindOfQueue, type SharedError } from '../../inspect/shared-errors.js';
@@ -8,7 +8,7 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** The queue whose record of alerts has the causes. It has no jobs. */
 const CAUSES_RECORD = '@errors';
-/** A process that tells a cause and has not said so after this time has died, in ms. */
+/** The longest time for a notice, in ms. After that another process sends the notice, because the first one has died. */
 const LONGEST_TURN_MS = 30_000;
 /** The most looks at a record that others write at the same time. */
 const MOST_LOOKS = 5;
@@ -23,7 +23,7 @@ const recordSchema = z.record(
 );
 type CauseRecord = z.infer<typeof recordSchema>;
 
-/** The root causes that the processes of a fleet tell. */
+/** The root causes of which the processes of a fleet send notices. */
 export class CausesOfFleet {
   constructor(
     private readonly queues: Pick<QueueRegistry, 'all' | 'reference'>,
@@ -31,7 +31,7 @@ export class CausesOfFleet {
     private readonly kindsOf: (queue: JobQueue, lastMs?: number) => Promise<AlertKind[]>,
   ) {}
 
-  /** Returns for each new kind of a queue whether to tell its cause, and the other queues that have it. */
+  /** Returns whether to send a notice of each new kind of a queue, and the other queues with the same cause. */
   async turnsOf(
     queue: JobQueue,
     fresh: readonly AlertKind[],
@@ -52,17 +52,21 @@ export class CausesOfFleet {
         }
       }
     });
-    const isTelling = [...turns.values()].includes('tell');
-    const errors = isTelling ? await this.errorsWith(queue, kinds, nowMs) : [];
+    // People asked for a notice when a marked kind returns, so a notice of its cause does not replace that one.
+    const turnOf = (kind: (typeof kinds)[number]): CauseTurn['turn'] => {
+      const turn = turns.get(keyOf(kind)) ?? 'tell';
+      return turn === 'told' && (kind.mark?.comesAgain || kind.mark?.quietUntil) ? 'tell' : turn;
+    };
+    const errors = kinds.some((kind) => turnOf(kind) === 'tell') ? await this.errorsWith(queue, kinds, nowMs) : [];
     return new Map(
       kinds.map((kind): [string, CauseTurn] => {
         const error = errors.find(({ kinds: all }) => all.includes(kind));
-        return [kind.kind, { turn: turns.get(keyOf(kind)) ?? 'tell', ...(error && { error }) }];
+        return [kind.kind, { turn: turnOf(kind), ...(error && { error }) }];
       }),
     );
   }
 
-  /** Notes that causes were told. */
+  /** Notes that a notice of these causes was sent. */
   async told(keys: readonly string[]): Promise<void> {
     await this.change((record) => {
       for (const key of keys) {

@@ -6,12 +6,12 @@ import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
 import { show } from '#queue/errors/show.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
-import { handlerOf, KeptLog, onEachStore, startApp } from '../app.js';
+import { handlerOf, KeptLog, onEachStore, passTime, startApp } from '../app.js';
 
 /** Starts an app with a queue. `watch` makes the watch of one more process of the fleet. */
 async function started(isWorker = false) {
   const name = uniqueQueueName();
-  const fail = handlerOf(name, () => Promise.reject(new Error('410 Gone')));
+  const fail = handlerOf(name, () => Promise.reject(new Error(`410 Gone from ${name}.test:443`)));
   const jobs = { queues: { [name]: {} }, maintenance: false, maxAttempts: 1, logFailures: false } as const;
   const app = await startApp({ jobs, providers: isWorker ? [fail] : [] });
   const log = new KeptLog();
@@ -59,10 +59,32 @@ onEachStore('onVerdict', () => {
     await watcher.runOnce();
     await watcher.runOnce();
     expect(told.map(({ event, text }) => [event, text])).toEqual([
-      ['new-error', `${name}: a new error, 1 died: 410 Gone`],
+      ['new-error', `${name}: a new error, 1 died: 410 Gone from ${name}.test:443`],
     ]);
-    expect(told[0]!.kinds).toMatchObject([{ count: 1, error: '410 Gone' }]);
+    expect(told[0]!.kinds).toMatchObject([{ count: 1, error: `410 Gone from ${name}.test:443` }]);
     expect(JSON.stringify(told)).not.toContain('secret');
+  });
+
+  it('tells a known kind that comes again, although its cause was told a moment ago', async () => {
+    const { name, app, queue, watch } = await started(true);
+    const told: VerdictNotice[] = [];
+    const watcher = watch((notice) => told.push(notice));
+    const die = async () => {
+      await queue.enqueue({}, { delayMs: 10 }); // a death in the millisecond of the mark is no return
+      await passTime(app);
+      await eventually(async () => (await queue.stats()).failed === 1);
+      await watcher.runOnce();
+    };
+    await die();
+    const [{ kind } = { kind: '' }] = await queue.deadLetters.kinds();
+    await queue.deadLetters.markKind(kind, { known: true });
+    await queue.deadLetters.discardAll();
+    await die();
+    await watcher.runOnce();
+    expect(told.map(({ text }) => text)).toEqual([
+      `${name}: a new error, 1 died: 410 Gone from ${name}.test:443`,
+      expect.stringContaining(`${name}: a known error comes again`),
+    ]);
   });
 
   it('tells an error of several queues once, whichever processes look at them', async () => {
