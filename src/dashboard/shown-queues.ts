@@ -90,11 +90,11 @@ export class ShownQueues {
     return { found: found.flat(), unreadable: verdicts };
   }
 
-  /** Waits for a list of a queue. If it cannot be read, notes the verdict, and returns an empty list. */
+  /** Waits for a list of a queue. For an unreadable queue it notes the verdict, and returns an empty list. */
   readOrNote<Found>(
     name: string,
     reading: Promise<readonly Found[]>,
-    verdicts: QueueVerdict[],
+    verdicts: QueueVerdict[] = [],
   ): Promise<readonly Found[]> {
     return this.inTime(name, reading).catch((error: unknown) => {
       verdicts.push(this.verdictOn(name, error));

@@ -30,7 +30,6 @@ import type { LimitsInForce } from '../../queue/model/limits.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import { RateWindow } from '../../inspect/rate-window.js';
-import { noneIfUnreadable } from '../../inspect/unreadable.js';
 import { verdictView } from './verdict-view.js';
 import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
@@ -62,7 +61,7 @@ export interface OverviewReading extends Omit<
   'queues' | 'sentence' | 'outbox' | 'errors' | 'timeline'
 > {
   outbox: OutboxVerdict | null;
-  /** The kinds of error of which jobs die now. */
+  /** The kinds of error with a death in the last hour. */
   kinds: KindOfQueue[];
   /** The last actions on each queue. */
   entries: (ActionEntry & { queue: string })[];
@@ -80,7 +79,7 @@ interface QueueReading {
   claimed: ClaimedView[];
   deaths: (SeenDeath & { queue: string })[];
   deploys: HistoryMark[];
-  /** True if jobs died in the last hour, or may have. */
+  /** True if jobs died in the last hour. */
   isDying: boolean;
 }
 
@@ -92,7 +91,7 @@ export class OverviewReader {
   private readonly others = new KeptReads<QueueReading | QueueVerdictView>(OTHERS_MS);
   /** The schedules of each queue. A schedule counts as late only after a minute. */
   private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
-  /** The kinds of error of each queue in which jobs die now. */
+  /** The kinds of error of each queue with a death in the last hour. */
   private readonly kinds = new KeptReads<KindOfQueue[]>(KINDS_MS);
   /** The last actions on each queue. */
   private readonly entries = new KeptReads<readonly ActionEntry[]>(LIMITS_MS);
@@ -126,11 +125,14 @@ export class OverviewReader {
     );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const [server = null, outbox = null, kinds] = await Promise.all([
+    const [server = null, outbox = null, kinds, entries] = await Promise.all([
       readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
       this.dyingKinds(read, at),
+      this.lastEntries(read, at),
     ]);
+    const isOutboxTroubled = outbox?.severity === 'warning' || outbox?.severity === 'critical';
+    this.outboxSince = isOutboxTroubled ? (this.outboxSince ?? at) : null;
     this.hear();
     return {
       at,
@@ -144,13 +146,13 @@ export class OverviewReader {
       ),
       ended: endedOf(read.flatMap(({ deaths }) => deaths)),
       kinds,
-      entries: await this.lastEntries(read, at),
-      outboxSince: (this.outboxSince = outbox && outbox.severity !== 'ok' ? (this.outboxSince ?? at) : null),
+      entries,
+      outboxSince: this.outboxSince,
       deploys: read.flatMap(({ view, deploys }) => deploys.map((mark) => ({ queue: view.name, mark }))),
     };
   }
 
-  /** Returns the kinds of error of which jobs die now. */
+  /** Returns the kinds of error with a death in the last hour. */
   private async dyingKinds(read: readonly QueueReading[], atMs: number): Promise<KindOfQueue[]> {
     const dying = read.filter(({ isDying }) => isDying);
     const kinds = dying.map(({ view }) => this.kindsOf(view.name, atMs));
@@ -161,7 +163,7 @@ export class OverviewReader {
     const all = await Promise.all(
       read.map(async ({ view: { name } }) => {
         const found = await this.entries.get(name, atMs, () =>
-          noneIfUnreadable(name, this.shown.get(name).actionLog.latest({ limit: MOST_ENTRIES })),
+          this.shown.readOrNote(name, this.shown.get(name).actionLog.latest({ limit: MOST_ENTRIES })),
         );
         return found.map((entry) => ({ ...entry, queue: name }));
       }),
@@ -171,7 +173,10 @@ export class OverviewReader {
 
   private kindsOf(name: string, atMs: number): Promise<KindOfQueue[]> {
     return this.kinds.get(name, atMs, async () => {
-      const found = await noneIfUnreadable(name, this.shown.get(name).deadLetters.kinds({ lastMs: GOES_ON_MS }));
+      const found = await this.shown.readOrNote(
+        name,
+        this.shown.get(name).deadLetters.kinds({ lastMs: GOES_ON_MS }),
+      );
       return found.map(({ sample, error, isNew: _isNew, ...kind }) => {
         const record = sample && this.redactor.record(sample);
         const words = record ? lastErrorWords(record) : error;

@@ -1,5 +1,5 @@
-// What happened in the last hour, on one axis: a deploy, a pause, a limit, a death, an error. It is made of what the
-// overview reads anyway, and of the action log, for one viewer at a time.
+// Events of the last hour on one axis: a deploy, a pause, a limit, a death, an error. They come from the reading of the
+// overview and from the action log. The caller has taken out the parts that the viewer may not see.
 import { markInWords } from '../../inspect/words.js';
 import { oneLine } from '../../queue/errors/one-line.js';
 import type { ActionEntry } from '../../queue/store/action-entry.js';
@@ -10,9 +10,11 @@ import type { OverviewReading } from './overview-reader.js';
 const TIMELINE_MS = 3_600_000;
 /** The most events that the axis has. Each of them costs the page two nodes. */
 const MOST_EVENTS = 30;
-/** The most first deaths of kinds of error. A flood of kinds would hide all else. */
+/** The most first deaths of kinds of error. A flood of kinds would hide the other events. */
 const MOST_KINDS = 8;
 const LONGEST_WORDS = 80;
+/** Outages of several queues that begin within this time of each other are one event, in ms. */
+const ONE_OUTAGE_MS = 300_000;
 
 /** The actions on a whole queue that explain a change of its figures, and their kinds on the axis. */
 const ACTIONS: Readonly<Record<string, TimelineEvent['kind']>> = {
@@ -67,17 +69,21 @@ export function timelineOf({ at, deploys, entries, kinds, ended, outboxSince }: 
   return events.toSorted((a, b) => a.at - b.at).slice(-MOST_EVENTS);
 }
 
-/** Returns an event for each version, at its first sight, and for each outage. All queues of an app see a deploy. */
+/** Returns an event for each version, at its first sight, and for each outage. Each queue of an app has marks of both. */
 function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
-  const first = new Map<string, TimelineEvent>();
+  const events: TimelineEvent[] = [];
+  const lastMs = new Map<string, number>();
   for (const { queue, mark } of deploys.toSorted((a, b) => a.mark.at.getTime() - b.mark.at.getTime())) {
     const text = markInWords(mark);
-    if (!first.has(text)) {
-      const kind = mark.kind === 'deploy' ? 'deploy' : 'outage';
-      first.set(text, { at: mark.at.getTime(), kind, text, page: ['queue', queue], params: { view: 'charts' } });
+    const at = mark.at.getTime();
+    const kind = mark.kind === 'deploy' ? 'deploy' : 'outage';
+    const sinceLastMs = at - (lastMs.get(text) ?? -Infinity);
+    if (sinceLastMs > (kind === 'deploy' ? TIMELINE_MS : ONE_OUTAGE_MS)) {
+      events.push({ at, kind, text, page: ['queue', queue], params: { view: 'charts' } });
     }
+    lastMs.set(text, at);
   }
-  return [...first.values()];
+  return events;
 }
 
 function eventOf({ at, action, by, queue }: ActionEntry & { queue: string }): TimelineEvent[] {
