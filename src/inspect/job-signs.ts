@@ -29,7 +29,7 @@ export interface JobSigns extends QueueSigns {
   ahead?: number;
   /** True if its claim has expired, and maintenance has not reclaimed the job. */
   hasExpired?: true;
-  /** The attempts that its handler allows, of a job that says none itself. Absent: no worker has announced any. */
+  /** The attempts that the handler allows. Absent if the job has its own number, or no worker has announced one. */
   maxAttempts?: number;
   /** The group of the job, if it has one. */
   group?: ShownGroup;

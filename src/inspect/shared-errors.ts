@@ -7,9 +7,9 @@ import type { HistoryMark } from '../queue/model/history.js';
 import { keptIn } from '../queue/runtime/kept.js';
 import { duration } from './words.js';
 
-/** A kind of which a job died within this time, in ms, is part of what happens now. */
+/** The time for which an error goes on after its last death, in ms. */
 export const GOES_ON_MS = 3_600_000;
-/** The time between a deploy and the first death of which the deploy is named, in ms. */
+/** The longest time between a deploy and a first death that the deploy may have caused, in ms. */
 const AFTER_DEPLOY_MS = 900_000;
 /** The most queues that a sentence names. */
 const MOST_NAMED = 4;
@@ -30,7 +30,7 @@ export interface SharedError {
   key: string;
   /** The cause in words. */
   words: string;
-  /** Its kinds, that with the most dead letters first. */
+  /** Its kinds, the most dead letters first. */
   kinds: readonly KindOfQueue[];
   /** The queues that have it, in the same order. */
   queues: readonly string[];
@@ -63,7 +63,7 @@ export function sharedErrors(
   return causesOf(recent, marks).filter(({ queues }) => queues.length > 1);
 }
 
-/** Returns the key of a cause. A kind that no error made says nothing of a common cause. */
+/** Returns the key of a cause. A kind with an @ or a ~ has no cause in common with other queues. */
 export function keyOf({ queue, kind, cause }: Pick<KindOfQueue, 'queue' | 'kind' | 'cause'>): string {
   return /^[\da-f]/.test(kind) ? (cause?.key ?? kind) : `${queue} ${kind}`;
 }
@@ -110,7 +110,7 @@ function namesOf(queues: readonly string[]): string {
   return `${queues.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Returns the begin of an error in words: the time of day, or the day where that is not today. */
+/** Returns the begin of an error in words: the time of day, or after a day the date. */
 export function sinceWords(since: Date, nowMs: number): string {
   const text = since.toISOString();
   return nowMs - since.getTime() < DAY_MS ? `${text.slice(11, 16)} UTC` : text.slice(0, 10);

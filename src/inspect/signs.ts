@@ -45,10 +45,10 @@ export const MOST_SCHEDULES = 100;
 /** The part of the history that is read for the signs, in ms: an hour. */
 export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + LATE + 1) * MINUTE_MS;
 
-/** The entries of the action log in which the author of a limit is sought. */
+/** The most entries of the action log that are searched for the author of a limit. */
 const MOST_ENTRIES = 10;
 
-/** Reads who set the limits of a queue at last. */
+/** Returns the last changes of the limits of a queue, the newest first. */
 export async function lastLimitsEntries({ actionLog }: JobQueue): Promise<LimitsEntry[]> {
   const entries = await actionLog.latest({ action: 'limits', limit: MOST_ENTRIES });
   return entries.map(({ by, at, subject }) => ({ by, at, what: subject }));

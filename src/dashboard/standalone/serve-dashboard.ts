@@ -45,7 +45,7 @@ interface StandaloneDashboard {
   close(): Promise<void>;
 }
 
-/** Tells the probe of a container that the process serves. For a Redis that is away the page itself has the words. */
+/** Replies to the probe of a container. It says nothing of Redis: the page shows that Redis is away. */
 @Controller('health')
 class HealthController {
   @Get()

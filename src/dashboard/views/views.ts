@@ -89,12 +89,12 @@ export interface EndedWorkerView {
   ran: { queue: string; id: string; name: string }[];
 }
 
-/** Something that happened, for the axis of the overview. */
+/** An event on the axis of the overview. */
 export interface TimelineEvent {
   at: number;
   kind: 'deploy' | 'outage' | 'pause' | 'resume' | 'limit' | 'death' | 'relay' | 'error';
   text: string;
-  /** The page that shows it, as the parts of its address. */
+  /** The page of the event, as the parts of its address. */
   page: string[];
   params?: Record<string, string>;
 }
@@ -121,7 +121,7 @@ export interface OverviewView {
   outbox: VerdictView | null;
   /** The verdict on Redis and all queues below, in one sentence. */
   sentence: VerdictView;
-  /** The errors of which jobs of several queues die now, the most deaths first. */
+  /** The errors with deaths in several queues in the last hour, the most deaths first. */
   errors: SharedErrorView[];
   /** What happened in the last hour, the oldest first. */
   timeline: TimelineEvent[];

@@ -77,7 +77,7 @@ const recordSchema = z.object({
       calmMs: z.number().optional(),
     })
     .optional(),
-  /** Since when the outbox cannot be read, before that is an incident. */
+  /** The time of the first failed read of the outbox, while that is no incident yet. */
   unreadMs: z.number().optional(),
   /** The times when kinds of error were told, by kind. */
   kinds: z.record(z.string(), z.number()).default({}),
@@ -211,7 +211,7 @@ function needsAction(severity: Severity): severity is 'warning' | 'critical' {
   return severity === 'warning' || severity === 'critical';
 }
 
-/** Returns the kinds of which nothing was told in the last day. */
+/** Returns the kinds that need a notice. */
 export function newKinds(
   { kinds: told }: AlertRecord,
   { nowMs, kinds }: Pick<AlertFacts, 'nowMs' | 'kinds'>,
@@ -219,7 +219,7 @@ export function newKinds(
   return kinds.filter((kind) => isToTell(kind, told[kind.kind] ?? -Infinity, nowMs));
 }
 
-/** Returns whether a kind is to tell: by what people said of it, or else if it is new. */
+/** Returns whether a kind needs a notice: by its mark, and without one if it is new. */
 function isToTell({ mark, isNew, firstAt, lastAt }: AlertKind, toldMs: number, nowMs: number): boolean {
   const quietUntilMs = mark?.quietUntil?.getTime() ?? -Infinity;
   if (nowMs < quietUntilMs) {

@@ -22,7 +22,7 @@ const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and r
 /** Names the database too, because the command needs it. */
 const READ_ROWS = 'read their errors: `DATABASE_URL=… npx nest-job-queue outbox list`';
 
-/** An obstacle that is gone within this time needs nobody, in ms. */
+/** A shorter obstacle needs no action, in ms. */
 const OBSTACLE_MS = 30_000;
 const UNREADABLE = 'the outbox cannot be read';
 
@@ -91,8 +91,8 @@ function unreadable(cause: string): OutboxVerdict {
 }
 
 /**
- * Finds an obstacle that the relay of this process has met. A short one needs nobody, such as Redis that fails over. A row
- * that was refused long before says nothing of its length.
+ * Finds an obstacle that the relay of this process has met. A short one needs no action, such as a failover of Redis. The
+ * age of the oldest row does not say how long the obstacle lasts.
  */
 function waitsFor(signs: OutboxSigns): OutboxVerdict | undefined {
   const { waiting, oldestAgeMs, trouble, troubledForMs = oldestAgeMs } = signs;

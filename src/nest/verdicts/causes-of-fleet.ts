@@ -31,7 +31,7 @@ export class CausesOfFleet {
     private readonly kindsOf: (queue: JobQueue, lastMs?: number) => Promise<AlertKind[]>,
   ) {}
 
-  /** Returns whether to send a notice of each new kind of a queue, and the other queues with the same cause. */
+  /** Returns whether each new kind of a queue needs a notice, and the other queues with its cause. */
   async turnsOf(
     queue: JobQueue,
     fresh: readonly AlertKind[],
@@ -52,7 +52,7 @@ export class CausesOfFleet {
         }
       }
     });
-    // People asked for a notice when a marked kind returns, so a notice of its cause does not replace that one.
+    // A mark asks for a notice when the kind returns. A notice of the cause does not replace that one.
     const turnOf = (kind: (typeof kinds)[number]): CauseTurn['turn'] => {
       const turn = turns.get(keyOf(kind)) ?? 'tell';
       return turn === 'told' && (kind.mark?.comesAgain || kind.mark?.quietUntil) ? 'tell' : turn;

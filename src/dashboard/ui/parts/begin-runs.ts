@@ -1,4 +1,4 @@
-// Asks how an action on all that match is done, and begins a run for it in each queue.
+// Asks how many jobs an action takes, and how fast, and begins a run in each queue.
 import { ACTIONS, type JobAction } from '../../../queue/model/actions.js';
 import type { JobMatch, State } from '../../views/views.js';
 import { post } from '../state/api.js';
@@ -8,9 +8,9 @@ import { type ask, type Choice, choose } from './confirm.js';
 import { count } from './format.js';
 import { say, tried } from './toasts.js';
 
-/** So many jobs go first where a cause may not be mended yet. */
+/** The number of jobs that go first, to see whether their cause is mended. */
 export const FIRST_FEW = 10;
-/** The most jobs of a second where they go back at a pace. */
+/** The jobs of each second, of a slow redrive. */
 const PACE = 10;
 
 /** How many jobs a run takes, and how fast. */

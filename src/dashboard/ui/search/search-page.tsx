@@ -102,8 +102,8 @@ function RedriveFound({ text, found }: { text: string; found: Searching['found']
 }
 
 /**
- * Returns the number of dead letters that match in each queue. A search that has ended knows them. Otherwise they are
- * counted, and undefined says that the user gave up.
+ * Returns the number of dead letters that match in each queue. It counts them unless the search has ended. Returns
+ * undefined if the user stopped the count.
  */
 async function matchingParts(text: string, dead: readonly JobRow[], isWhole: boolean) {
   const match = { text };
