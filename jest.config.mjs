@@ -44,7 +44,7 @@ const run = {
   testTimeout: 60_000,
   // Much of what they do is to wait for processes and claims: on two cores three take a fifth less time than two.
   maxWorkers: availableParallelism() + 1,
-  // Node 20 frees no module of a test file. Without a limit the collection of garbage takes ever longer, to the heap's end.
+  // What the modules of earlier files keep makes each collection of garbage longer.
   workerIdleMemoryLimit: '1GB',
   // A worker above that limit is replaced, also after its last file. The new one takes half a second to start, and to end.
   workerGracefulExitTimeout: 5_000,

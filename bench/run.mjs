@@ -2,13 +2,15 @@
 //
 //   npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
 //     [--beside CHECKOUT] [--observed] [--nest] [--slots [--only cN.Nms]…]
-//     [--queues [--only qN.mN]…] [--outbox [--only MEASURE]…] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+//     [--queues [--only qN.mN]…] [--outbox [--only MEASURE]…] [--app] [--far] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { appOptions, runApp } from './app/app.mjs';
 import { BESIDE_MEASURES, printBeside } from './turns/beside.mjs';
 import { describeMachine, openBeside, openContestants, openNest } from './fleet/contestants.mjs';
 import { Fleet } from './fleet/fleet.mjs';
+import { FAR_MEASURES, startFar } from './fleet/far.mjs';
 import { flowOptions, runFlow } from './flow/flow.mjs';
 import { runGrowth } from './growth/growth.mjs';
 import { aboveLimits } from './report/limits.mjs';
@@ -34,6 +36,8 @@ const { values: options } = parseArgs({
     redis: { type: 'string', multiple: true, default: [] },
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    app: { type: 'boolean', default: false },
+    far: { type: 'boolean', default: false },
     flow: { type: 'boolean', default: false },
     pages: { type: 'boolean', default: false },
     slots: { type: 'boolean', default: false },
@@ -63,13 +67,16 @@ function defaultRounds({ quick, beside, observed, nest }) {
 }
 
 const contestants = await contestantsOf(options);
-const server = await Server.start();
+const far = options.far ? await startFar() : undefined;
+const server = far?.server ?? (await Server.start());
 const bench = {
   server,
   fleet: new Fleet(),
   contestants,
   quick: options.quick,
   rounds: Number(options.rounds ?? defaultRounds(options)),
+  /** The end of a hang, in ms. Over a long line one job after the other takes longer. */
+  withinMs: options.far ? 600_000 : 60_000,
   /** Pairs of one measure are as many as those of another. */
   pairs: options.beside !== undefined || options.observed || options.nest,
   /** The quick run does a fifth of the jobs, and skips the time that workers idle before latencies. */
@@ -81,11 +88,16 @@ try {
   await server.configure(options.redis);
   const context = {
     machine: describeMachine(),
-    redis: [await server.version(), ...options.redis].join(', '),
+    redis: [
+      await server.version(),
+      ...options.redis,
+      ...(far ? [`by TLS over a line with a round trip of ${far.tripMs.toFixed(2)} ms`] : []),
+    ].join(', '),
     contestants,
   };
   printSettings(context, bench);
   if (options.growth) await runGrowth(bench, path(options.plots ?? 'results'));
+  else if (options.app) await runApp(bench, context, appOptions(options, path));
   else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
   else if (options.slots) await runSlots(bench, context, slotsOptions(options, path));
   else if (options.queues) await runQueues(bench, context, queuesOptions(options, path));
@@ -119,9 +131,10 @@ try {
     const report = reportNest(context, selected, await takeSamples(bench, selected));
     if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
   } else {
-    const selected = selectMeasures(measures, options);
+    const only = options.only ?? (options.far && !options.quick ? FAR_MEASURES : undefined);
+    const selected = selectMeasures(measures, { ...options, only });
     await warmUp(bench);
-    const samples = addDerived(await takeSamples(bench, selected), options.only);
+    const samples = addDerived(await takeSamples(bench, selected), only);
     const report = buildReport(context, bench, selected, samples);
     printTable(report, samples);
     if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
@@ -131,5 +144,6 @@ try {
   }
 } finally {
   await bench.fleet.stop();
+  far?.stop();
   await server.stop();
 }

@@ -130,6 +130,14 @@ export const projects = {
   node22: ofNode(22),
   node24: ofNode(24),
   bun: ofRuntime('bun@1', ['node_modules/.bin/bun']),
+  // docs/sentry.md, and nothing else.
+  'sentry-nest11': ofSentry('9.37.0', { versions: nest11, options: cjsOptions }, ['node', 'dist/sentry.js']),
+  // Its peers end with NestJS 11. In ES modules it is loaded before the app.
+  'sentry-nest12': ofSentry(
+    '10.75.3',
+    { versions: nest12, options: esmOptions, type: 'module', installOptions: ['--legacy-peer-deps'] },
+    ['node', '--import', './dist/instrument.js', 'dist/sentry.js'],
+  ),
   // Deno refuses some signals that Nest listens to by default.
   deno: ofRuntime(
     'deno@2',
@@ -209,6 +217,11 @@ function ofVitest(version, types, steps) {
 function ofNode(major) {
   const steps = [UNIT, ...RUN].map((step) => ['npx', '-y', `node@${major}`, ...step.slice(1)]);
   return { type: 'module', versions: nest12, packages: base, options: esmOptions, steps: [TSC, ...steps] };
+}
+
+function ofSentry(version, project, step) {
+  const packages = [...base, `@sentry/nestjs@${version}`, '@nestjs/platform-express'];
+  return { ...project, packages, sources: ['sentry.ts'], steps: [TSC, step] };
 }
 
 /** Returns the project of the README's quickstart on another runtime. @param change what the runtime needs in the code */

@@ -74,11 +74,15 @@ function prepare(name, { type, allowScripts, options, files = {}, sources: own }
   for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);
 }
 
-async function install({ client = 'npm', packages, versions }, tarball, cwd) {
+async function install({ client = 'npm', packages, versions, installOptions = [] }, tarball, cwd) {
   const names = [...new Set([...PEERS, ...packages])];
   const list = names.map((each) => (versions[each] ? `${each}@${versions[each]}` : each));
   if (client === 'npm') {
-    await run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...list], cwd);
+    await run(
+      'npm',
+      ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', ...installOptions, tarball, ...list],
+      cwd,
+    );
   } else if (client === 'yarn') {
     writeFileSync(join(cwd, '.yarnrc.yml'), 'nodeLinker: pnp\nenableTelemetry: false\nenableGlobalCache: false\n');
     writeFileSync(join(cwd, 'yarn.lock'), '');

@@ -7,6 +7,17 @@ export type { ListOptions } from './queue/operate/find-jobs.js';
 export type { Start } from './queue/operate/reschedule-options.js';
 export { redisAccess, redisClientOf, type QueueKeyNames, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
+export type { ReadStreamOptions } from './queue/results/stream-options.js';
+export type {
+  StreamAttempt,
+  StreamChunk,
+  StreamItem,
+  StreamOptions,
+  StreamResult,
+  StreamTruncation,
+} from './queue/model/job-stream.js';
+export { StreamCursorError } from './queue/errors/stream-errors.js';
+export type { StreamWriter } from './worker/handlers/stream-writer.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export type { PurgeOptions } from './queue/operate/purge.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
@@ -33,6 +44,8 @@ export type { ErrorKind, KindMark } from './queue/dead-letters/error-kinds.js';
 export {
   JobDefinition,
   defineJob,
+  type ChunkFor,
+  type ChunkInput,
   type JobDefaults,
   type JobDefinitionOptions,
   type PayloadFor,
@@ -41,6 +54,11 @@ export {
   type ResultFor,
   type ResultInput,
   type ResultOf,
+  type SignalData,
+  type SignalInput,
+  type SignalName,
+  type SignalSchemas,
+  type SignalsOf,
 } from './queue/enqueue/define-job.js';
 export type { DefinitionOf, EnqueueRest } from './queue/enqueue/enqueue-signature.js';
 export type {
@@ -87,6 +105,24 @@ export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
 export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
+export type { SharedLimit } from './queue/operate/shared-limit.js';
+export { NoSubscriptionError, PublishError } from './queue/errors/topic-errors.js';
+export {
+  defineTopic,
+  type TopicDefinition,
+  type TopicDefinitionOptions,
+  type TopicInput,
+  type TopicPayload,
+} from './queue/enqueue/define-topic.js';
+export type { TopicSubscription } from './queue/model/topic.js';
+export type { ListedSubscription, Topics } from './queue/operate/topics.js';
+export type {
+  PermitHolder,
+  SharedLimitChanges,
+  SharedLimitState,
+  SharedLimitUse,
+  SharedLimitValues,
+} from './queue/model/shared-limit.js';
 export type { LimitsInForce } from './queue/model/limits.js';
 export type {
   CancelOutcome,
@@ -99,6 +135,17 @@ export type {
   UpdateOutcome,
 } from './queue/store/call-outcomes.js';
 export type { JobStep, LogLine } from './queue/model/step.js';
+export type { ProfileKind, ProfileOptions, ProfileRecord } from './queue/model/profile.js';
+export { ProfileError } from './queue/errors/profile-error.js';
+export { Profiles } from './queue/operate/profiles.js';
+export type { JobSignal, JobWait, SignalOutcome, WaitState } from './queue/model/signal.js';
+export {
+  JobWaitsError,
+  SignalRefusedError,
+  SignalTimeoutError,
+  type SignalRefusal,
+} from './queue/errors/signal-errors.js';
+export type { WaitOptions } from './worker/handlers/job-waits.js';
 export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
 export type { TransactionHandle } from './queue/store/outbox-writer.js';
 export type { Durability } from './queue/model/job-options.js';

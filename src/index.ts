@@ -14,6 +14,8 @@ export {
   type JobHandlerOptions,
   type QueueHandlerOptions,
 } from './nest/handlers/job-handler.decorator.js';
+export { OnTopic, type OnTopicOptions, type TypedTopicDecorator } from './nest/handlers/on-topic.decorator.js';
+export type { Publication, PublishFields, PublishOptions } from './nest/service/topic-publisher.js';
 export { currentJob } from './nest/context/current-job.js';
 export type { NewErrorKind, VerdictNotice } from './inspect/alerts/alerts.js';
 export type { KindMark } from './queue/dead-letters/error-kinds.js';
@@ -41,6 +43,7 @@ export {
   type OnJobEventOptions,
 } from './nest/handlers/on-job-event.decorator.js';
 export type { SafeObservable } from './nest/service/safe-observable.js';
+export { JobStream, type StreamMessage } from './nest/service/job-stream.js';
 export { JobEvents, type FleetJobEvent, type JobEventFilter } from './nest/service/job-events.js';
 export type { JobEventStatus } from './queue/model/job-event.js';
 export type { DescribeJob } from './nest/context/job-lines.js';

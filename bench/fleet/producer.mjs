@@ -24,26 +24,30 @@ export const drive = {
     for (let i = 0; i < count; i++) await session.enqueueOne(payload(from + i, size));
   },
 
-  /** Enqueues a job every `gapMs`, so that the queue is idle each time. */
-  async paced(session, { from, count, size, gapMs }, payload) {
+  /** Enqueues a job every `gapMs`, so that the queue is idle each time. With `delayMs` it is due later. */
+  async paced(session, { from, count, size, gapMs, delayMs }, payload) {
     for (let i = 0; i < count; i++) {
-      await session.enqueueOne(payload(from + i, size));
+      await enqueueOne(session, payload(from + i, size), delayMs);
       await new Promise((resolve) => setTimeout(resolve, gapMs));
     }
   },
 
   /** Enqueues single enqueues at a steady rate, whether the earlier ones are acknowledged or not (an open load). */
-  async rate(session, { from, count, size, perSecond }, payload) {
+  async rate(session, { from, count, size, perSecond, delayMs }, payload) {
     const pending = [];
     const started = performance.now();
     for (let i = 0; i < count;) {
       const due = Math.min(count, Math.floor(((performance.now() - started) / 1_000) * perSecond));
-      for (; i < due; i++) pending.push(session.enqueueOne(payload(from + i, size)));
+      for (; i < due; i++) pending.push(enqueueOne(session, payload(from + i, size), delayMs));
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await Promise.all(pending);
   },
 };
+
+function enqueueOne(session, payload, delayMs) {
+  return delayMs === undefined ? session.enqueueOne(payload) : session.enqueueDelayed([payload], delayMs);
+}
 
 function make(from, count, size, payload) {
   return Array.from({ length: count }, (_, i) => payload(from + i, size));

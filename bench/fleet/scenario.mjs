@@ -10,13 +10,13 @@ let lastQueue = 0;
 export async function withQueue(
   bench,
   contestant,
-  { keep = 1_000, events = true, concurrency = 100, url = bench.server.url, clears = true },
+  { keep = 1_000, events = true, concurrency = 100, delays = false, url = bench.server.url, clears = true },
   use,
 ) {
   if (clears) await bench.server.clear();
   const peer = await loadPeer(contestant);
   const queue = `bench-${++lastQueue}`;
-  const options = { url, queue, keep, events, concurrency };
+  const options = { url, queue, keep, events, concurrency, delays };
   const producer = await bench.fleet.producer(contestant);
   await producer.call('open', options);
   try {
@@ -45,7 +45,10 @@ export async function enqueue({ bench, producer, contestant }, load) {
  * Runs the `total` waiting jobs in one or more worker processes. Checks that every handler ran once, that no job is
  * left, and that the history is right. Costs are per job. `during` may enqueue while the workers run.
  */
-export async function processAll(scene, { total, workers = 1, during, withinMs = 60_000, ...worker }) {
+export async function processAll(
+  scene,
+  { total, workers = 1, during, withinMs = scene.bench.withinMs ?? 60_000, ...worker },
+) {
   const { bench, contestant, producer, options, keep, keepsAll } = scene;
   const agents = await bench.fleet.workers(contestant, workers);
   // A single worker reports the end itself; for several, the sum is polled.

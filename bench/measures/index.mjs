@@ -15,14 +15,18 @@ import ceiling from './ceiling.mjs';
 import commands from './commands.mjs';
 import enqueue from './enqueue.mjs';
 import history from './history.mjs';
+import lateness from './lateness.mjs';
 import latency from './latency.mjs';
+import limited from './limited.mjs';
 import memory from './memory.mjs';
 import processing from './processing.mjs';
 
 export const measures = [
   ...enqueue,
   ...processing,
+  ...limited,
   ...latency,
+  ...lateness,
   ...memory,
   ...commands,
   ...ceiling,

@@ -9,7 +9,7 @@ export const settings = {
   enqueue: 'saveAll for bulk, save for single jobs; storeJobs and getEvents off',
   history: 'keeps all, as a cap does not exist: removeOnSuccess would keep none',
   events: 'sendEvents off, since nobody listens',
-  worker: 'process(concurrency)',
+  worker: 'process(concurrency); activateDelayedJobs and delayedDebounce 1 where jobs are delayed',
 };
 /** Other documented settings, for `npm run bench -- --trials bee-queue`. */
 export const alternatives = {
@@ -18,7 +18,7 @@ export const alternatives = {
   'get-events': { text: 'getEvents on in the producer, its default', common: { getEvents: true } },
 };
 
-export async function open({ url, queue: queueName, trial = {} }) {
+export async function open({ url, queue: queueName, delays = false, trial = {} }) {
   const common = { redis: { url }, getEvents: false, storeJobs: false, ...trial.common };
   const queue = new BeeQueue(queueName, { ...common, isWorker: false });
   await queue.ready();
@@ -34,7 +34,8 @@ export async function open({ url, queue: queueName, trial = {} }) {
     enqueueDelayed: (payloads, ms) =>
       saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
     async prepareWorker({ concurrency, handler }) {
-      const worker = new BeeQueue(queueName, { ...common, sendEvents: trial.sendEvents ?? false });
+      const delayed = delays ? { activateDelayedJobs: true, delayedDebounce: 1 } : {};
+      const worker = new BeeQueue(queueName, { ...common, ...delayed, sendEvents: trial.sendEvents ?? false });
       worker.on('error', (error) => console.error('bee-queue worker:', error.message));
       await worker.ready();
       return {

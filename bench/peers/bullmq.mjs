@@ -39,8 +39,9 @@ export const flows = {
 };
 
 export async function open({ url, queue: queueName, keep, trial = {} }) {
-  const { hostname: host, port } = new URL(url);
-  const connection = { host, port: Number(port), maxRetriesPerRequest: null, ...trial.connection };
+  const { protocol, hostname: host, port } = new URL(url);
+  const tls = protocol === 'rediss:' ? { tls: {} } : {};
+  const connection = { host, port: Number(port), maxRetriesPerRequest: null, ...tls, ...trial.connection };
   const retention = { removeOnComplete: { count: keep }, removeOnFail: { count: keep } };
   const defaultJobOptions = trial.retentionPerJob ? retention : {};
   const queue = new Queue(queueName, { connection, defaultJobOptions, ...trial.queue });

@@ -16,7 +16,7 @@ export const settings = {
   enqueue: 'add; with autoBatch (1,000 for bulk, 100 for parallel adds), as it has no bulk call',
   history: 'keepCompleted and keepFailed: keep',
   events: 'has none in Redis',
-  worker: `one Worker with \`concurrency\`; as many groups in turn, at most ${MOST_GROUPS}; orderingMethod none`,
+  worker: `one Worker with \`concurrency\`; as many groups in turn, at most ${MOST_GROUPS}; orderingMethod none; schedulerIntervalMs 10 where jobs are delayed`,
 };
 
 /** Other documented settings, for `npm run bench -- --trials groupmq`. */
@@ -31,7 +31,7 @@ export const alternatives = {
   'no-batches': { text: 'autoBatch off: each add is a call of its own', noBatches: true },
 };
 
-export async function open({ url, queue: namespace, keep, concurrency, trial = {} }) {
+export async function open({ url, queue: namespace, keep, concurrency, delays = false, trial = {} }) {
   const groups = trial.groupsOf?.(concurrency) ?? Math.min(concurrency, MOST_GROUPS);
   const connect = () => new Redis(url, { maxRetriesPerRequest: null });
   const connections = [];
@@ -53,7 +53,7 @@ export async function open({ url, queue: namespace, keep, concurrency, trial = {
   const bulk = batched(1_000);
   const parallel = batched(100);
   // A delayed job blocks its group, so each gets its own.
-  const job = (data, prefix = 'g') => ({ groupId: `${prefix}${data.n % groups}`, data });
+  const job = (data) => ({ groupId: `g${data.n % groups}`, data });
   const addAll = (to, payloads) => Promise.all(payloads.map((data) => to.add(job(data))));
 
   return {
@@ -61,10 +61,11 @@ export async function open({ url, queue: namespace, keep, concurrency, trial = {
     enqueueParallel: (payloads) => addAll(parallel, payloads),
     enqueueBulk: (payloads) => addAll(bulk, payloads),
     enqueueDelayed: (payloads, delay) =>
-      Promise.all(payloads.map((data) => bulk.add({ ...job(data, 'later'), delay }))),
+      Promise.all(payloads.map((data) => bulk.add({ ...job(data), groupId: `later${data.n}`, delay }))),
     async prepareWorker({ concurrency, handler }) {
       const handle = (reserved) => handler(reserved.data);
-      const worker = new Worker({ queue, concurrency, handler: handle, ...trial.worker });
+      const scheduler = delays ? { schedulerIntervalMs: 10 } : {};
+      const worker = new Worker({ queue, concurrency, handler: handle, ...scheduler, ...trial.worker });
       worker.on('error', (error) => console.error('groupmq worker:', error.message));
       return { start: () => void worker.run(), stop: () => worker.close(5_000) };
     },

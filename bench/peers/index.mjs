@@ -6,7 +6,8 @@
 //   alternatives   { id: { text, … } }: other documented settings that were tried; open gets one as `trial`
 //   flows     { id: { text, … } }: the same with limits or groups, for `--flow`; open gets one as `trial` too
 //   keepsAll  true where the history of completed jobs cannot be capped
-//   open({ url, queue, keep, events, concurrency, trial }) → session    (concurrency: of all workers that will run)
+//   open({ url, queue, keep, events, concurrency, delays, trial }) → session    (concurrency: of all workers that will run; delays:
+//                                    true where jobs are delayed while a worker runs)
 //   openMany({ nodes, names }) → { work(handler), enqueue(i, payload) }    many queues, for `--queues`; work() resolves
 //                                    when a worker of each queue is ready; nodes: { host, port } of one server or of masters
 //

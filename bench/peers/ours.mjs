@@ -1,5 +1,5 @@
 // This library's core, without Nest, from a built checkout: this one, or another state of it (`--beside`).
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { observers, watchBy } from './observers.mjs';
@@ -36,7 +36,9 @@ export const loadBeside = () =>
 const watches = {};
 
 async function loadFrom(root, name) {
-  const { JobQueue, Worker } = await import(new URL('dist/esm/index.js', root));
+  // The entry point without Nest. An earlier version that is measured beside this one may have none.
+  const core = new URL('dist/esm/core.js', root);
+  const { JobQueue, Worker } = await import(existsSync(core) ? core : new URL('dist/esm/index.js', root));
   const manifest = new URL('package.json', root);
   // The copy of ioredis that the library uses, because an application has one copy.
   const { Redis, Cluster } = createRequire(manifest)('ioredis');

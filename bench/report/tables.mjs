@@ -5,6 +5,7 @@
 // `--queues --json docs/internals/figures/queues.json`. Its arithmetic is from the first of these runs. That of the outbox is from `--outbox --json docs/internals/figures/outbox.json`.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fillApp } from '../app/tables.mjs';
 import { fillOutbox } from '../outbox/tables.mjs';
 import { fillPages } from '../pages/tables.mjs';
 import { fillQueues } from '../queues/tables.mjs';
@@ -15,9 +16,11 @@ const NAMES = { self: 'nest-job-queue', ...PEERS };
 
 /** The figures of each table, by the beginning of their id. */
 const TABLES = {
-  processing: /^process\./,
+  processing: /^process\.(?!c100\.(limited|grouped))/,
   enqueue: /^enqueue\./,
   latency: /^latency\./,
+  lateness: /^late\./,
+  limited: /^process\.c100\.(limited|grouped)$/,
   memory: /^memory\./,
   cost: /^((redis\.us|node\.us|wire)\.|(inner|requests)\.(enqueue|process)$)/,
   aof: /^aof\.(enqueue|process)\./,
@@ -120,7 +123,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const page = readFileSync(at('performance.md'), 'utf8');
   const filled = fillGrowth(fillTables(page, read('internals/figures/benchmark.json')), growths);
   const nest = fillNest(filled, read('internals/figures/benchmark-nest.json'));
-  writeFileSync(at('performance.md'), fillOutbox(nest, read('internals/figures/outbox.json')));
+  const app = fillApp(nest, read('internals/figures/idle-app.json'));
+  writeFileSync(at('performance.md'), fillOutbox(app, read('internals/figures/outbox.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
   const scaling = fillCapacity(readFileSync(at('scaling.md'), 'utf8'), read('internals/figures/benchmark.json'));

@@ -11,6 +11,7 @@
 --@include lib/group/place
 --@include lib/retention/delete_dead_letter
 --@include lib/unique/free_window
+--@include lib/stream/forget
 local discarded = 0
 for i = 1, #ARGV, 2 do
   local id, failed_at = ARGV[i], ARGV[i + 1]
@@ -20,7 +21,11 @@ for i = 1, #ARGV, 2 do
     redis.call('LREM', failed, 1, id)
     if not is_reused(id) then
       discarded = discarded + 1
-      free_window(id, redis.call('HGET', job .. id, 'window'))
+      local window, has_stream = unpack(redis.call('HMGET', job .. id, 'window', 'stream'))
+      free_window(id, window)
+      if has_stream then
+        forget_stream(id)
+      end
     end
     delete_dead_letter(id)
   end

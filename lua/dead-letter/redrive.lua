@@ -23,12 +23,15 @@
 --@include lib/place/start_over
 --@include lib/retention/delete_dead_letter
 --@include lib/dead_letter/new_job_of
+--@include lib/signal/forget_waits
+--@include lib/signal/forget_work
 local payload, is_isolated = ARGV[1], ARGV[2] == '1'
 local redriven = 0
 for i = 3, #ARGV do
   local id = ARGV[i]
   local key = job .. id
-  local priority, unique_key, batch, group, crashes, kind = unpack(read(key, 'priority', 'unique', 'batch', 'group', 'crashes', 'error_kind'))
+  local priority, unique_key, batch, group, crashes, kind, waits = unpack(read(key, 'priority', 'unique', 'batch', 'group',
+    'crashes', 'error_kind', 'waits'))
   local was_dead = not new_job_of(id) and redis.call('ZREM', dead, id) == 1
   if was_dead and (redis.call('EXISTS', key) == 0 or is_reused(id)) then
     end_hold_of(id)
@@ -42,7 +45,9 @@ for i = 3, #ARGV do
     end
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
-      redis.call('HDEL', key, 'checkpoint', 'steps') -- made of the old one
+      forget_work(key)
+    elseif waits then
+      forget_waits(key)
     end
     start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
     redriven = redriven + 1

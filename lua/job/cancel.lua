@@ -20,10 +20,11 @@
 --@include lib/settle/finish
 --@include lib/place/remove_waiting
 --@include lib/newest/hand_back
+--@include lib/signal/parked
 local nudge_ms = 10000 -- a worker that does not read it by then learns of it from its heartbeat
 local id, request, expected = ARGV[first], ARGV[first + 1], ARGV[first + 2]
-local status, cancelled_by, token, worker, batch, dependents = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token',
-  'worker', 'batch', 'dependents'))
+local status, cancelled_by, token, worker, batch, dependents, waits = unpack(read(job .. id, 'status', 'cancel_request',
+  'claim_token', 'worker', 'batch', 'dependents', 'waits'))
 if not status then
   return 'missing'
 end
@@ -47,6 +48,7 @@ if status ~= 'processing' and remove_waiting(id) then
     redis.call('HSET', job .. id, 'cancel_request', request)
   end
   hand_back(id)
+  leave_wait(id, waits)
   local is_posted = end_cancelled(id)
   place_groups()
   return answer(is_posted and 'posted' or 'cancelled', request ~= '')

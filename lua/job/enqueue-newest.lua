@@ -7,7 +7,8 @@
 -- ARGV[11] max_pending, ARGV[12] max_pending_bytes ('' for no bound)
 -- ARGV[13] when an event reports each new job: listened, always, off
 -- ARGV[14] the queue
--- ARGV[15..] for each job: id, name, payload, options ('' for a plain one, else JSON)
+-- ARGV[15] '1' if a full queue or group drops its oldest waiting job, else ''
+-- ARGV[16..] for each job: id, name, payload, options ('' for a plain one, else JSON)
 --   options: those of job/enqueue, and for a unique key:
 --     unique_max_delay: in ms, beside unique_replace and delay_ms
 --     unique_newest: the job ends the one that waits with its key
@@ -28,8 +29,9 @@ local plain, replies, added, claimable = {}, {}, 0, false
 --@include lib/retention/add_to_history
 --@include lib/settle/finish
 --@include lib/newest/add_newest
+--@include lib/newest/drop_oldest
 local asked, checked, keys, ranked, brings_limits = {}, {}, {}, 0, false
-for i = first + 4, #ARGV, 4 do
+for i = first + 5, #ARGV, 4 do
   local options = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
   local n = #keys + 1
   asked[n], checked[n], keys[n] = options, as_replacing(options), job .. ARGV[i]
@@ -43,15 +45,16 @@ end
 look_for(keys)
 expect_ranks(brings_limits and 1 or ranked) -- the limits of a group remember the sequence
 for i = 1, #keys do
-  local reason, about = enqueue_refusal(ARGV[first + 4 * i], asked[i])
+  local reason, about = enqueue_refusal(ARGV[first + 1 + 4 * i], asked[i])
   if reason then
     return { i, reason, about, '' }
   end
 end
 listen_for(ARGV[13])
+local add = ARGV[15] == '1' and add_dropping or add_newest
 for i = 1, #keys do
-  local at = first + 4 * i
-  local verdict, detail, known_name = add_newest(ARGV[at], ARGV[at + 1], ARGV[at + 2], asked[i])
+  local at = first + 1 + 4 * i
+  local verdict, detail, known_name = add(ARGV[at], ARGV[at + 1], ARGV[at + 2], asked[i])
   if verdict then
     local n = #replies
     replies[n + 1], replies[n + 2], replies[n + 3], replies[n + 4] = i, verdict, detail, known_name or ''

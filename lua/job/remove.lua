@@ -14,15 +14,14 @@
 --@include lib/core/read
 --@include lib/group/place
 --@include lib/place/remove_waiting
---@include lib/newest/hand_back
---@include lib/unique/free_window
 --@include lib/batch/job_ended
 --@include lib/kind/change_kind
 --@include lib/ids/mark_of
+--@include lib/retention/forget_job
 local id = ARGV[1]
 local key = job .. id
-local status, unique_key, window, batch, dependents, group = unpack(read(key, 'status', 'unique', 'window', 'batch',
-  'dependents', 'group'))
+local status, unique_key, window, batch, dependents, group, has_stream, waits = unpack(read(key, 'status', 'unique', 'window',
+  'batch', 'dependents', 'group', 'stream', 'waits'))
 if not status then
   redis.call('ZREM', ended_ids, mark_of(id)) -- its record may be gone before its id is free
   return redis.call('HLEN', batch_outbox) > 0 and 'missing-posted' or 'missing' -- by this call, whose reply may be lost
@@ -46,13 +45,7 @@ else
     end_hold(group, id)
   end
 end
-hand_back(id)
-if unique_key and redis.call('HGET', unique, unique_key) == id then
-  redis.call('HDEL', unique, unique_key)
-end
-free_window(id, window)
-redis.call('UNLINK', job .. id)
-redis.call('ZREM', ended_ids, mark_of(id))
+forget_job(id, unique_key, window, waits, has_stream)
 local is_posted
 if not ended[status] then
   is_posted = job_ended(id, batch, dependents, 'removed', '')

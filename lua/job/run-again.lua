@@ -20,6 +20,7 @@
 --@include lib/enqueue/options
 --@include lib/batch/end_member
 --@include lib/place/start_over
+--@include lib/signal/forget_work
 local id, request = ARGV[1], ARGV[2]
 local key = job .. id
 local status, priority, unique_key, asked_by, batch, group = unpack(read(key, 'status', 'priority', 'unique',
@@ -36,8 +37,9 @@ end
 redis.call('LREM', status == 'completed' and completed or cancelled, 1, id)
 redis.call('PERSIST', key)
 redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
-  'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'steps', 'last_error',
+  'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'last_error',
   'last_error_at_ms', 'rank')
+forget_work(key)
 redis.call('HSET', key, 'run_again_request', request)
 start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
 place_groups()

@@ -27,6 +27,7 @@ end
 if (priority or '0') == asked then
   return 'updated'
 end
+--@include lib/place/check_lines
 if status == 'pending' and not remove_waiting(id) then
   return 'refused' -- taken by a client of the pattern that has not written its claim yet
 end

@@ -16,8 +16,8 @@
 -- ARGV[4..] for each entry: its key, then id, name, payload and options of its job, as in job/enqueue, its attempts, errors
 --   and crashes, the message of its last error, the kind of that, and the last attempt as a line of its log
 -- Returns stale and the larger fence of another sender: nothing was done. Else, for each entry:
---   new, known (its key is marked), existing (its id is known here), or the cap if there are as many dead letters. The last
---   two get no mark.
+--   new, known (its key is marked), existing (its id is known here, and not by a forwarding record), or the cap if there
+--   are as many dead letters. The last two get no mark.
 -- Repeated: a marked key adds nothing.
 local job, dead, stats, error_kinds, retention, once_fences, once = unpack(KEYS)
 local source, fence = ARGV[1], ARGV[2]
@@ -32,6 +32,7 @@ local fields = 11
 -- Writes the hash first: the doctor gives a dead letter without a place its place.
 local function add(id, name, payload, options, attempts, errors, crashes, message, kind, log)
   local key = job .. id
+  redis.call('UNLINK', key) -- a forwarding record of a move makes way
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'failed', 'claim_token', '', 'enqueued_at_ms', now_text,
     'failed_at_ms', now_text, 'attempts', attempts, 'errors', errors, 'crashes', crashes, 'last_error', message,
     'last_error_at_ms', now_text, 'attempt_log', log)
@@ -50,7 +51,7 @@ for at = 4, #ARGV, fields do
   local reply = 'new'
   if redis.call('ZSCORE', once, key) then
     reply = 'known'
-  elseif redis.call('EXISTS', job .. id) == 1 then
+  elseif redis.call('EXISTS', job .. id) == 1 and redis.call('HEXISTS', job .. id, 'moved') == 0 then
     reply = 'existing'
   elseif redis.call('ZCARD', dead) >= cap then
     reply = cap

@@ -38,6 +38,7 @@ empty_list(cancelled)
 empty_set(kept_results)
 empty_set(dead)
 end_stray_holds()
+empty_streams()
 place_groups(true)
 if removed > 0 then
   count('removed_total', removed)

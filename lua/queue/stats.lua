@@ -6,6 +6,7 @@
 --   the depths
 --   held_by_groups: jobs of groups that may start none
 --   batches: unfinished ones
+--   parked: scheduled jobs that wait for a signal or sleep
 --   foreign_claims: of clients of the Redis pattern
 --   ages in ms (unheld: of jobs that no group holds back)
 --   workers; without one: when the last one was seen
@@ -29,6 +30,7 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/group/held_by_groups
 --@include lib/reclaim/is_filler
 --@include lib/schedule/overdue
+--@include lib/signal/parked
 
 -- Returns true if maintenance is overdue. The boot of a fleet counts as a run, so that it is not overdue before its
 -- first maintenance. A look that found no work counts too. A later time than now comes from a clock that was ahead, and
@@ -79,6 +81,7 @@ local reply = {
   'held_by_groups', held_by_groups(grouped),
   'batches', redis.call('ZCARD', batches),
   'scheduled', redis.call('ZCARD', scheduled),
+  'parked', redis.call('ZCOUNT', awaiting_signals, '(' .. now_text, '+inf'),
   'processing', claimed + foreign,
   'foreign_claims', foreign,
   'completed', redis.call('LLEN', completed),

@@ -44,7 +44,7 @@ for i = 1, #ARGV, 4 do
   local version = read(key, 'version')[1]
   local reply = 'lost'
   local is_current = score == due and version == ARGV[i + 2]
-  if is_current and due > now and next_due > now and next_due < due then
+  if is_current and next_due > now and next_due < due then
     set_due(id, key, next_due)
     reply = 'moved'
   elseif is_current and due <= now and next_due > due then

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes unused data. In the histories: ids whose hash has expired or that are in use again, and jobs over the queue's
 -- limits. Also expired unique keys, keys whose owner a client of the pattern ended, and forgotten workers. Also
--- schedules that no code declares. A queue without limits forgets its rest once it is over. If no job is left, it
+-- schedules that no code declares, and waits for signals that are over. A queue without limits forgets its rest once it is over. If no job is left, it
 -- deletes everything but the counters and a pause.
 -- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys
@@ -15,7 +15,7 @@
 -- ARGV[11] remembered_ids
 -- Returns more (1 if a kind used up its limit), and how many dead letters the cap deleted since the last report, see
 --   lib/retention/report_dropped. Then how many ids of ended jobs are remembered, if that is near their bound, once an
---   hour, else 0; the bound; and 1 if records are kept that may have been read.
+--   hour, else 0; the bound; 1 if records are kept that may have been read; and 1 if jobs have streams.
 --   Repeated: continues, or leaves it to the first.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -31,7 +31,7 @@ local more = 0
 
 --@include lib/retention/once_per_interval
 if not once_per_interval('tidied_at_ms', tonumber(ARGV[10])) then
-  return { 0, 0, 0, 0, 0 }
+  return { 0, 0, 0, 0, 0, 0 }
 end
 
 --@include lib/retention/trim_lists
@@ -59,9 +59,11 @@ end
 
 --@include lib/retention/prune_ghosts
 --@include lib/retention/forget_rest
+--@include lib/signal/parked
 --@include lib/retention/forget_idle_queue
 --@include lib/kind/recount_kinds
 --@include lib/reclaim/is_filler
+--@include lib/stream/forget
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
 cut(failed, announced.failed_history or tonumber(ARGV[6]))
@@ -96,6 +98,13 @@ for _, kind in ipairs({ 'turns', 'gated', 'finishes', 'heads', 'depths' }) do
 end
 redis.call('HDEL', group_keys.ends, the_filler)
 leave(schedule_owners, now - schedule_age, forget_schedule)
+leave(awaiting_signals, now, function() end) -- promoted, or about to be
+local first_parked = tonumber(time[2]) % math.max(1, redis.call('ZCARD', awaiting_signals) - 49) -- by chance
+for _, id in ipairs(redis.call('ZRANGE', awaiting_signals, first_parked, first_parked + 49)) do
+  if not is_parked(id) then
+    redis.call('ZREM', awaiting_signals, id) -- another program took it out of scheduled
+  end
+end
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 leave(names, now - name_age, function(name) redis.call('HDEL', handler_limits, name) end)
 recount_kinds(limit)
@@ -105,4 +114,4 @@ local dropped, is_near = report_dropped(), known >= 0.8 * remembered_ids and rem
 local told = is_near and once_per_interval('ids_told_at_ms', 3600000) and known or 0
 local looks = #redis.call('ZRANGE', kept_results, '-inf', now, 'BYSCORE', 'LIMIT', 0, 1)
 forget_idle_queue()
-return { more, dropped, told, remembered_ids, looks }
+return { more, dropped, told, remembered_ids, looks, redis.call('EXISTS', streams) }

@@ -2,23 +2,24 @@
 -- Repeats the announcement of a worker to its queues, as long as they still have all of it. Else the worker must announce
 -- itself again, see lua/worker/register.
 -- Transition: none
--- KEYS: for each queue its workers (sorted set, score = last seen in ms) and names (sorted set, score = last announcement in
---   ms); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention, handler_limits and settings (hashes).
+-- KEYS: for each queue its workers (sorted set, score = last seen in ms), names (sorted set, score = last announcement in
+--   ms) and profile (hash); with ARGV[2] also sweep (hash, the sweep's memory), worker_details, retention, handler_limits and settings (hashes).
 --   With ARGV[3] then workers and worker_details of the queue whose workers are listed. In a Cluster see lib/slots/take_keys
 -- ARGV[1] worker
 -- ARGV[2] the layout of the keys that this worker knows; '' not to check what changes rarely
 -- ARGV[3] the most live workers to list, '' for none; ARGV[4] how long ago they may have been seen, in ms
 -- ARGV[5..] for each queue lines: the names of its handlers. With ARGV[2] the limits of the queue, see
 --   lib/retention/announced_queue_limits, then a name of a handler, its limits, and so on
--- Returns the positions, from 1, of the queues to which the worker must announce itself; the listed workers, see lua/worker/list.
+-- Returns the positions, from 1, of the queues to which the worker must announce itself; the listed workers, see lua/worker/list;
+--   for each queue with an open request for a profile: its position, then id, name, kind and for_ms of the request.
 -- Repeated: the same.
 --@include lib/core/clock
 --@include lib/worker/live_workers
 local keys, worker, layout = KEYS, ARGV[1], ARGV[2]
 --@cluster lib/slots/take_keys
 local checks = layout ~= ''
-local width = checks and 7 or 2
-local reply = {}
+local width = checks and 8 or 3
+local reply, profiles = {}, {}
 
 -- Returns the limits of a queue, the names of its handlers, and their limits.
 local function read_lines(text)
@@ -63,10 +64,15 @@ local function has_limits_of_gone(settings, workers)
 end
 
 for i = 5, #ARGV do
-  local workers, names, sweep, details, retention, handler_limits, settings = unpack(keys, (i - 5) * width + 1, (i - 4) * width)
+  local workers, names, profile, sweep, details, retention, handler_limits, settings = unpack(keys, (i - 5) * width + 1, (i - 4) * width)
   local limits, announced, attempts = read_lines(ARGV[i])
   -- No change means that the worker is not known, or was seen in this ms.
   local is_known = redis.call('ZADD', workers, 'XX', 'CH', now, worker) == 1 or redis.call('ZSCORE', workers, worker)
+  local asked = redis.pcall('HMGET', profile, 'state', 'id', 'name', 'kind', 'for_ms') -- a broken key stops nothing
+  if asked[1] == 'asked' then
+    asked[1] = i - 4
+    profiles[#profiles + 1] = asked
+  end
   if is_known then
     renew_names(names, announced)
   end
@@ -79,6 +85,6 @@ for i = 5, #ARGV do
   end
 end
 if ARGV[3] == '' then
-  return { reply, {} }
+  return { reply, {}, profiles }
 end
-return { reply, live_workers(keys[#keys - 1], keys[#keys], tonumber(ARGV[4]), ARGV[3]) }
+return { reply, live_workers(keys[#keys - 1], keys[#keys], tonumber(ARGV[4]), ARGV[3]), profiles }

@@ -101,7 +101,7 @@ function newestIn(path) {
   if (!existsSync(path) || !statSync(path).isDirectory()) return changedAt(path);
   const inside = readdirSync(path, { recursive: true, encoding: 'utf8' })
     // Written by the build itself.
-    .filter((name) => !name.endsWith('lua.generated.ts'))
+    .filter((name) => !name.endsWith('.generated.ts'))
     .map((name) => changedAt(join(path, name)));
   return Math.max(...inside);
 }

@@ -4,12 +4,14 @@
 // the generated files (the Lua scripts, the dashboard's page). dist/schematics has the schematics. zod is bundled, because the library uses a tenth of it.
 // compact.mjs removes the blanks of all bundles.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { facadeName, keepApart, partsOf, readShared } from './bundle-parts.mjs';
 import { compact } from './compact.mjs';
+import { LATE_FILES, lateFileOf, lateName, withLateLoads } from './late-modules.mjs';
 import { pruneTypes } from './prune-types.mjs';
 import { PEERS, SharedModules } from './shared-modules.mjs';
 import { typesOfBoth } from './types-of-both.mjs';
@@ -21,9 +23,9 @@ const THREAD_ENTRY = 'thread-entry.cjs';
 const THREAD_FILES = [THREAD_ENTRY, 'thread-values.generated.cjs'];
 const ZOD = 'zod.js';
 /** The folder of the shared code, seen from that of a format. */
-const SHARED = '../shared/';
+const SHARED = { cjs: '../shared/', es: '../shared/import/' };
 
-const { exports, bin, dependencies, peerDependencies } = JSON.parse(
+const { version, exports, bin, dependencies, peerDependencies } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
 const entries = Object.values(exports)
@@ -49,7 +51,7 @@ const bundles = {
 rmSync(esm, { recursive: true, force: true });
 for (const [folder, list] of Object.entries(bundles)) {
   rmSync(join(dist, folder), { recursive: true, force: true });
-  for (const { fileName, code } of list) write(join(dist, folder, fileName), code);
+  for (const { fileName, code } of list) write(join(dist, folder, publishedName(fileName)), code);
   // The package itself says "type": "module", which would make Node read these as ES modules.
   if (folder !== 'esm') write(join(dist, folder, 'package.json'), '{ "type": "commonjs" }\n');
 }
@@ -57,6 +59,7 @@ for (const file of ['collection.json', 'handler.schema.json']) {
   copyFileSync(join(root, 'src/schematics', file), join(dist, 'schematics', file));
 }
 for (const [file, text] of typesOfBoth(types, entries, esm)) write(join(dist, file), text);
+checkLate();
 
 /**
  * Bundles the modules that need nothing of NestJS, as CommonJS. They are entry points, and modules that the others
@@ -69,8 +72,10 @@ async function bundleShared() {
     ...parts.map(({ name, id }) => [name, id]),
   ]);
   const ofCore = shared.reachedFrom(join(esm, 'core.js'));
-  const groups = [{ name: 'shared-core', test: (id) => ofCore.has(id) }];
-  return generate('cjs', input, [keepApart(THREAD_ENTRY), readShared(parts)], groups);
+  const nameOf = (id) => lateFileOf(esm, id) ?? (ofCore.has(id) ? 'shared-core' : null);
+  const plugins = [keepApart(THREAD_ENTRY), readShared(parts)];
+  const files = await generate('cjs', input, plugins, [{ name: nameOf, debugName: 'core' }], false);
+  return [...files, ...Object.keys(input).map(importedFile)];
 }
 
 /** Bundles the modules that need NestJS, in one of the formats. */
@@ -81,13 +86,14 @@ function bundle(format) {
   const input = Object.fromEntries(own.map((name) => [name, join(esm, `${name}.js`)]));
   const parts = partsOf(shared);
   const groups = [{ name: (id) => facadeName(id, parts, shared), debugName: 'facades' }];
-  return generate(format, input, [readShared(parts, shared, SHARED)], groups);
+  return generate(format, input, [readShared(parts, shared, SHARED[format])], groups);
 }
 
-async function generate(format, input, plugins, groups) {
+async function generate(format, input, plugins, groups, includeDependenciesRecursively = true) {
   const bundler = await rolldown({
     input,
     platform: 'node',
+    preserveEntrySignatures: includeDependenciesRecursively ? undefined : 'allow-extension',
     plugins,
     external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0') && !isZod(id),
     onwarn: (warning) => {
@@ -102,12 +108,18 @@ async function generate(format, input, plugins, groups) {
     // Jest without ES modules can require a package, but not import it.
     dynamicImportInCjs: false,
     chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'zod', test: /node_modules[\\/]zod/ }, ...groups] },
+    codeSplitting: {
+      includeDependenciesRecursively,
+      groups: [{ name: 'zod', test: /node_modules[\\/]zod/ }, ...groups],
+    },
   });
   await bundler.close();
   return output.map(({ fileName, code }) => ({
     fileName,
-    code: fileName === ZOD ? minified(fileName, code) : compact(fileName, withPeerErrors(code), format === 'es'),
+    code:
+      fileName === ZOD
+        ? minified(fileName, code)
+        : compact(fileName, withPeerErrors(withLateLoads(code, version)), format === 'es'),
   }));
 }
 
@@ -143,18 +155,27 @@ function minified(fileName, code) {
   return `/*! zod, MIT License, Copyright (c) 2025 Colin McDonnell */\n${short}`;
 }
 
+/**
+ * Returns the file of a shared entry point or part that ES modules import. Node searches such a file for its exports, and follows
+ * `module.exports = require(…)`. The search through the shared code would take ten milliseconds.
+ */
+function importedFile(name) {
+  const code = `const shared = require("../${name}.js");\nmodule.exports = shared;\n`;
+  return { fileName: `import/${name}.js`, code };
+}
+
 /** Returns the ES module of a shared entry point: it imports that of dist/shared. */
 function reexportOf(entry) {
   const names = shared.exportsOf(join(esm, `${entry}.js`));
   return {
     fileName: `${entry}.js`,
-    code: `import shared from '${SHARED}${entry}.js';\nexport const {\n\t${names.join(',\n\t')}\n} = shared;\n`,
+    code: `import shared from '${SHARED.es}${entry}.js';\nexport const {\n\t${names.join(',\n\t')}\n} = shared;\n`,
   };
 }
 
 /** Returns the CommonJS module of a shared entry point. */
 function requireOf(entry) {
-  return { fileName: `${entry}.js`, code: `module.exports = require('${SHARED}${entry}.js');\n` };
+  return { fileName: `${entry}.js`, code: `module.exports = require('${SHARED.cjs}${entry}.js');\n` };
 }
 
 /** Returns a file that each thread loads. */
@@ -179,6 +200,25 @@ async function bundleGenerated() {
   const { output } = await bundler.generate({ format: 'cjs', comments: false, entryFileNames: '[name].js' });
   await bundler.close();
   return output;
+}
+
+function publishedName(fileName) {
+  const late = LATE_FILES.find((name) => fileName === `${name}.js`);
+  return late ? lateName(late, version) : fileName;
+}
+
+/** Refuses a late file that is loaded where the library is imported. */
+function checkLate() {
+  const codes = Object.values(bundles).flatMap((list) => list.map(({ code }) => String(code)));
+  const early = LATE_FILES.find((name) => codes.some((code) => code.includes(`/${name}.js")`)));
+  if (early) throw new Error(`bundle: a file names ${early}.js without the version; see late-modules.mjs`);
+  if (!codes.some((code) => code.includes(`LATE_FILES = [() => require(`) || code.includes('LATE_FILES=[()')))
+    throw new Error('bundle: no file loads all late files; see src/queue/transport/late-files.ts');
+  const require = createRequire(import.meta.url);
+  require(join(dist, 'cjs', 'index.js'));
+  const loaded = LATE_FILES.filter((name) => require.cache[join(dist, 'shared', lateName(name, version))]);
+  if (loaded.length > 0)
+    throw new Error(`bundle: importing the library loads ${loaded.join(', ')}; see late-modules.mjs`);
 }
 
 /** Types may name only packages that their users have. Who uses the matchers has Jest's or Vitest's types. */

@@ -13,6 +13,11 @@ export function renderModule(
   transitions: Readonly<Record<string, string>>,
   clusterScripts?: Readonly<Record<string, string>>,
 ): string;
+export function renderDigests(
+  scripts: Readonly<Record<string, string>>,
+  clusterScripts?: Readonly<Record<string, string>>,
+): string;
 export function readTransitions(dir: string): Record<string, string>;
 export function stripComments(file: string, text: string): string;
 export function commandsOf(texts: readonly string[]): string[];
+export function withoutDigests(module: string): string;

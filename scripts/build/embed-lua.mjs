@@ -1,5 +1,5 @@
-// Turns lua/**/*.lua into one TypeScript module, src/queue/lua.generated.ts. Bundles cannot read files at run time, and
-// every build and jest share the module.
+// Turns lua/**/*.lua into TypeScript modules: src/queue/lua.generated.ts has the texts, digests.generated.ts beside it their digests. Bundles
+// cannot read files at run time, and every build and jest share the modules. A process on a server that knows the scripts needs no text.
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua. A library that defines names comes once in a
 // script: another library that includes it later uses its names. One that is only a statement comes as often as it is
@@ -26,28 +26,35 @@ import { scopeLibraries } from './lua/scopes.mjs';
 const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^(?:local )?function )/m;
 
 /** Hands out the texts. A text can be replaced by a test that slows a script down. */
-const READER = `function member(textOf: () => string): PropertyDescriptor {
+const READER = `function member(textOf: () => string, onReplaced: () => void): PropertyDescriptor {
   let text: string | undefined;
   return {
     enumerable: true,
     get: () => (text ??= textOf()),
     set: (other: string) => {
       text = other;
+      onReplaced();
     },
   };
 }
 
-function texts(textOf: (recipe: readonly number[]) => string) {
+function texts(textOf: (recipe: readonly number[]) => string, digests: Partial<Record<LuaScriptName, string>>) {
   return Object.defineProperties(
     {},
-    Object.fromEntries(Object.entries(recipes).map(([name, recipe]) => [name, member(() => textOf(recipe))])),
+    Object.fromEntries(Object.entries(recipes).map(([name, recipe]) => [
+        name,
+        member(
+          () => textOf(recipe),
+          () => delete digests[name as LuaScriptName],
+        ),
+      ])),
   ) as Readonly<Record<LuaScriptName, string>>;
 }
 
-export const luaScripts = texts((recipe) => recipe.map((part) => parts[part] ?? '').join(''));
+export const luaScripts = texts((recipe) => recipe.map((part) => parts[part] ?? '').join(''), scriptDigests);
 
 /** The texts for a Redis Cluster. A part with a number below zero is only in these. */
-export const clusterScripts = texts((recipe) => recipe.map((part) => parts[part < 0 ? ~part : part]).join(''));
+export const clusterScripts = texts((recipe) => recipe.map((part) => parts[part < 0 ? ~part : part]).join(''), clusterDigests);
 `;
 
 const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
@@ -125,20 +132,44 @@ export function renderModule(scripts, transitions, clusterScripts = {}) {
         .flatMap(recipeOf)
         .join(', ')}],\n`,
   );
-  const names = Object.keys(scripts).map((name) => `'${name}'`);
   const declared = Object.entries(transitions).map(([name, transition]) => `  ${name}: '${transition}',\n`);
-  const ofWorkers = Object.entries(scripts).flatMap(([name, text]) => (name.startsWith('migrate') ? [] : [text]));
   const texts = [...parts.keys()].map((text) => `  ${JSON.stringify(text)},\n`);
   return (
     '// Made from lua/**/*.lua by scripts/build/embed-lua.mjs. Do not edit.\n' +
-    `export type LuaScriptName = ${names.join(' | ')};\n\n` +
+    "import { clusterDigests, scriptDigests, type LuaScriptName } from './digests.generated.js';\n\n" +
+    'export type { LuaScriptName };\n\n' +
     '/** Of each script that changes the status of jobs, or deletes some: what the audit trail calls that. */\n' +
     `export const transitions: Readonly<Partial<Record<LuaScriptName, string>>> = {\n${declared.join('')}};\n\n` +
-    '/** The commands of Redis that the scripts of workers call, but for those in the texts for a Cluster alone. */\n' +
-    `export const scriptCommands: readonly string[] = ${JSON.stringify(commandsOf(ofWorkers))};\n\n` +
     `const parts: readonly string[] = [\n${texts.join('')}];\n\n` +
     `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
     READER
+  );
+}
+
+/** Returns such a module without digests. Then each text gets its digest at its first use. */
+export function withoutDigests(module) {
+  return module.replace(/^ {2}\w+: '[0-9a-f]{40}',\n/gm, '');
+}
+
+/** Returns the TypeScript module with the digests of the scripts, and with the commands that they call. */
+export function renderDigests(scripts, clusterScripts = {}) {
+  const ofWorkers = Object.entries(scripts).flatMap(([name, text]) => (name.startsWith('migrate') ? [] : [text]));
+  const names = Object.keys(scripts).map((name) => `'${name}'`);
+  return (
+    '// Made from lua/**/*.lua by scripts/build/embed-lua.mjs. Do not edit.\n' +
+    `export type LuaScriptName = ${names.join(' | ')};\n\n` +
+    '/** The commands of Redis that the scripts of workers call, but for those in the texts for a Cluster alone. */\n' +
+    `export const scriptCommands: readonly string[] = ${JSON.stringify(commandsOf(ofWorkers))};\n\n` +
+    '/** The digest of each script. One whose text was replaced has none. */\n' +
+    `export const scriptDigests: Partial<Record<LuaScriptName, string>> = {\n${digestLines(scripts).join('')}};\n\n` +
+    '/** The same of the texts for a Redis Cluster. */\n' +
+    `export const clusterDigests: Partial<Record<LuaScriptName, string>> = {\n  ...scriptDigests,\n${digestLines(clusterScripts).join('')}};\n`
+  );
+}
+
+function digestLines(texts) {
+  return Object.entries(texts).map(
+    ([name, text]) => `  ${name}: '${createHash('sha1').update(text).digest('hex')}',\n`,
   );
 }
 
@@ -346,19 +377,24 @@ function sourceLine() {
   return `// Sources: ${hash.digest('hex')}\n`;
 }
 
-/** Makes the module, unless it is there and its sources are the same. */
-function embedAll(file, writesNeeds) {
+/** Makes the modules, unless they are there and their sources are the same. */
+function embedAll(file, digests, writesNeeds) {
   const texts = writesNeeds && readLuaTexts('lua', writeIfChanged);
   const line = sourceLine();
-  if (existsSync(file) && readFileSync(file, 'utf8').startsWith(line)) return;
+  if ([file, digests].every((each) => existsSync(each) && readFileSync(each, 'utf8').startsWith(line))) return;
   const { scripts, clusterScripts } = texts || readLuaTexts('lua');
   writeIfChanged(file, line + renderModule(scripts, readTransitions('lua'), clusterScripts));
+  writeIfChanged(digests, line + renderDigests(scripts, clusterScripts));
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
   try {
-    embedAll('src/queue/lua.generated.ts', process.argv.includes('--write-needs'));
+    embedAll(
+      'src/queue/lua.generated.ts',
+      'src/queue/digests.generated.ts',
+      process.argv.includes('--write-needs'),
+    );
   } catch (error) {
     console.error(`embed-lua: ${error.message}`);
     process.exitCode = 1;

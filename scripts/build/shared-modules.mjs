@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
+import { lateFileOf } from './late-modules.mjs';
 
 /** The package that an entry point needs, and that apps without this entry point need not have. */
 export const PEERS = { '@opentelemetry/api': 'nest-job-queue/tracing' };
@@ -14,7 +15,7 @@ const PACKAGES = ['cluster-key-slot', 'croner', 'ioredis', 'zod', ...Object.keys
 /** The folder of a program, which is no part of the library. */
 const PROGRAM = 'cli';
 
-/** The rooms that the library's own entry point needs. Together they are one part, because each file takes time to load. */
+/** The rooms that the library's own entry point needs. But for late modules they are one part, because each file takes time to load. */
 const LIBRARY = ['queue', 'worker', 'nest'];
 
 /** Reads the compiled modules of a folder, and tells which are shared and what the others import of them. */
@@ -51,7 +52,7 @@ export class SharedModules {
       for (const { from, names } of imports) {
         if (!this.isShared(from)) continue;
         const folder = relative(this.folder, from).split(sep)[0];
-        const room = LIBRARY.includes(folder) ? 'library' : folder;
+        const room = lateFileOf(this.folder, from) ?? (LIBRARY.includes(folder) ? 'library' : folder);
         const used = (rooms.get(room) ?? rooms.set(room, new Map()).get(room)).get(from) ?? new Set();
         (names.includes('*') ? this.exportsOf(from) : names).forEach((name) => used.add(name));
         rooms.get(room).set(from, used);

@@ -116,6 +116,8 @@ const ROOMS = {
       ['charts', 'limits', 'batch', 'schedules', 'outbox', 'log', 'search'].map((room) => [room, PAGE_BASE]),
     ),
     steer: [...PAGE_BASE, 'limits'],
+    'shared-limits': [...PAGE_BASE, 'limits', 'steer'],
+    topics: PAGE_BASE,
     job: [...PAGE_BASE, 'steer'],
     overview: [...PAGE_BASE, 'steer'],
     queue: [...PAGE_BASE, 'charts', 'limits', 'batch', 'steer'],

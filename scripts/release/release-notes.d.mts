@@ -1,1 +1,1 @@
-export function releaseNotes(root: string, tag: string): string;
+export function releaseNotes(root: string, tag: string, isDraft?: boolean): string;

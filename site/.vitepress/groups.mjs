@@ -63,6 +63,26 @@ export const GROUPS = [
         'Record the result of each effect, so that the next attempt continues behind it.',
       ),
       page(
+        'Profile a job',
+        'profile',
+        'Measure a job in production by the CPU profiler of V8, or its allocations, in the worker that runs it.',
+      ),
+      page(
+        'Streams',
+        'streams',
+        'Chunks that a job writes while it runs, for readers in any process: live, after a reconnect, and later.',
+      ),
+      page(
+        'A wait for a signal',
+        'signals',
+        'A job that waits for an approval or a webhook, without a slot and without an attempt.',
+      ),
+      page(
+        'Topics',
+        'topics',
+        'Publish an event that is not lost: each subscription gets a job, also while its process is away.',
+      ),
+      page(
         'Jobs of transactions',
         'outbox',
         'Enqueue in a database transaction: both the rows and the job happen, or neither.',
@@ -177,6 +197,11 @@ export const GROUPS = [
         'LLM calls by token cost',
         'recipes/llm-calls',
         'Calls within a budget of tokens, with answers that a retry does not pay again.',
+      ),
+      page(
+        'A link that approves',
+        'recipes/approval-link',
+        'An order that waits until somebody opens a signed link.',
       ),
       page(
         'Webhooks in and out',

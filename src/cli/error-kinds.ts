@@ -1,9 +1,16 @@
 // The kinds of error of the dead letters, for `errors` and `top`.
-import { causesOf, deployWords, GOES_ON_MS, type KindOfQueue, type SharedError } from '../inspect/shared-errors.js';
+import {
+  causesOf,
+  deployWords,
+  GOES_ON_MS,
+  withCause,
+  type KindOfQueue,
+  type SharedError,
+} from '../inspect/shared-errors.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { unreadable } from '../inspect/unreadable.js';
-import { markWords } from '../inspect/mark-words.js';
-import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import { markWords, withVersions } from '../inspect/mark-words.js';
+import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Output } from './output.js';
@@ -11,7 +18,7 @@ import type { Session } from './redis/session.js';
 import { text, type Part } from './text.js';
 
 /** A kind of error, with the words of one of its dead letters as they may be shown. */
-export type ShownKind = Omit<ErrorKind, 'sample'> & { sampleId?: string };
+export type ShownKind = Omit<ErrorKind, 'sample'> & { sampleId?: string; version?: string };
 
 /** A kind of a queue, with its root cause. */
 type KindWithCause = ShownKind & KindOfQueue;
@@ -19,23 +26,18 @@ type KindWithCause = ShownKind & KindOfQueue;
 /** Returns the kinds of error of a queue, the most frequent first. */
 export async function readKinds(session: Session, queue: JobQueue): Promise<ShownKind[]> {
   const kinds = await kindsWithCauses(session, queue);
-  return kinds.map(({ queue: _queue, cause: _cause, ...kind }) => kind);
+  return withVersions(
+    queue,
+    kinds.map(({ queue: _queue, cause: _cause, ...kind }) => kind),
+  );
 }
 
 async function kindsWithCauses(session: Session, queue: JobQueue): Promise<KindWithCause[]> {
   const content = await session.shownBy(queue);
-  return (await queue.deadLetters.kinds()).map(({ sample, error, ...kind }) => {
-    const record = sample && content.record(sample);
-    const words = record ? lastErrorWords(record) : error;
-    const cause = record && lastCause(record);
-    return {
-      ...kind,
-      ...(words !== undefined && { error: words }),
-      ...(sample && { sampleId: sample.id }),
-      queue: queue.name,
-      cause,
-    };
-  });
+  return (await queue.deadLetters.kinds()).map((kind) => ({
+    ...withCause(queue.name, kind, (sample) => content.record(sample)),
+    ...(kind.sample && { sampleId: kind.sample.id }),
+  }));
 }
 
 /** Reads the root causes of the dead letters of all queues. */
@@ -60,12 +62,14 @@ export async function readCauses(session: Session): Promise<{ causes: SharedErro
 
 /** Returns the kinds of error as a table, with what people said of them. */
 export function kindTable(kinds: readonly ShownKind[], out: Output): Part {
-  const rows = kinds.map(({ kind, count, lastHour, isNew, lastAt, mark, error = '–' }) => [
+  const rows = kinds.map(({ kind, count, lastHour, isNew, lastAt, mark, version, error = '–' }) => [
     kind,
     count,
     lastHour,
     out.ago(lastAt),
-    [mark ? markWords(mark, out.nowMs) : '', isNew && !mark?.comesAgain ? 'new' : ''].filter(Boolean).join(', '),
+    [mark ? markWords(mark, out.nowMs, version) : '', isNew && !mark?.comesAgain ? 'new' : '']
+      .filter(Boolean)
+      .join(', '),
     error,
   ]);
   const head = ['kind', 'dead', 'in 1 h', 'last', '', 'error'];

@@ -26,6 +26,11 @@ export function refusePassword(option: string, variable: string, url: URL): void
   }
 }
 
+/** Explains a refusal to delete what code declares: the command line is right, but a worker would make it again. */
+export function refusedByCode(error: unknown): never {
+  throw error instanceof InvalidOptionError ? new CliError(error.message) : error;
+}
+
 const IN_PART = 'What was asked for may have been done in part; run it again once Redis is back.';
 
 /**

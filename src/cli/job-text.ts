@@ -1,4 +1,5 @@
 // Describes a job: its details, why it does not run, and each attempt.
+import { asCommand } from '../inspect/display/as-command.js';
 import { attemptInWords } from '../inspect/display/attempt-words.js';
 import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/display/marks.js';
 import type { Reason } from '../inspect/why-not-running.js';
@@ -39,17 +40,31 @@ export function jobText(job: ShownJob, reason: Reason, out: Output, verbose: boo
     ['result', json(job.result)],
     ['progress', json(job.progress)],
     ['checkpoint', json(job.checkpoint)],
+    ['stream', streamedText(job)],
     ['metadata', json(job.metadata)],
     ...(job.steps ?? []).map(({ name, at, attempt }): [string, string] => [
       'step',
       `${name}: ${instant(at)}, attempt ${attempt}`,
     ]),
+    ...(job.waits ?? []).map(({ name, kind, since, until, state }): [string, string] => [
+      kind === 'sleep' ? 'sleep' : 'wait',
+      `${name}: since ${instant(since)}${until ? `, until ${instant(until)}` : ''}, ${state}`,
+    ]),
+    ...(job.signals ?? []).map(({ name, at }): [string, string] => ['signal', `${name}: ${instant(at)}`]),
     ...job.log
       .slice(verbose ? 0 : -LOG_LINES)
       .map(({ at, message }): [string, string] => ['log', `${instant(at)} ${message}`]),
   ];
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [text`${padded(name, 12)} ${value}`]));
   return lines([...known, '', ...timeline(job, out, verbose)]);
+}
+
+/** Returns how much the job has streamed, and the command that shows it. */
+function streamedText({ queue, id, stream }: ShownJob): string | undefined {
+  return (
+    stream &&
+    `${stream.entries} ${stream.entries === 1 ? 'entry' : 'entries'}, shown by: ${asCommand('stream', queue, id)}`
+  );
 }
 
 /** Returns the payload, or why it is not here. */

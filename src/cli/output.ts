@@ -1,7 +1,7 @@
 import type { Mark } from '../inspect/display/marks.js';
 import type { HostProcess, OutputStream } from './host-process.js';
 import { fitted, screenful, type TableLayout } from './table.js';
-import { ago, clipped, type Part, printableJson, Text, text, valueOf, when } from './text.js';
+import { ago, clipped, type Part, printableJson, printableText, Text, text, valueOf, when } from './text.js';
 
 const COLORS: Readonly<Record<Mark['color'], number>> = {
   green: 32,
@@ -56,6 +56,11 @@ export class Output {
   /** Shows one of many answers: JSON on a line of its own. */
   line(value: unknown, words: () => Part): void {
     this.write(this.json ? printableJson(value) : valueOf(words()));
+  }
+
+  /** Shows a piece of a text of many lines as it comes; JSON on a line of its own. */
+  piece(value: unknown, words: string): void {
+    this.stream.write(this.json ? `${printableJson(value)}\n` : printableText(words));
   }
 
   /** Tells a person what the command does, beside its output. */

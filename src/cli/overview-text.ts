@@ -43,17 +43,18 @@ export function jsonOf({ server, queues }: Overview): object {
   return { server: server ?? null, queues: Object.fromEntries(queues.map(entryOf)) as object };
 }
 
-function entryOf({ verdict, figures }: QueueOverview): [name: string, entry: object] {
+function entryOf({ verdict, figures, shards }: QueueOverview): [name: string, entry: object] {
   const { queue, ...words } = verdict;
+  const more = shards && { shards: Object.fromEntries(shards.map(entryOf)) as object };
   if (!figures) {
-    return [queue, { verdict: words }];
+    return [queue, { verdict: words, ...more }];
   }
   const { signs, recent, marks } = figures;
   const { stats, rates = null } = signs;
   const durations = { wait: recent?.wait ?? null, run: recent?.run ?? null };
   const ms = drainsInMs(signs);
   const drains = ms === undefined ? {} : { drainsInMs: ms === Infinity ? null : Math.round(ms) };
-  return [queue, { ...stats, rates, ...drains, ...durations, marks, verdict: words }];
+  return [queue, { ...stats, rates, ...drains, ...durations, marks, verdict: words, ...more }];
 }
 
 /** The verdicts beside the table: those of the worst queues above it, or those of unreadable ones below it. */

@@ -3,7 +3,9 @@ import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { readFacts, signsOf } from '../inspect/signs.js';
 import type { RateWindow } from '../inspect/rate-window.js';
-import { unreadable } from '../inspect/unreadable.js';
+import { byWhole, type Joined, joinHistory, joinSigns, joinVerdicts } from '../inspect/join-shards.js';
+import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { harmOf, verdictOf, worstFirst, type RankedQueue } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
@@ -28,6 +30,8 @@ export interface QueueOverview {
     /** The deploys and outages of the last hour, the oldest first. */
     marks: readonly HistoryMark[];
   };
+  /** Its shards, the worst first. Absent for a queue without. */
+  shards?: QueueOverview[];
 }
 
 /**
@@ -38,11 +42,22 @@ export interface QueueOverview {
 export async function readOverview(session: Session, name?: string, window?: RateWindow): Promise<Overview> {
   const [server, queues] = await Promise.all([
     session.awaitReply(readServerVerdict(RedisStore.of(session.client))),
-    name === undefined
-      ? overviewOfAll(session, window)
-      : readOrVerdict(name, session.known(name), window).then((each) => [each]),
+    name === undefined ? overviewOfAll(session, window) : overviewOfOne(session, name, window),
   ]);
   return { server, queues };
+}
+
+/** Reads a queue. One with shards is followed by them. */
+async function overviewOfOne(session: Session, name: string, window?: RateWindow): Promise<QueueOverview[]> {
+  const shards = await session.otherShards(name);
+  if (shards.length === 0) {
+    return [await readOrVerdict(name, session.known(name), window)];
+  }
+  const [whole] = await overviewOfQueues(
+    [name, ...shards].map((each) => session.queue(each)),
+    window,
+  );
+  return [whole!, ...whole!.shards!];
 }
 
 async function overviewOfAll(session: Session, window?: RateWindow): Promise<QueueOverview[]> {
@@ -53,10 +68,50 @@ async function overviewOfAll(session: Session, window?: RateWindow): Promise<Que
   );
 }
 
-/** Reads some queues, the worst first. */
+/** Reads some queues, the worst first. Joins the shards of each. */
 export async function overviewOfQueues(queues: readonly JobQueue[], window?: RateWindow): Promise<QueueOverview[]> {
-  const all = await Promise.all(queues.map((queue) => readOrVerdict(queue.name, queue, window)));
-  return all.toSorted((a, b) => worstFirst(ranked(a), ranked(b)));
+  const spread = new Set(
+    queues.map(({ name }) => wholeOfShard(name)).filter((name, i, all) => all.indexOf(name) < i),
+  );
+  const all = await Promise.all(
+    queues.map((queue) =>
+      spread.has(wholeOfShard(queue.name)) ? readShard(queue, window) : readOrVerdict(queue.name, queue, window),
+    ),
+  );
+  const joined = byWhole(all, ({ verdict }) => verdict.queue).map(joinShards);
+  return joined.toSorted((a, b) => worstFirst(ranked(a), ranked(b)));
+}
+
+/** Reads a shard. If its master is away, its verdict says so, and the other shards are shown. */
+async function readShard(queue: JobQueue, window?: RateWindow): Promise<QueueOverview> {
+  try {
+    return await overviewOf(queue, window);
+  } catch (error) {
+    return { verdict: unreadableByAny(queue.name, error) };
+  }
+}
+
+function joinShards({ queue, shards }: Joined<QueueOverview>): QueueOverview {
+  const [first] = shards;
+  if (shards.length === 1) {
+    return first!;
+  }
+  const known = shards.map(({ verdict, figures }) => ({ verdict, ...(figures && { signs: figures.signs }) }));
+  const read = shards.flatMap(({ figures }) => figures ?? []);
+  return {
+    verdict: joinVerdicts(queue, known),
+    ...(read.length > 0 && {
+      figures: {
+        signs: joinSigns(
+          queue,
+          read.map(({ signs }) => signs),
+        ),
+        recent: joinHistory(read.map(({ recent }) => recent)),
+        marks: read[0]!.marks,
+      },
+    }),
+    shards: shards.toSorted((a, b) => worstFirst(ranked(a), ranked(b))),
+  };
 }
 
 function ranked({ verdict, figures }: QueueOverview): RankedQueue {
@@ -79,7 +134,7 @@ async function readOrVerdict(
 async function overviewOf(queue: JobQueue, window?: RateWindow): Promise<QueueOverview> {
   const facts = await readFacts(queue);
   const pace = window?.add(queue.name, facts.stats.totals);
-  const signs: QueueSigns = { ...signsOf(facts), ...(pace && { pace }) };
+  const signs = signsOf(facts, pace);
   const { total: recent, marks } = facts.history;
   return { verdict: verdictOf(signs), figures: { signs, recent, marks } };
 }

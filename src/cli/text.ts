@@ -50,6 +50,11 @@ export function valueOf(part: Part, longest: number = LONGEST_PART): string {
   return typeof part === 'number' ? count(part) : oneLine(String(part), longest);
 }
 
+/** Returns a text of several lines without a character that steers a terminal. */
+export function printableText(value: string): string {
+  return value.replaceAll(UNPRINTABLE, spelledOut);
+}
+
 /** Returns JSON whose strings have the same value, but no character that steers a terminal. */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelledOut);

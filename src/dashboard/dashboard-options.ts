@@ -7,6 +7,7 @@ import { show } from '../queue/errors/show.js';
 import { checkKnown, checkObject, checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/validation/numbers.js';
+import { flag } from '../queue/validation/flag.js';
 
 /** The actions of a request to the dashboard. `view` covers every page; each other action changes something. */
 export const DASHBOARD_ACTIONS: readonly DashboardAction[] = ['view', ...PERMITTED_ACTIONS];
@@ -20,14 +21,17 @@ export type DashboardAction =
   | 'remove'
   | 'run-again'
   | 'edit'
+  | 'signal'
   | 'pause'
   | 'resume'
   | 'limits'
+  | 'profile'
   | 'run-schedule'
   | 'pause-schedule'
   | 'resume-schedule'
   | 'set-schedule'
-  | 'remove-schedule';
+  | 'remove-schedule'
+  | 'remove-subscription';
 
 /** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {
@@ -81,7 +85,7 @@ export interface DashboardOptions {
   /**
    * Shows the other queues of this Redis, apart from the queues of this process. They are of other apps, of a misspelled
    * name, or of clients in other languages. The dashboard changes nothing in them, because their apps did not agree to
-   * it. `'operate'` allows every action but `edit` and `set-schedule`, as far as `can` does.
+   * it. `'operate'` allows every action but `edit`, `signal` and `set-schedule`, as far as `can` does.
    * @default true
    */
   otherQueues?: boolean | 'operate' | undefined;
@@ -159,7 +163,7 @@ const path = z
 const optionsSchema = z.strictObject(
   {
     can: callable<NonNullable<DashboardOptions['can']>>('(action, request, subject)').optional(),
-    readOnly: z.boolean({ error: 'expected true or false' }).default(false),
+    readOnly: flag.default(false),
     user: callable<NonNullable<DashboardOptions['user']>>('(request)').optional(),
     label: callable<NonNullable<DashboardOptions['label']>>('(job)').optional(),
     redact: z
@@ -229,7 +233,7 @@ const mountSchema = z.strictObject(
         error: 'expected an array of decorators, such as [Public()]',
       })
       .default([]),
-    allowRemote: z.boolean({ error: 'expected true or false' }).default(false),
+    allowRemote: flag.default(false),
     connection: z.string({ error: 'expected the name of a connection' }).default(DEFAULT_CONNECTION),
   },
   { error: 'expected an object with path, guards, decorators, allowRemote, connection' },

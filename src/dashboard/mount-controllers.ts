@@ -10,11 +10,14 @@ import { HistoryController } from './api/history.controller.js';
 import { JobController } from './api/job.controller.js';
 import { JobsController } from './api/jobs.controller.js';
 import { LimitsController } from './api/limits.controller.js';
+import { ProfileController } from './api/profile.controller.js';
 import { OutboxController } from './api/outbox.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { SchedulesController } from './api/schedules/schedules.controller.js';
 import { SearchController } from './api/search/search.controller.js';
+import { SharedLimitsController } from './api/shared-limits.controller.js';
 import { SessionController } from './api/session.controller.js';
+import { TopicsController } from './api/topics.controller.js';
 import type { ResolvedMount } from './dashboard-options.js';
 import { LiveController } from './api/live.controller.js';
 import { PageController } from './page/page.controller.js';
@@ -33,9 +36,12 @@ const CONTROLLERS: readonly Type<object>[] = [
   JobController,
   ActionsController,
   LimitsController,
+  ProfileController,
   OutboxController,
   RunsController,
   SchedulesController,
+  SharedLimitsController,
+  TopicsController,
 ];
 
 /**

@@ -4,6 +4,7 @@ import { JobQueueService } from '../nest/service/job-queue.service.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { PUBLICATIONS } from '../queue/model/topic.js';
 import { RedisUnsuitableError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/within.js';
@@ -52,6 +53,11 @@ export class ShownQueues {
     return !this.queues.has(name) && !this.options.queues.includes(name);
   }
 
+  /** Returns whether the dashboard may show a queue of this name. */
+  mayShow(name: string): boolean {
+    return this.options.otherQueues !== false || !this.isOther(name);
+  }
+
   /** Looks for other queues in the register of this Redis, at most once in some seconds. */
   async look(): Promise<void> {
     if (!this.options.otherQueues) {
@@ -60,9 +66,15 @@ export class ShownQueues {
     await this.others.look(this.own());
   }
 
+  /** Returns the queues of the subscriptions of topics. */
+  async topicQueues(): Promise<string[]> {
+    const subscriptions = await this.queues.reference(PUBLICATIONS).topics.of();
+    return [...new Set(subscriptions.map(({ queue }) => queue))].filter((name) => this.mayShow(name));
+  }
+
   /** Returns a queue. This process does not maintain one that is not its own. */
   get(name: string): JobQueue {
-    return this.isOther(name) ? this.queues.reference(name) : this.jobs.queue(name);
+    return this.isOther(name) ? this.queues.reference(name) : this.queues.requested(name);
   }
 
   /**
@@ -111,7 +123,10 @@ export class ShownQueues {
       : reading;
   }
 
-  /** Returns the queue of a name if the dashboard shows it. It finds a queue of other clients by its name alone. */
+  /**
+   * Returns the queue of a name if the dashboard shows it. It finds a queue of other clients by its name alone. A queue
+   * without jobs is found by a subscription of a topic.
+   */
   async find(name: string): Promise<JobQueue | undefined> {
     if (this.names().includes(name)) {
       return this.get(name);
@@ -120,7 +135,8 @@ export class ShownQueues {
       return undefined;
     }
     try {
-      return (await this.others.isThere(name)) ? this.get(name) : undefined;
+      const isThere = (await this.others.isThere(name)) || (await this.topicQueues()).includes(name);
+      return isThere ? this.get(name) : undefined;
     } catch (error) {
       unreadable(name, error);
       return this.get(name); // its pages say why it cannot be read

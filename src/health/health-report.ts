@@ -88,6 +88,8 @@ export type QueueHealth = Pick<
   | 'workers'
 > & {
   paused: boolean;
+  /** The number of scheduled jobs that wait for a signal or sleep. They are no backlog. Absent for none. */
+  parked?: number;
   /**
    * The verdict: whether work flows, the likely cause if not, and the next step. Dashboard and command line show the
    * same.

@@ -3,17 +3,20 @@ import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/term
 import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
-import { InvalidOptionError } from '../queue/errors/errors.js';
+import { InvalidOptionError, RedisUnsuitableError } from '../queue/errors/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { loadPeer } from '../queue/errors/load-peer.js';
 import { show } from '../queue/errors/show.js';
+import { systemClock } from '../queue/runtime/clock.js';
 import { outsideOfCaller } from '../queue/runtime/outside.js';
+import { within } from '../queue/runtime/within.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { outboxSentence, readOutboxVerdict, type OutboxVerdict } from '../inspect/servers/outbox-verdict.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
-import { unreadable } from '../inspect/unreadable.js';
+import { joinSigns, joinVerdicts, type KnownQueue } from '../inspect/join-shards.js';
+import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import { isUnmaintained } from '../inspect/stuck-rules.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/validation/numbers.js';
@@ -28,6 +31,14 @@ import type {
 } from './health-report.js';
 import { OtherQueuesWatch } from './other-queues-watch.js';
 import { fails, reasonsAgainst, unheardText, warningsOf } from './thresholds.js';
+import { flag } from '../queue/validation/flag.js';
+
+/** The share of the time of a check that the shards of a queue have. One that is away then does not make the check fail. */
+const SHARD_SHARE = 0.8;
+
+/** The signs of a queue. With shards it has the verdict on them. */
+type SignsWithVerdict = QueueSigns & { verdict?: QueueVerdict };
+type ReadQueue = SignsWithVerdict | QueueVerdict;
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
 const optionsSchema = z.strictObject(
@@ -44,9 +55,9 @@ const optionsSchema = z.strictObject(
     maxSinceLastFetchMs: duration(1).optional(),
     maxUnservedMs: duration(0).optional(),
     unservedWarningMs: duration(0).default(60_000),
-    requireWorker: z.boolean({ error: 'expected true or false' }).default(false),
+    requireWorker: flag.default(false),
     failOn: z.enum(['warning', 'critical'], { error: "expected 'warning' or 'critical'" }).optional(),
-    otherQueues: z.boolean({ error: 'expected true or false' }).default(true),
+    otherQueues: flag.default(true),
     timeoutMs: duration(1).default(1_000),
   },
   { error: 'expected an object of health options' },
@@ -91,13 +102,13 @@ export class JobQueueHealthIndicator implements OnModuleInit {
   ): Promise<HealthIndicatorResult<Key, 'up' | 'down', JobQueueHealthReport>> {
     const limits = checkOptions(`health check "${key}"`, optionsSchema, options);
     const { registry, lifecycle } = this.partsOf(limits.connection);
-    const names = limits.queues ?? registry.all.map((queue) => queue.name);
-    const queues = names.map((name) => registry.queue(name));
+    const names = limits.queues ?? [...new Set(registry.all.map((queue) => registry.wholeOf(queue.name)))];
+    const queues = names.map((name) => registry.shardsOf(name));
     const session = (await this.indicators()).check(key);
     const worker = workerHealth(lifecycle);
     const started = performance.now();
     let latencyMs = 0;
-    let read: (QueueSigns | QueueVerdict)[];
+    let read: ReadQueue[];
     let server: ServerVerdict | undefined;
     const watch = limits.otherQueues && !limits.queues ? OtherQueuesWatch.of(registry) : undefined;
     const outboxRead = readOutboxVerdict(registry.outbox, limits.timeoutMs);
@@ -106,8 +117,8 @@ export class JobQueueHealthIndicator implements OnModuleInit {
       [read] = await redis.askNow(limits.timeoutMs, () => {
         outsideOfCaller(() => watch?.refresh()); // later checks use what it finds
         return Promise.all([
-          Promise.all(queues.map(signsOrVerdict)),
-          readServerVerdict(redis.store).then((verdict) => (server = verdict)),
+          Promise.all(queues.map((shards) => signsOrVerdict(shards, limits.timeoutMs))),
+          serverVerdict(registry, limits.timeoutMs).then((verdict) => (server = verdict)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
         ]);
       });
@@ -186,9 +197,37 @@ function outboxHealth(verdict: OutboxVerdict | undefined, failOn: JobQueueHealth
     : { verdict, reasons: [], warnings: words };
 }
 
-/** Reads the signs of a queue, or returns the verdict on an unreadable one. */
-function signsOrVerdict(queue: JobQueue): Promise<QueueSigns | QueueVerdict> {
-  return readSigns(queue).catch((error: unknown) => unreadable(queue.name, error));
+/** Reads the verdict on Redis. A queue with shards goes on without one of the masters, so its silence is no failure then. */
+function serverVerdict(
+  { redis, hasSpreads }: QueueRegistry,
+  timeoutMs: number,
+): Promise<ServerVerdict | undefined> {
+  const reading = readServerVerdict(redis.store);
+  return hasSpreads ? within(systemClock, timeoutMs * SHARD_SHARE, reading, () => undefined) : reading;
+}
+
+/** Reads the signs of a queue, or returns the verdict on an unreadable one. @param shards the queue, or all of its shards */
+async function signsOrVerdict(shards: readonly JobQueue[], timeoutMs: number): Promise<ReadQueue> {
+  const [queue] = shards as [JobQueue];
+  if (shards.length === 1) {
+    return readSigns(queue).catch((error: unknown) => unreadable(queue.name, error));
+  }
+  const limitMs = timeoutMs * SHARD_SHARE;
+  const known = await Promise.all(
+    shards.map(async (shard): Promise<KnownQueue> => {
+      try {
+        const signs = await within(systemClock, limitMs, readSigns(shard), () => {
+          throw new RedisUnsuitableError(`its master did not answer within ${limitMs} ms`);
+        });
+        return { signs, verdict: verdictOf(signs) };
+      } catch (error) {
+        return { verdict: unreadableByAny(shard.name, error) };
+      }
+    }),
+  );
+  const verdict = joinVerdicts(queue.name, known);
+  const read = known.flatMap(({ signs }) => signs ?? []);
+  return read.length > 0 ? { ...joinSigns(queue.name, read), verdict } : verdict;
 }
 
 /** Returns the audit's refusal of a producer's Redis; for a worker it is why that could not start. */
@@ -197,13 +236,13 @@ function refusalOf({ expected, startFailure }: WorkerLifecycle): string[] {
 }
 
 function workerHealth(lifecycle: WorkerLifecycle): { worker?: WorkerHealth } {
-  const { worker, startFailure, expected, sinceLastFetchMs, stuck } = lifecycle;
+  const { workers, startFailure, expected, sinceLastFetchMs, stuck } = lifecycle;
   if (!expected) {
     return {};
   }
   return {
     worker: {
-      running: worker?.running ?? 0,
+      running: workers.reduce((sum, { running }) => sum + running, 0),
       sinceLastFetchMs,
       ...(stuck.length > 0 && { stuck }),
       ...(startFailure && { error: startFailure.message }),
@@ -211,9 +250,9 @@ function workerHealth(lifecycle: WorkerLifecycle): { worker?: WorkerHealth } {
   };
 }
 
-function queueHealth(signs: QueueSigns): QueueHealth {
+function queueHealth(signs: SignsWithVerdict): QueueHealth {
   const { stats } = signs;
-  const { queue: _queue, ...verdict } = verdictOf(signs);
+  const { queue: _queue, ...verdict } = signs.verdict ?? verdictOf(signs);
   const { pending, processing, scheduled, completed, failed, oldestPendingAgeMs, expiredClaims, workers } = stats;
   const paused = stats.pausedAt !== null;
   return {
@@ -227,13 +266,14 @@ function queueHealth(signs: QueueSigns): QueueHealth {
     workers,
     paused,
     verdict,
+    ...(stats.parked !== undefined && { parked: stats.parked }),
     ...(stats.unserved.length > 0 && { unserved: stats.unserved }),
     ...(isUnmaintained(signs) && { maintenanceOverdue: true as const }),
   };
 }
 
 /** Returns a row for each queue that could not be read. */
-function unreadableHealth(read: readonly (QueueSigns | QueueVerdict)[]): Record<string, UnreadableQueueHealth> {
+function unreadableHealth(read: readonly ReadQueue[]): Record<string, UnreadableQueueHealth> {
   const verdicts = read.flatMap((each) => ('stats' in each ? [] : [each]));
   return Object.fromEntries(verdicts.map(({ queue, ...verdict }) => [queue, { verdict }]));
 }

@@ -10,14 +10,15 @@ import {
   drainsInMs,
   drainsNowInMs,
   type Finding,
+  isBusy,
   isLate,
   isOverdue,
   LONG_WAIT_MS,
-  mostRunning,
+  ratesNow,
   type Rule,
   waits,
 } from './rule.js';
-import { keptSlots } from './stuck-rules.js';
+import { keptSlots, silentWords } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
 /** The share of failed attempts from which a queue is called failing. */
@@ -54,7 +55,7 @@ function whereErrorsAre({ stats }: QueueSigns): Required<Pick<Finding, 'next' | 
   if (stats.failed > 0) {
     return { next: READ_DEAD_LETTERS, remedy: { at: 'jobs', state: 'failed' } };
   }
-  return stats.scheduled > 0
+  return stats.scheduled > (stats.parked ?? 0)
     ? {
         next: 'read the errors of the scheduled jobs, which are tried again',
         remedy: { at: 'jobs', state: 'scheduled' },
@@ -66,7 +67,7 @@ function whereErrorsAre({ stats }: QueueSigns): Required<Pick<Finding, 'next' | 
 }
 
 export function behind(signs: QueueSigns): ReturnType<Rule> {
-  const { rates } = signs;
+  const rates = ratesNow(signs);
   if (!rates?.growing || !isOverdue(signs, LONG_WAIT_MS) || drainsNowInMs(signs) !== undefined) {
     return undefined;
   }
@@ -106,7 +107,8 @@ export function late(signs: QueueSigns): ReturnType<Rule> {
   if (!isLate(signs) || closedUntil(signs) || slow(signs) || drainsNowInMs(signs) !== undefined) {
     return undefined;
   }
-  const { rates, stats, usualWaitMs } = signs;
+  const { usualWaitMs } = signs;
+  const rates = ratesNow(signs);
   const pace = rates ? `${rate(rates.in)} in, ${rate(rates.out)} out, ` : '';
   const usual = usualWaitMs === undefined ? '' : `, usually ${duration(usualWaitMs)}`;
   const drainsSoon = (drainsInMs(signs) ?? Infinity) < LATE_AFTER_MS;
@@ -116,17 +118,15 @@ export function late(signs: QueueSigns): ReturnType<Rule> {
     summary: `late: ${pace}${waits(signs)}${usual}${drainClause(signs)}`,
     ...causeOr(
       signs,
-      stats.processing >= (mostRunning(signs) ?? Infinity)
-        ? 'all slots are busy, and a backlog is left from before'
-        : 'a backlog is left from before',
+      isBusy(signs) ? 'all slots are busy, and a backlog is left from before' : 'a backlog is left from before',
       'add workers, or raise the concurrency, until the backlog is gone',
     ),
   };
 }
 
 export function slow(signs: QueueSigns): ReturnType<Rule> {
-  const { stats, rates, hasEnded = false } = signs;
-  const ends = rates ? rates.out > 0 : hasEnded;
+  const { stats, rates, pace, hasEnded = false } = signs;
+  const ends = (rates ? rates.out > 0 : hasEnded) || (pace?.outPerS ?? 0) > 0;
   if (
     ends ||
     drainsNowInMs(signs) !== undefined ||
@@ -156,13 +156,27 @@ function slowSeverity({ rates, usualRunMs, stats, stuckSlots = 0 }: QueueSigns):
 }
 
 function slowCause(signs: QueueSigns): string {
-  const { stats, stuckSlots = 0 } = signs;
-  if (stuckSlots > 0) {
+  if ((signs.stuckSlots ?? 0) > 0) {
     return keptSlots(signs);
   }
-  return stats.processing >= (mostRunning(signs) ?? Infinity)
-    ? 'all slots are busy'
-    : 'the jobs that run take long';
+  return isBusy(signs) ? 'all slots are busy' : 'the jobs that run take long';
+}
+
+/** Finds workers that are silent although they hold jobs. Others may serve the queue. */
+export function silentWorkers(signs: QueueSigns): ReturnType<Rule> {
+  const words = silentWords(signs);
+  if (words === undefined) {
+    return undefined;
+  }
+  const otherwise = flowing(signs) ?? idle(signs);
+  return {
+    ...otherwise,
+    severity: 'notice',
+    summary: `${otherwise.summary}${words}`,
+    cause: 'its process died, hangs, or cannot reach Redis',
+    next: 'look at its process; other workers run these jobs once their claims expire',
+    remedy: { at: 'workers' },
+  };
 }
 
 /** Finds dead letters of the last hour: a notice from the first, a warning where many jobs die. */
@@ -242,7 +256,9 @@ export function flowing(signs: QueueSigns): Finding | undefined {
 
 /** Returns the finding on a queue without a problem and without work. */
 export function idle(signs: QueueSigns): Finding {
-  return { severity: 'ok', state: 'idle', summary: `idle: nothing waits${deadLetters(signs)}` };
+  const { parked = 0 } = signs.stats;
+  const waiting = parked > 0 ? ` for a worker, ${count(parked)} for a signal or a time` : '';
+  return { severity: 'ok', state: 'idle', summary: `idle: nothing waits${waiting}${deadLetters(signs)}` };
 }
 
 function waitingIn({ stats }: QueueSigns): string {

@@ -2,9 +2,18 @@
 import type { RuntimeLimits } from '../queue/model/limits.js';
 import { asCommand } from './display/as-command.js';
 import type { QueueSigns, Severity } from './queue-signs.js';
-import { closedUntil, isOld, isOverdue, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
+import {
+  closedUntil,
+  holdingLimits,
+  isOld,
+  isOverdue,
+  LONG_WAIT_MS,
+  PATIENCE_MS,
+  type Rule,
+  waits,
+} from './rule.js';
 import { onClock } from './schedules/clock.js';
-import { allPaused, moves } from './stuck-rules.js';
+import { allPaused, moves, silentWords } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
 /** A rate whose next start is sooner than this does not hold jobs back by itself, in ms. */
@@ -34,7 +43,7 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
 }
 
 /** Returns an instant as people read it: Fri 27 Nov 2026, 07:50:38 UTC. */
-function utc(at: Date): string {
+export function utc(at: Date): string {
   return `${onClock(at.getTime(), 'UTC')} UTC`;
 }
 
@@ -65,7 +74,7 @@ export function givesNothing(signs: QueueSigns): ReturnType<Rule> {
   const { limit, periodMs, burst = 1 } = rateLimit;
   // Twice the longest time until a job of any cost is earned.
   const longestMs = LONG_WAIT_MS + (2 * burst * periodMs) / limit;
-  if ((restsUntil && restsUntil > at) || !isOverdue(signs, longestMs)) {
+  if ((restsUntil && restsUntil > at) || holdingLimits(signs).length > 0 || !isOverdue(signs, longestMs)) {
     return undefined;
   }
   const may = `${count(limit)} in ${duration(periodMs)}`;
@@ -101,18 +110,19 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-function left(until: Date, at: Date): string {
+/** Returns the time from one instant until another, in words. */
+export function left(until: Date, at: Date): string {
   return duration(until.getTime() - at.getTime());
 }
 
 /** Returns whether as many attempts end as may start, or slots are free and the rate lets none start. */
 function isAtRate(signs: QueueSigns): boolean {
-  const { rateLimit, rates, stats, slots } = signs;
+  const { rateLimit, rates, stats, slots, usedSlots = stats.processing } = signs;
   if (!rateLimit) {
     return false;
   }
   const perSecond = rates ? rates.attempts / (rates.windowMs / 1_000) : 0;
-  const isFull = slots === undefined || stats.processing >= slots;
+  const isFull = slots === undefined || usedSlots >= slots;
   return (
     perSecond >= NEAR_RATE * (rateLimit.limit / (rateLimit.periodMs / 1_000)) || (!isFull && !!closedUntil(signs))
   );
@@ -131,7 +141,7 @@ export function full(signs: QueueSigns): ReturnType<Rule> {
     severity: heldSeverity(signs),
     state: 'limited',
     summary: `limited: ${count(stats.processing)} run, as many as may; ${waits(signs)}`,
-    cause: `maxRunning is ${count(maxRunning)}${setBy(signs, 'maxRunning')}`,
+    cause: `maxRunning is ${count(maxRunning)}${setBy(signs, 'maxRunning')}${silentWords(signs) ?? ''}`,
     next: 'raise maxRunning if this is too slow',
     remedy: { at: 'limits' },
   };
@@ -158,7 +168,7 @@ export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
 /**
  * Returns the severity of a limit. An intended limit is a notice, unless more jobs are added than it ever lets through.
  */
-function heldSeverity(signs: QueueSigns): Severity {
+export function heldSeverity(signs: QueueSigns): Severity {
   return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
 }
 

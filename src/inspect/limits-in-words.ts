@@ -1,6 +1,13 @@
 import { count, duration } from './words.js';
-import type { GroupLimits, LimitChanges, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
+import {
+  type GroupLimits,
+  type LimitChanges,
+  type RateLimit,
+  ratesOf,
+  type RuntimeLimits,
+} from '../queue/model/limits.js';
 import type { LimitsEntry } from './queue-signs.js';
+import type { SharedLimitChanges } from '../queue/model/shared-limit.js';
 import type { LimitsInForce } from '../queue/model/limits.js';
 
 /**
@@ -46,6 +53,15 @@ export function limitChangesInWords(changes: LimitChanges): string {
     ...taken,
   ];
   return words.filter(Boolean).join(', ') || 'no change';
+}
+
+/** Returns the changes of a limit that queues share, in words. */
+export function sharedLimitChangesInWords({ maxRunning, rateLimit }: SharedLimitChanges): string {
+  const words = [
+    maxRunning === null ? TAKEN_AWAY.maxRunning : partsOf({ maxRunning }),
+    rateLimit === null ? TAKEN_AWAY.rateLimit : ratesOf({ rateLimit }).map(startsIn),
+  ];
+  return words.flat().join(', ') || 'no change';
 }
 
 function rateChangeInWords({ limit, periodMs, burst }: Partial<RateLimit>): string {

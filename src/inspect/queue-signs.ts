@@ -1,6 +1,7 @@
 import type { WorkerDeath } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
+import type { SharedLimitState } from '../queue/model/shared-limit.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
 import type { GroupLimits, RateLimit, RuntimeLimits } from '../queue/model/limits.js';
 
@@ -33,15 +34,17 @@ export interface QueueSigns {
   diedLately?: number;
   /** The workers that died in the last ten minutes while they ran jobs of the queue, the last first. Absent for none. */
   deaths?: readonly SeenDeath[];
-  /** How the run time, or else the arrivals, differ from before. Absent: as usual, or the history is too short. */
+  /** The workers that are silent although they hold jobs, the last seen first. Absent for none. */
+  silent?: readonly SilentWorker[];
+  /** How the run time, or else the arrivals, differ from usual. Absent: as usual, or the history is too short. */
   change?: RecentChange;
   /** The jobs that died in the last hour, and all that ended. Absent if the history does not know. */
   lastHour?: { died: number; ended: number };
   /** True if any job ended in the last three minutes, for a history that is too short for rates. */
   hasEnded?: boolean;
-  /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
+  /** The usual run time of handlers at this hour, in ms: 95 % took less. Absent if none ended. */
   usualRunMs?: number;
-  /** The usual wait of jobs in the last hour, in ms: half of them waited less. Absent if none started. */
+  /** The usual wait of jobs at this hour, in ms: half of them waited less. Absent if none started. */
   usualWaitMs?: number;
   /** Names among the waiting jobs that no live worker handles, the longest wait first. */
   unserved?: readonly UnservedName[];
@@ -61,10 +64,21 @@ export interface QueueSigns {
   waitingGroups?: readonly { name: string; pending: number }[];
   /** The limits of each group without limits of its own. */
   groupLimits?: GroupLimits;
-  /** The number of jobs that this queue's workers may run at once. Absent if it is unknown. */
+  /** The limits that the queue shares with others. Absent for none. */
+  sharedLimits?: readonly SharedLimitState[];
+  /** What a job costs of these limits, where that is more than one. Absent for none. */
+  limitCosts?: Readonly<Record<string, number>>;
+  /** The number of slots of this queue's workers. Absent if it is unknown. */
   slots?: number;
+  /**
+   * The number of these slots that claimed jobs take, if some take several. Slots that are too few for any job count too. Absent: one
+   * for each job.
+   */
+  usedSlots?: number;
   /** The number of these slots that handlers keep although they ignore their aborted signal. */
   stuckSlots?: number;
+  /** The number of the jobs of these handlers. Absent: one for each slot. */
+  stuckJobs?: number;
   /** The number of workers that are paused in their process. */
   pausedWorkers?: number;
   /** The time since the last maintenance of this queue, in ms; 0 or absent unless it is overdue. */
@@ -90,6 +104,14 @@ export interface SeenDeath extends WorkerDeath {
   at: Date;
 }
 
+/** A worker without a recent announcement. */
+export interface SilentWorker {
+  id: string;
+  seenAt: Date;
+  /** The number of jobs that it holds. */
+  holds: number;
+}
+
 /** Jobs per second over the last seconds. */
 export interface RecentPace {
   inPerS: number;
@@ -97,7 +119,7 @@ export interface RecentPace {
   failedPerS: number;
 }
 
-/** A change of a figure in the last hour. */
+/** A figure that is unlike the same hour of the last days, or unlike the begin of the last hour. */
 export interface RecentChange {
   /** `run`: half of the handlers take this long, in ms. `in`: jobs that come, per second. */
   of: 'run' | 'in';
@@ -105,7 +127,8 @@ export interface RecentChange {
   alsoMore?: true;
   before: number;
   now: number;
-  since: Date;
+  /** Absent if it began more than an hour ago. */
+  since?: Date;
 }
 
 /** Jobs per second over the last minutes: three, or three times as long as most handlers take. */

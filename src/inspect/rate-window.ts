@@ -1,7 +1,7 @@
 import type { RecentPace } from './queue-signs.js';
 
 /** The window of the rates, in ms. */
-export const WINDOW_MS = 10_000;
+const WINDOW_MS = 10_000;
 
 interface Sample {
   at: number;
@@ -14,7 +14,8 @@ interface Sample {
 export class RateWindow {
   private readonly samples = new Map<string, Sample[]>();
 
-  add(queue: string, totals: Readonly<Record<string, number>>, now = performance.now()): RecentPace | null {
+  add(queue: string, totals: Readonly<Record<string, number>>): RecentPace | null {
+    const now = performance.now();
     const { enqueued = 0, completed = 0, failed = 0 } = totals;
     const sample = { at: now, in: enqueued, out: completed + failed, failed };
     const recent = (this.samples.get(queue) ?? []).filter(({ at }) => now - at <= WINDOW_MS);

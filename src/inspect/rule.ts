@@ -1,6 +1,7 @@
 import { LATE_AFTER_MS } from '../queue/model/queue-options.js';
 import type { JobStatus } from '../queue/model/job.js';
-import type { QueueSigns, QueueVerdict } from './queue-signs.js';
+import type { SharedLimitState } from '../queue/model/shared-limit.js';
+import type { QueueSigns, QueueVerdict, RecentRates } from './queue-signs.js';
 import { count, duration, rate } from './words.js';
 
 /** Returns a verdict if its case fits, else undefined. */
@@ -8,13 +9,19 @@ export type Rule = (signs: QueueSigns) => Finding | undefined;
 
 /** Where the next step of a verdict is taken: a place of the dashboard, or a command. */
 export type Remedy =
-  | { at: 'workers' | 'groups' | 'resume' | 'limits' | 'schedules' | 'outbox' }
+  | { at: 'workers' | 'groups' | 'resume' | 'limits' | 'shared-limit' | 'schedules' | 'outbox' }
   | { at: 'jobs'; state: JobStatus; search?: string }
   | { at: 'batch' | 'job'; id: string }
   | { at: 'command'; command: string };
 
 /** A verdict without the name of the queue, with the place where its next step is taken. */
 export type Finding = Omit<QueueVerdict, 'queue'> & { remedy?: Remedy };
+
+/** The next step for a name that no worker handles. */
+export const START_HANDLER = 'start a worker with that handler, or look for a misspelled name';
+
+/** The time after which workers ask again for a permit of a shared limit, in ms. */
+const SOON_MS = 1_000;
 
 /** A job that waits for less than this is no sign of anything, in ms. */
 export const PATIENCE_MS = 10_000;
@@ -57,18 +64,49 @@ export function isLate(signs: QueueSigns): boolean {
   return isOverdue(signs, Math.min(lateAfterMs, Math.max(LONG_WAIT_MS, MANY_TIMES * usualWaitMs)));
 }
 
-/** Returns the end of the rest or rate limit that blocks all jobs of the queue. Undefined if a job may start now. */
-export function closedUntil({ restsUntil, nextStartAt, at = new Date() }: QueueSigns): Date | undefined {
-  const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0);
+/**
+ * Returns the limits shared with other queues for which the jobs of the queue wait now. Each is paused, rests, or has the
+ * queue in its line.
+ */
+export function holdingLimits({ queue, sharedLimits = [] }: QueueSigns): SharedLimitState[] {
+  return sharedLimits.filter(
+    ({ pausedAt, restsUntil, waiting }) => pausedAt ?? restsUntil ?? waiting.includes(queue),
+  );
+}
+
+/** Returns the end of the rest or limit that blocks all jobs of the queue. Undefined if a job may start now. */
+export function closedUntil(signs: QueueSigns): Date | undefined {
+  const { restsUntil, nextStartAt, at = new Date() } = signs;
+  const ofShared = holdingLimits(signs).length > 0 ? at.getTime() + SOON_MS : 0; // the end of a job of another queue may open it
+  const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0, ofShared);
   return until > at.getTime() ? new Date(until) : undefined;
 }
 
+/** Returns whether as many jobs run as may: they take all slots of the fleet, or reach `maxRunning`. */
+export function isBusy({
+  stats: { processing },
+  slots = Infinity,
+  usedSlots = processing,
+  maxRunning = Infinity,
+}: QueueSigns): boolean {
+  return usedSlots >= slots || processing >= maxRunning;
+}
+
+/** Far more jobs end than in the last minutes: this many times as many. */
+const REPAIRED = 3;
+/** The queue falls behind if less than this share of the added jobs ends. */
+export const KEEPS_UP_SHARE = 0.9;
+
 /**
- * Returns the most jobs that the fleet runs at once, by its slots and `maxRunning`. Undefined if neither is known.
+ * Returns the rates that hold now. They are those of the last seconds if far more ends than in the last minutes, as after a
+ * repair. Else short bursts would make the figures dance.
  */
-export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefined {
-  const most = Math.min(slots ?? Infinity, maxRunning ?? Infinity);
-  return most === Infinity ? undefined : most;
+export function ratesNow({ rates, pace }: QueueSigns): Pick<RecentRates, 'in' | 'out' | 'growing'> | undefined {
+  if (!rates || !pace || pace.outPerS <= REPAIRED * rates.out) {
+    return rates;
+  }
+  const { inPerS, outPerS } = pace;
+  return { in: inPerS, out: outPerS, growing: outPerS < inPerS * KEEPS_UP_SHARE };
 }
 
 /**
@@ -76,7 +114,8 @@ export function mostRunning({ slots, maxRunning }: QueueSigns): number | undefin
  * although the queue is late. Undefined: no job has waited for long, or the pace is unknown.
  */
 export function drainsInMs(signs: QueueSigns): number | undefined {
-  const { stats, rates } = signs;
+  const { stats } = signs;
+  const rates = ratesNow(signs);
   if (!rates || !isOverdue(signs, LONG_WAIT_MS)) {
     return undefined;
   }
@@ -95,16 +134,16 @@ export function drainsNowInMs({ pace, stats }: QueueSigns): number | undefined {
   return pace && stats.pending > 0 && perSecond > pace.inPerS * LEAST_GAIN && ms < LATE_AFTER_MS ? ms : undefined;
 }
 
-/** Returns what changed in the last hour, in words; undefined if nothing did. */
+/** Returns what differs from usual, in words; undefined if nothing did. */
 export function changeWords({ change }: QueueSigns): string | undefined {
   if (!change) {
     return undefined;
   }
   const { of, before, now, since, alsoMore } = change;
-  const at = since.toISOString().slice(11, 16);
+  const begin = since ? `since ${since.toISOString().slice(11, 16)} UTC` : 'for over an hour';
   return of === 'run'
-    ? `run p50 ${duration(before)} → ${duration(now)} since ${at} UTC; ${alsoMore ? 'more arrivals too' : 'arrivals as usual'}`
-    : `arrivals ${rate(before)} → ${rate(now)} since ${at} UTC; run time as usual`;
+    ? `run p50 ${duration(before)} → ${duration(now)} ${begin}; ${alsoMore ? 'more arrivals too' : 'arrivals as usual'}`
+    : `arrivals ${rate(before)} → ${rate(now)} ${begin}; run time as usual`;
 }
 
 /** Returns the time to drain in a few words for a table; undefined where no backlog waits. */
@@ -113,7 +152,7 @@ export function drainWords(signs: QueueSigns): string | undefined {
   if (ms === undefined) {
     return undefined;
   }
-  return ms === Infinity ? (signs.rates?.growing ? 'never' : 'not at this pace') : duration(ms);
+  return ms === Infinity ? (ratesNow(signs)?.growing ? 'never' : 'not at this pace') : duration(ms);
 }
 
 /** Returns the time to drain as the end of a sentence; empty where no backlog waits. */

@@ -1,6 +1,7 @@
 // Errors of several queues that have one root cause, such as a service that is down. Alerts, dashboard and command line
 // show each cause once.
-import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import type { JobRecord } from '../queue/model/job.js';
 import { oneLine } from '../queue/errors/one-line.js';
 import type { RootCause } from '../queue/errors/error-kind.js';
 import type { HistoryMark } from '../queue/model/history.js';
@@ -22,6 +23,21 @@ export interface KindOfQueue extends Pick<ErrorKind, 'kind' | 'count' | 'lastHou
   /** Words for the kind. */
   error?: string;
   cause?: RootCause | undefined;
+}
+
+/**
+ * Returns a kind with the words and the root cause of its sample.
+ *
+ * @param shown returns a job as it may be shown
+ */
+export function withCause<Kind extends Omit<ErrorKind, 'isNew'>>(
+  queue: string,
+  { sample, error, ...kind }: Kind,
+  shown: (sample: JobRecord) => Parameters<typeof lastCause>[0] & Parameters<typeof lastErrorWords>[0],
+) {
+  const record = sample && shown(sample);
+  const words = record ? lastErrorWords(record) : error;
+  return { ...kind, queue, ...(words !== undefined && { error: words }), cause: record && lastCause(record) };
 }
 
 /** An error with its root cause, in all queues that have it. */
@@ -89,7 +105,8 @@ function errorOf(key: string, unordered: readonly KindOfQueue[], marks: readonly
   };
 }
 
-function deployBefore(since: Date, marks: readonly HistoryMark[]): SharedError['deploy'] {
+/** Returns the last deploy shortly before an error. Undefined for none. */
+export function deployBefore(since: Date, marks: readonly HistoryMark[]): SharedError['deploy'] {
   const befores = marks.flatMap(({ kind, version, at }) => {
     const beforeMs = since.getTime() - at.getTime();
     return kind === 'deploy' && version && beforeMs >= 0 && beforeMs <= AFTER_DEPLOY_MS

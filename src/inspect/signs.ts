@@ -1,13 +1,16 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
 import type { HistoryCounts, HistoryPoint, HistoryReport } from '../queue/model/history.js';
-import type { QueueStats } from '../queue/model/job.js';
-import type { WorkerRecord } from '../queue/model/worker-record.js';
+import type { JobRecord, QueueStats } from '../queue/model/job.js';
+import { slotsOfJob, type WorkerRecord } from '../queue/model/worker-record.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
+import { announcedCosts, announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { LimitsInForce } from '../queue/model/limits.js';
-import type { LimitsEntry, QueueSigns, RecentChange, RecentRates, SeenDeath } from './queue-signs.js';
-import { PATIENCE_MS } from './rule.js';
+import type { LimitsEntry, QueueSigns, RecentPace, RecentRates, SeenDeath } from './queue-signs.js';
+import { KEEPS_UP_SHARE, PATIENCE_MS } from './rule.js';
+import { LIST_BYTES } from './search/walk-state.js';
 import { noneIfUnreadable } from './unreadable.js';
+import { readDays, usualOf } from './usual.js';
 
 /** The age of an overdue maintenance of unknown age, in ms. */
 const LONG_AGO_MS = 61_000;
@@ -19,19 +22,9 @@ const RATE_STEPS = 3;
 const LONGEST_STEP = 19;
 /** The current minute, and one that is not closed yet. */
 const LATE = 2;
-/** The queue falls behind if less than this share of the added jobs ends. */
-const KEEPS_UP_SHARE = 0.9;
 
 /** The time in which dead letters count as harm, in ms. */
 const LATELY_MS = 600_000;
-/** A figure jumps if its last minutes are this many times as high as those before. */
-const JUMP = 3;
-/** The fewest minutes before a jump. */
-const FEWEST_BEFORE = 5;
-/** The least difference of a jump of the run time, in ms, and of the arrivals, in jobs per second. */
-const LEAST_SLOWER_MS = 50;
-const LEAST_MORE_PER_S = 0.5;
-
 /** The shortest and the longest part of an open minute that shows a pace, in seconds. */
 const SHORTEST_PACE_S = 15;
 const LONGEST_PACE_S = 75;
@@ -54,33 +47,80 @@ export async function lastLimitsEntries({ actionLog }: JobQueue): Promise<Limits
   return entries.map(({ by, at, subject }) => ({ by, at, what: subject }));
 }
 
-/**
- * Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. A queue with
- * unfinished batches costs one more, and one for each queue of their members. Schedules, limits that were set at
- * run time, and groups that hold jobs back cost one more each.
- */
-export async function readFacts(
-  queue: JobQueue,
-  reading: Promise<HistoryReport> = queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
-  readSchedules: () => Promise<readonly ScheduleRecord[]> = () => queue.schedules.list({ limit: MOST_SCHEDULES }),
-  readLimitsEntries: () => Promise<readonly LimitsEntry[]> = () => lastLimitsEntries(queue),
-): Promise<QueueFacts> {
-  const [stats, limits, history, workers] = await Promise.all([
-    queue.stats(),
-    queue.limits.get(),
-    reading,
-    queue.workers(),
-    queue.checkKeys(),
-  ]);
-  const schedules = stats.schedules ? await noneIfUnreadable(queue.name, readSchedules()) : [];
-  const limitsSet = limits.source === 'set' ? await readLimitsEntries() : undefined;
-  const waitingGroups = stats.heldByGroups ? await queue.groups.list({ limit: SHOWN_GROUPS }) : undefined;
-  const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
-  const more = { ...(limitsSet && { limitsSet }), ...(waitingGroups && { waitingGroups }) };
-  return { queue: queue.name, stats, limits, history, workers, lostMembers: lost, schedules, ...more };
+/** The most claimed jobs that one reading takes of a queue. */
+const MOST_CLAIMED = 100;
+
+export function readClaimed(queue: JobQueue): Promise<JobRecord[]> {
+  return queue.list('processing', { limit: MOST_CLAIMED, mostBytes: LIST_BYTES });
 }
 
-/** Reads the signs of a queue. */
+/** How some of the facts are read, where they are known already or are kept. */
+interface FactReaders {
+  history(): Promise<HistoryReport>;
+  schedules(): Promise<readonly ScheduleRecord[]>;
+  limitsEntries(): Promise<readonly LimitsEntry[]>;
+  claimed(): Promise<readonly JobRecord[]>;
+}
+
+/**
+ * Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. The last days cost
+ * three more in ten minutes. A queue with unfinished batches costs one more, and one for each queue of their members.
+ * Schedules, limits that were set at run time, and groups that hold jobs back cost one more each. So does each limit
+ * that it shares, and a queue whose jobs take several slots.
+ */
+export async function readFacts(queue: JobQueue, given: Partial<FactReaders> = {}): Promise<QueueFacts> {
+  const read: FactReaders = {
+    history: () => queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
+    schedules: () => queue.schedules.list({ limit: MOST_SCHEDULES }),
+    limitsEntries: () => lastLimitsEntries(queue),
+    claimed: () => readClaimed(queue),
+    ...given,
+  };
+  const [stats, limits, history, days, listed] = await Promise.all([
+    queue.stats(),
+    queue.limits.get(),
+    read.history(),
+    readDays(queue),
+    queue.workers({ silent: true }),
+    queue.checkKeys(),
+  ]);
+  const workers = listed.filter(({ holds }) => holds === undefined);
+  const silent = listed.filter(({ holds }) => holds !== undefined);
+  const schedules = stats.schedules ? await noneIfUnreadable(queue.name, read.schedules()) : [];
+  const limitsSet = limits.source === 'set' ? await read.limitsEntries() : undefined;
+  const waitingGroups = stats.heldByGroups ? await queue.groups.list({ limit: SHOWN_GROUPS }) : undefined;
+  const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
+  const sharedLimits = await noneIfUnreadable(queue.name, readSharedLimits(queue, workers));
+  const isWeighted = stats.processing > 0 && workers.some(({ weights }) => weights);
+  const claimed = isWeighted ? await noneIfUnreadable(queue.name, read.claimed()) : undefined;
+  const more = {
+    ...(claimed && { claimed }),
+    ...(limitsSet && { limitsSet }),
+    ...(waitingGroups && { waitingGroups }),
+    ...(sharedLimits.length > 0 && { sharedLimits }),
+  };
+  return {
+    queue: queue.name,
+    stats,
+    limits,
+    history,
+    days,
+    workers,
+    silent,
+    lostMembers: lost,
+    schedules,
+    ...more,
+  };
+}
+
+/** Reads the limits that the queue shares with others, by what its workers announce. */
+export async function readSharedLimits(
+  queue: JobQueue,
+  workers: readonly WorkerRecord[],
+): Promise<SharedLimitState[]> {
+  return Promise.all(announcedLimits(workers).map((name) => queue.sharedLimit(name).get()));
+}
+
 export async function readSigns(queue: JobQueue): Promise<QueueSigns> {
   return signsOf(await readFacts(queue));
 }
@@ -92,7 +132,11 @@ export interface QueueFacts {
   limits: LimitsInForce;
   /** At least the last {@link SIGNS_HISTORY_MS}. */
   history: HistoryReport;
+  /** This hour of the last days. Absent: unknown. */
+  days?: HistoryReport;
   workers: readonly WorkerRecord[];
+  /** Workers that were seen within five minutes, and are silent since. Absent for none. */
+  silent?: readonly WorkerRecord[];
   /** Absent for none. */
   lostMembers?: readonly LostMember[];
   /** Absent for none. */
@@ -101,38 +145,53 @@ export interface QueueFacts {
   limitsSet?: readonly LimitsEntry[];
   /** The groups with the most waiting jobs; absent if none is held back. */
   waitingGroups?: readonly { name: string; pending: number }[];
+  /** The limits that the queue shares with others. Absent for none. */
+  sharedLimits?: readonly SharedLimitState[];
+  /** Claimed jobs, if some jobs take several slots. */
+  claimed?: readonly Pick<JobRecord, 'name' | 'worker'>[];
 }
 
-/** Returns the signs of a queue from its other figures. */
-export function signsOf({
-  queue,
-  stats,
-  limits,
-  history,
-  workers,
-  lostMembers,
-  schedules,
-  limitsSet,
-  waitingGroups,
-}: QueueFacts): QueueSigns {
+/**
+ * Returns the signs of a queue from its other figures.
+ *
+ * @param measured the pace over the last readings of a view that reads again and again
+ */
+export function signsOf(
+  {
+    queue,
+    stats,
+    limits,
+    history,
+    days,
+    workers,
+    silent = [],
+    lostMembers,
+    schedules,
+    limitsSet,
+    waitingGroups,
+    sharedLimits,
+    claimed,
+  }: QueueFacts,
+  measured?: RecentPace | null,
+): QueueSigns {
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
   const sinceMaintenanceMs = maintainedAt ? at.getTime() - maintainedAt.getTime() : 0;
   const { maxRunning, restsUntil, rateLimit, nextStartAt, groups, configured } = limits;
-  const usualRunMs = history.total?.run.p95 ?? undefined;
+  const usual = usualOf(history, days);
+  const limitCosts = announcedCosts(workers);
   return {
     queue,
     stats,
     at,
-    rates: ratesOf(history, usualRunMs),
+    rates: ratesOf(history, usual.usualRunMs),
     hasEnded: hasEnded(history),
-    ...paceOf(history, stats),
+    ...(measured ? { pace: measured } : paceOf(history, stats)),
     diedLately: diedLately(history),
     deaths: deathsOf(history, workers, LATELY_MS),
-    change: changeOf(history),
+    silent: silent.flatMap(({ id, seenAt, holds = 0 }) => (holds > 0 ? { id, seenAt, holds } : [])),
     lastHour: lastHourOf(history),
-    usualRunMs,
-    usualWaitMs: history.total?.wait.p50 ?? undefined,
+    ...usual,
     unserved: stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS) : [], // a worker may start
     restsUntil,
     rateLimit,
@@ -142,23 +201,53 @@ export function signsOf({
     limitsSet,
     ...(configured && { configured }),
     waitingGroups: waitingGroups?.map(({ name, pending }) => ({ name, pending })),
+    ...(sharedLimits && { sharedLimits }),
+    ...(Object.keys(limitCosts).length > 0 && { limitCosts }),
     lostMembers,
     schedules,
-    ...slotsOf(workers),
+    ...slotsOf(workers, claimed, stats),
     pausedWorkers: workers.filter(({ paused }) => paused).length,
     sinceMaintenanceMs: maintenanceOverdue ? Math.max(LONG_AGO_MS, sinceMaintenanceMs) : 0,
   };
 }
 
 /** Returns the slots of all workers together; unknown if one of them does not announce its own. */
-function slotsOf(workers: readonly WorkerRecord[]): Pick<QueueSigns, 'slots' | 'stuckSlots'> {
+function slotsOf(
+  workers: readonly WorkerRecord[],
+  claimed: QueueFacts['claimed'],
+  { processing }: QueueStats,
+): Pick<QueueSigns, 'slots' | 'usedSlots' | 'stuckSlots' | 'stuckJobs'> {
   if (workers.length === 0 || workers.some(({ slots }) => slots === undefined)) {
     return {};
   }
+  const stuckJobs = sum(workers, ({ stuck = [] }) => stuck.length);
+  const stuckSlots = sum(workers, (worker) => sum(worker.stuck ?? [], ({ name }) => slotsOfJob(worker, name)));
   return {
     slots: sum(workers, ({ slots = 0 }) => slots),
-    stuckSlots: sum(workers, ({ stuck = [] }) => stuck.length),
+    stuckSlots,
+    ...(stuckSlots !== stuckJobs && { stuckJobs }),
+    ...(claimed && { usedSlots: usedSlots(workers, claimed, processing) }),
   };
+}
+
+/** Returns the slots that claimed jobs take, and those that are too few for the lightest job of their worker. */
+function usedSlots(
+  workers: readonly WorkerRecord[],
+  claimed: NonNullable<QueueFacts['claimed']>,
+  processing: number,
+): number {
+  // A part of the jobs was read. The rest is taken to be like that part.
+  const share = claimed.length > 0 ? Math.max(1, processing / claimed.length) : 0;
+  const known = new Set(workers.map(({ id }) => id));
+  const others = claimed.filter(({ worker = '' }) => !known.has(worker)).length;
+  const used = sum(workers, (worker) => {
+    const { id, slots = 0, weights } = worker;
+    const own = claimed.filter((job) => job.worker === id);
+    const taken = share * sum(own, ({ name }) => slotsOfJob(worker, name));
+    const lightest = weights ? Math.min(...weights.map((weight) => weight.slots)) : 1;
+    return slots - taken < lightest ? slots : taken;
+  });
+  return Math.round(used + share * others);
 }
 
 /** Returns the rates. Undefined if the history does not reach up to now, or is too short. */
@@ -244,38 +333,6 @@ export function deathsOf(
   return [...byWorker.values()].toReversed();
 }
 
-/** Returns what changed against the time before: the run time, or else the arrivals. */
-function changeOf({ points }: HistoryReport): RecentChange | undefined {
-  const slower = jumpOf(points, 'run', ({ run }) => run.p50 ?? undefined, LEAST_SLOWER_MS);
-  const more = jumpOf(points, 'in', ({ enqueued }) => enqueued / 60, LEAST_MORE_PER_S);
-  return slower && more ? { ...slower, alsoMore: true } : (slower ?? more);
-}
-
-/** Returns the jump of a figure. The median of its last minutes is far above that of the first minutes of the hour. */
-function jumpOf(
-  points: readonly HistoryPoint[],
-  of: RecentChange['of'],
-  figure: (point: HistoryPoint) => number | undefined,
-  least: number,
-): RecentChange | undefined {
-  const known = points.flatMap((point) => {
-    const value = figure(point);
-    return value === undefined ? [] : [{ at: point.at, value }];
-  });
-  const recent = known.slice(-RATE_STEPS);
-  const before = median(known.slice(0, -RATE_STEPS).slice(0, FEWEST_BEFORE * 2));
-  const now = median(recent);
-  if (known.length < FEWEST_BEFORE + RATE_STEPS || now < JUMP * before || now - before < least) {
-    return undefined;
-  }
-  const last = known.findLastIndex(({ value }) => value < Math.sqrt(JUMP) * before);
-  return last > known.length - 2 ? undefined : { of, before, now, since: known[last + 1]!.at };
-}
-
-function median(values: readonly { value: number }[]): number {
-  return values.map(({ value }) => value).toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 /** Returns whether any job ended in three minutes. A new queue has fewer, and its first burst is not slow. */
 function hasEnded({ points, at }: HistoryReport): boolean {
   const sinceMs = at.getTime() - (RATE_STEPS + LATE) * MINUTE_MS;
@@ -306,6 +363,15 @@ function sum<Each>(all: readonly Each[], of: (each: Each) => number): number {
   return all.reduce((total, each) => total + of(each), 0);
 }
 
-function outOf({ completed, failed, cancelled }: { completed: number; failed: number; cancelled: number }): number {
+/** Returns how many jobs ended. */
+export function outOf({
+  completed,
+  failed,
+  cancelled,
+}: {
+  completed: number;
+  failed: number;
+  cancelled: number;
+}): number {
   return completed + failed + cancelled;
 }

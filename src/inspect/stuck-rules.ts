@@ -1,18 +1,18 @@
 // Rules for waiting jobs that no worker takes, and expired ones that no process reclaims.
-import type { QueueSigns } from './queue-signs.js';
+import type { QueueSigns, SilentWorker } from './queue-signs.js';
 import {
   closedUntil,
   isEmpty,
   isOld,
   isOverdue,
   LONG_WAIT_MS,
-  mostRunning,
   PATIENCE_MS,
   type Rule,
+  START_HANDLER,
   waits,
 } from './rule.js';
 import { inQuotes } from './search/in-quotes.js';
-import { count, duration, namesOf } from './words.js';
+import { count, duration, hostOf, namesOf } from './words.js';
 
 /** A deploy replaces the last worker within this time, in ms. */
 const DEPLOY_MS = 30_000;
@@ -39,7 +39,7 @@ export function noWorker(signs: QueueSigns): ReturnType<Rule> {
     severity: 'critical',
     state: 'stuck',
     summary: `stuck: ${waits(signs)}, no worker`,
-    cause: `no live worker serves \`${queue}\`${goneMs === undefined ? '' : `; the last one was seen ${duration(goneMs)} ago`}`,
+    cause: `no live worker serves \`${queue}\`${silentWords(signs) ?? (goneMs === undefined ? '' : `; the last one was seen ${duration(goneMs)} ago`)}`,
     next: 'start a worker with its handler, or look for a misspelled name',
     remedy: { at: 'workers' },
   };
@@ -59,12 +59,13 @@ export function unserved(signs: QueueSigns): ReturnType<Rule> {
       ? { severity: 'warning', state: 'waiting', summary: `flowing, but ${wait}` }
       : { severity: 'critical', state: 'stuck', summary: `stuck: ${wait}` }),
     cause: `the workers of the queue have no handler for ${names}`,
-    next: 'start a worker with that handler, or look for a misspelled name',
+    next: START_HANDLER,
     remedy: { at: 'jobs', state: 'pending', search: `name:${inQuotes(first.name)}` },
   };
 }
 
-export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnType<Rule> {
+export function expired(signs: QueueSigns): ReturnType<Rule> {
+  const { stats, sinceMaintenanceMs = 0 } = signs;
   if (stats.expiredClaims === 0 || sinceMaintenanceMs === 0) {
     return undefined;
   }
@@ -72,15 +73,34 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
     severity: 'critical',
     state: 'unmaintained',
     summary: `stuck: ${count(stats.expiredClaims)} ${stats.expiredClaims === 1 ? 'job of a dead worker is' : 'jobs of dead workers are'} not reclaimed`,
-    cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}`,
+    cause: `no process has maintained the queue for ${duration(sinceMaintenanceMs)}${silentWords(signs) ?? ''}`,
     next: 'start a process whose maintenance is on',
     remedy: { at: 'workers' },
   };
 }
 
-/** Returns whether any job runs, or ended in the last minutes. */
-export function moves({ stats, rates }: QueueSigns): boolean {
-  return stats.processing > 0 || (rates !== undefined && rates.out > 0);
+/** Returns the silent workers with the jobs that they hold, as the end of a sentence. Undefined for none. */
+export function silentWords({ silent = [], at, stats }: QueueSigns): string | undefined {
+  const [first, ...others] = silent;
+  if (!first) {
+    return undefined;
+  }
+  const silentMs = (at ?? stats.at).getTime() - first.seenAt.getTime();
+  const more =
+    others.length > 0
+      ? `; ${count(others.length)} more ${others.length === 1 ? 'holds' : 'hold'} ${jobsOf(others)}`
+      : '';
+  return `; \`${hostOf(first.id).host}\`, last seen ${duration(silentMs)} ago, holds ${jobsOf([first])}${more}`;
+}
+
+function jobsOf(workers: readonly SilentWorker[]): string {
+  const held = workers.reduce((sum, { holds }) => sum + holds, 0);
+  return held === 1 ? '1 job' : `${count(held)} jobs`;
+}
+
+/** Returns whether any job runs, or ended in the last minutes or seconds. */
+export function moves({ stats, rates, pace }: QueueSigns): boolean {
+  return stats.processing > 0 || (rates?.out ?? 0) > 0 || (pace?.outPerS ?? 0) > 0;
 }
 
 export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
@@ -116,9 +136,8 @@ const STUCK_CAUSE = 'handlers continue although their signal was aborted: by a t
 const STUCK_NEXT = 'restart the workers with stuck jobs, and let their handlers observe job.signal';
 
 export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
-  const { stuckSlots = 0 } = signs;
-  const most = mostRunning(signs) ?? Infinity;
-  if (stuckSlots === 0 || stuckSlots < most || signs.stats.pausedAt !== null || isEmpty(signs)) {
+  const { kept, of } = keptOf(signs);
+  if (kept === 0 || kept < of || signs.stats.pausedAt !== null || isEmpty(signs)) {
     return undefined;
   }
   return isOld(signs, PATIENCE_MS)
@@ -179,8 +198,15 @@ export function crashing({ deaths = [], stats }: QueueSigns): ReturnType<Rule> {
 
 /** Returns how many slots are kept by handlers that do not end. */
 export function keptSlots(signs: QueueSigns): string {
-  const { stuckSlots = 0 } = signs;
-  return `${count(stuckSlots)} of ${count(mostRunning(signs) ?? stuckSlots)} slots are kept by handlers that do not end`;
+  const { kept, of } = keptOf(signs);
+  return `${count(kept)} of ${count(of === Infinity ? kept : of)} slots are kept by handlers that do not end`;
+}
+
+/** Returns the kept slots of the fleet, or the kept part of `maxRunning`. It is the one that is nearer to its end. */
+function keptOf({ stuckSlots = 0, stuckJobs = stuckSlots, slots = Infinity, maxRunning = Infinity }: QueueSigns) {
+  return stuckJobs / maxRunning > stuckSlots / slots
+    ? { kept: stuckJobs, of: maxRunning }
+    : { kept: stuckSlots, of: slots };
 }
 
 /** Returns whether work flows in a queue that no process maintains. */

@@ -1,5 +1,18 @@
-import { behind, draining, dropped, dying, failing, flowing, idle, late, remembering, slow } from './flow-rules.js';
+import {
+  behind,
+  draining,
+  dropped,
+  dying,
+  failing,
+  flowing,
+  idle,
+  late,
+  remembering,
+  silentWorkers,
+  slow,
+} from './flow-rules.js';
 import { full, givesNothing, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
+import { costsMoreThanBurst, heldBySharedLimit } from './shared-limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
 import { isOverdue, LONG_WAIT_MS, type Finding, type Rule } from './rule.js';
 import { hangingSchedule, unrunSchedule } from './schedules/schedule-rules.js';
@@ -31,6 +44,8 @@ export const RULES: readonly Rule[] = [
   expired,
   crashing,
   failing,
+  silentWorkers,
+  heldBySharedLimit,
   resting,
   rateLimited,
   full,
@@ -42,6 +57,7 @@ export const RULES: readonly Rule[] = [
   late,
   maintained,
   someStuck,
+  costsMoreThanBurst,
   draining,
   dying,
   waitsForNothing,
@@ -57,6 +73,7 @@ const HOLDING: readonly Rule[] = [
   noWorker,
   givesNothing,
   takesNothing,
+  heldBySharedLimit,
   resting,
   rateLimited,
   full,

@@ -1,9 +1,10 @@
+import { openWaits } from './display/open-waits.js';
 import type { JobReference } from '../queue/model/batch.js';
 import type { JobFacts } from '../queue/store/shown-content.js';
 import { groupHoldOf, pauseNote } from './group-hold.js';
 import { HIDDEN, type JobSigns } from './job-signs.js';
 import type { QueueState } from './queue-signs.js';
-import type { Finding, Remedy } from './rule.js';
+import { START_HANDLER, type Finding, type Remedy } from './rule.js';
 import { holdingBack } from './verdict.js';
 import { count, duration } from './words.js';
 
@@ -96,6 +97,10 @@ function scheduled(job: JobFacts, signs: JobSigns): Reason {
   if (job.after) {
     return after(job.queue, job.after, signs.hiddenBefore);
   }
+  const parked = waiting(job, at);
+  if (parked) {
+    return parked;
+  }
   const inMs = (job.dueAt?.getTime() ?? 0) - at.getTime();
   if (inMs > 0) {
     return { because: `it starts in ${duration(inMs)}: ${delayOf(job)}`, next: 'promote it to start it now' };
@@ -108,6 +113,24 @@ function scheduled(job: JobFacts, signs: JobSigns): Reason {
         remedy: WORKERS,
       }
     : heldBy(hold);
+}
+
+/** Returns what a parked job waits for; undefined for any other. Its last attempt has ended by the wait. */
+function waiting(job: JobFacts, at: Date): Reason {
+  const open = openWaits(job);
+  if (open.length === 0) {
+    return undefined;
+  }
+  const names = open.map(({ name, kind, since, until }) => {
+    const limit = until === undefined ? '' : `, ${duration(until.getTime() - at.getTime())} more`;
+    const what = kind === 'sleep' ? `sleeps: ${name}` : `waits for the signal ${name}`;
+    return `${what}, since ${duration(at.getTime() - since.getTime())}${limit}`;
+  });
+  const isAsleep = open.every(({ kind }) => kind === 'sleep');
+  return {
+    because: `it ${names.join('; it ')}`,
+    ...(!isAsleep && { next: 'send the signal, or cancel the job' }),
+  };
 }
 
 function after(home: string, [first, ...others]: readonly JobReference[], hidden = 0): Reason {
@@ -138,7 +161,7 @@ function pending(job: JobFacts, signs: JobSigns): Reason {
   if (signs.unserved?.some(({ name }) => name === job.name) && hold?.state !== 'paused') {
     return {
       because: `no live worker handles \`${job.name}\``,
-      next: 'start a worker with that handler, or look for a misspelled name',
+      next: START_HANDLER,
       remedy: WORKERS,
     };
   }
@@ -171,6 +194,7 @@ function takesNone({
   stats,
   slots = Infinity,
   maxRunning = Infinity,
+  usedSlots = stats.processing,
   pausedWorkers = 0,
 }: JobSigns): string | undefined {
   const { workers, processing } = stats;
@@ -184,7 +208,7 @@ function takesNone({
     return `${processing === 1 ? '1 job of the queue runs' : `${count(processing)} jobs of the queue run`}, as many as may`;
   }
   const all = slots === 1 ? 'the only slot is busy' : `all ${count(slots)} slots are busy`;
-  return processing >= slots ? all : undefined;
+  return usedSlots >= slots ? all : undefined;
 }
 
 /** Returns what keeps all jobs of its group from running, in words; undefined for nothing. */

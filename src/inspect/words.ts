@@ -76,7 +76,6 @@ function rounded(value: number): string {
   return value < 10 ? String(Number(value.toFixed(1))) : count(Math.round(value));
 }
 
-/** Returns a mark of the history in words. */
 export function markInWords({ kind, version, death }: Omit<HistoryMark, 'at'>): string {
   switch (kind) {
     case 'deploy':
@@ -93,6 +92,12 @@ export function namesOf(jobs: readonly { name: string }[]): string {
   const names = [...new Set(jobs.map(({ name }) => name))];
   const more = names.length > 2 ? ` and ${count(names.length - 2)} more` : '';
   return names.slice(0, 2).join(more === '' ? ' and ' : ', ') + more;
+}
+
+/** Returns the host and the process in the id of a worker. */
+export function hostOf(id: string): { host: string; pid: number | null } {
+  const [, host, pid] = /^(.+?):(\d+)(?::.*)?$/.exec(id) ?? [];
+  return { host: host ?? id, pid: pid === undefined ? null : Number(pid) };
 }
 
 /** Returns words that begin with a capital letter. */

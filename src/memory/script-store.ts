@@ -159,6 +159,11 @@ export class ScriptStore implements QueueStore {
     });
   }
 
+  async listenToStream(queue: StoreCalls, id: string, listener: (message: string) => void): Promise<() => void> {
+    const { keys } = queue as QueueCalls;
+    return this.server.subscribe(toBytes(keys.stream(id)), (message) => listener(toText(message)));
+  }
+
   /** True: in memory every replica always has every write. */
   readonly replicated: ReplicatedEnqueues = {
     ready: async () => {},

@@ -1,7 +1,11 @@
 import type { QueueStats } from '../queue/model/job.js';
+import { announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { FleetFigure, InstrumentKey, Labels } from './instruments.js';
+import { shardOfName, wholeOfShard } from '../queue/model/spread.js';
 import { outboxFigures, type MeasuredOutbox } from './outbox-figures.js';
+
+type Announced = Awaited<ReturnType<NonNullable<MeasuredQueue['workers']>>>;
 
 /** A queue as far as metrics read it; a JobQueue is one. */
 export interface MeasuredQueue {
@@ -10,49 +14,124 @@ export interface MeasuredQueue {
   /** Returns the figures of the queue. */
   stats(): Promise<QueueStats>;
   /** Returns its workers, whose slots are counted. Without it there is no such figure. */
-  workers?(): Promise<readonly Pick<WorkerRecord, 'slots'>[]>;
+  workers?(): Promise<readonly Pick<WorkerRecord, 'slots' | 'limits'>[]>;
+  /** Returns a limit that the workers name. Without it there are no figures of limits. */
+  sharedLimit?(name: string): { get(): Promise<SharedLimitState> };
 }
 
 /** A scrape asks for each instrument separately. They share a reading of the queues of at most this age, in ms. */
 const FRESH_MS = 1_000;
 
-/** Reads the queues at a scrape, with two script calls for each queue. */
+/** Reads the queues at a scrape: two script calls for each queue, and one for each shared limit. */
 export class FleetReader {
   private reading: Promise<FleetFigure[]> | undefined;
   private readAt = -Infinity;
 
+  /** @param showsShards true if the figures of a queue with shards are exported for each of them */
   constructor(
     private readonly queues: () => readonly MeasuredQueue[],
     private readonly outbox: () => MeasuredOutbox | undefined,
+    private readonly showsShards = false,
   ) {}
 
-  /** Returns all figures. A queue whose Redis does not reply has only the figure that it is down. Never rejects. */
-  read(): Promise<FleetFigure[]> {
+  /** Returns the figures to export. */
+  async exported(): Promise<FleetFigure[]> {
+    return this.showsShards ? withShards(await this.ofEach()) : this.read();
+  }
+
+  /** Returns all figures. Those of shards are joined to one queue. */
+  async read(): Promise<FleetFigure[]> {
+    return joinShards(await this.ofEach());
+  }
+
+  /** Returns the figures of each queue. One whose Redis does not reply has only the figure that it is down. Never rejects. */
+  private ofEach(): Promise<FleetFigure[]> {
     const now = performance.now();
     if (!this.reading || now - this.readAt > FRESH_MS) {
       this.readAt = now;
       const outbox = this.outbox();
-      const parts = [...this.queues().map(figuresOf), ...(outbox ? [outboxFigures(outbox)] : [])];
-      this.reading = Promise.all(parts).then((lists) => lists.flat());
+      this.reading = Promise.all([figuresOfAll(this.queues()), ...(outbox ? [outboxFigures(outbox)] : [])]).then(
+        (lists) => lists.flat(),
+      );
     }
     return this.reading;
   }
 }
 
+/** The figures of which a queue has the sum of its shards. It is up if all shards are. Of the others the highest counts. */
+const SUMMED: readonly InstrumentKey[] = ['depth', 'parked', 'deadLetters', 'expiredClaims', 'jobs'];
+
+function joinShards(all: readonly FleetFigure[]): FleetFigure[] {
+  const joined = new Map<string, FleetFigure>();
+  for (const { key, labels, value } of all) {
+    const queue = labels.queue && wholeOfShard(labels.queue);
+    const own = queue === undefined ? labels : { ...labels, queue };
+    const id = JSON.stringify([key, own]);
+    const known = joined.get(id);
+    const join = SUMMED.includes(key) ? (a: number, b: number) => a + b : key === 'up' ? Math.min : Math.max;
+    joined.set(id, known ? { ...known, value: join(known.value, value) } : { key, labels: own, value });
+  }
+  return [...joined.values()];
+}
+
+/** Returns the figures with the number of the shard as a label. */
+function withShards(all: readonly FleetFigure[]): FleetFigure[] {
+  const names = new Set(all.flatMap(({ labels: { queue } }) => queue ?? []));
+  const spread = new Set([...names].map(wholeOfShard).filter((whole, i, wholes) => wholes.indexOf(whole) !== i));
+  return all.map((figure) => {
+    const { queue } = figure.labels;
+    const whole = queue && wholeOfShard(queue);
+    if (queue === undefined || whole === undefined || !spread.has(whole)) {
+      return figure;
+    }
+    const shard = String(shardOfName(queue)?.shard ?? 0);
+    return { ...figure, labels: { ...figure.labels, queue: whole, shard } };
+  });
+}
+
+/** The most limits of which a scrape has figures. */
+const MOST_LIMITS = 100;
+
 /** The first values of the counters that alerts use. Prometheus sees no increase in a counter that appears. */
 const NO_EVENTS = { enqueued: 0, completed: 0, failed: 0, retried: 0, reclaimed: 0, crashed: 0, dropped: 0 };
 
-async function figuresOf(queue: MeasuredQueue): Promise<FleetFigure[]> {
+async function figuresOfAll(queues: readonly MeasuredQueue[]): Promise<FleetFigure[]> {
+  const read = await Promise.all(queues.map(readQueue));
+  const readers = new Map<string, MeasuredQueue>();
+  read.forEach(({ workers }, i) => announcedLimits(workers).forEach((limit) => readers.set(limit, queues[i]!)));
+  const shown = [...readers].slice(0, MOST_LIMITS);
+  const limits = await Promise.all(shown.map(([limit, queue]) => figuresOfLimit(limit, queue)));
+  return [...read.flatMap(({ found }) => found), ...limits.flat()];
+}
+
+async function readQueue(queue: MeasuredQueue): Promise<{ found: FleetFigure[]; workers: Announced }> {
   const labels = { queue: queue.name };
   const [stats, workers] = await Promise.all([
     queue.stats().catch(() => undefined),
     queue.workers?.().catch(() => undefined),
   ]);
-  return [
+  const found: FleetFigure[] = [
     { key: 'up', labels, value: stats ? 1 : 0 },
     ...(stats ? figures(labels, stats) : []),
     ...(workers ? slotsOf(labels, workers) : []),
   ];
+  return { found, workers: workers ?? [] };
+}
+
+async function figuresOfLimit(limit: string, queue: MeasuredQueue): Promise<FleetFigure[]> {
+  const state = await queue
+    .sharedLimit?.(limit)
+    .get()
+    .catch(() => undefined);
+  const figure = (key: InstrumentKey, value: number): FleetFigure => ({ key, labels: { limit }, value });
+  return state
+    ? [
+        figure('limitRunning', state.running),
+        ...(state.maxRunning === undefined ? [] : [figure('limitMost', state.maxRunning)]),
+        figure('limitWaiting', state.waiting.length),
+        figure('limitClosed', Number((state.pausedAt ?? state.restsUntil) !== undefined)),
+      ]
+    : [];
 }
 
 function slotsOf(labels: Labels, workers: readonly Pick<WorkerRecord, 'slots'>[]): FleetFigure[] {
@@ -71,6 +150,7 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
   });
   return [
     ...Object.entries(depths).map(([state, value]) => figure('depth', value, { state })),
+    figure('parked', stats.parked ?? 0),
     figure('deadLetters', stats.failed),
     figure('errorKinds', stats.errorKinds ?? 0),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),

@@ -15,8 +15,8 @@ export interface Instrument {
   source: 'fleet' | 'process';
   kind: 'counter' | 'gauge' | 'histogram';
   name: string;
-  /** `s`: seconds. Absent: a number of things. */
-  unit?: 's';
+  /** `s`: seconds. `By`: bytes. Absent: a number of things. */
+  unit?: 's' | 'By';
   help: string;
   labels: readonly Label[];
 }
@@ -35,6 +35,13 @@ export const INSTRUMENTS = {
     name: 'job_queue.depth',
     help: 'Jobs by state: pending, scheduled, processing; completed and cancelled as far as they are kept',
     labels: ['queue', 'state'],
+  },
+  parked: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.parked',
+    help: 'Scheduled jobs that wait for a signal or sleep; they are no backlog',
+    labels: ['queue'],
   },
   deadLetters: {
     source: 'fleet',
@@ -107,7 +114,7 @@ export const INSTRUMENTS = {
     source: 'fleet',
     kind: 'gauge',
     name: 'job_queue.slots',
-    help: 'How many jobs the workers of the queue may run at once; absent where one does not say so',
+    help: 'How many slots the workers of the queue have; a job may take several; absent where one does not say so',
     labels: ['queue'],
   },
   paused: {
@@ -123,6 +130,34 @@ export const INSTRUMENTS = {
     name: 'job_queue.jobs',
     help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, crashed, rate_limited, limited and others',
     labels: ['queue', 'event'],
+  },
+  limitRunning: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.shared_limit.running',
+    help: 'Jobs of all queues that hold a permit of a limit that they share',
+    labels: ['limit'],
+  },
+  limitMost: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.shared_limit.max_running',
+    help: 'How many jobs a shared limit lets run at once; absent where it does not bound them',
+    labels: ['limit'],
+  },
+  limitWaiting: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.shared_limit.waiting_queues',
+    help: 'Queues whose jobs wait for a shared limit, at most 100',
+    labels: ['limit'],
+  },
+  limitClosed: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.shared_limit.closed',
+    help: 'Whether a shared limit is paused or rests, so that no job of it starts: 1 or 0',
+    labels: ['limit'],
   },
   outboxRows: {
     source: 'fleet',
@@ -160,6 +195,21 @@ export const INSTRUMENTS = {
     help: 'Handlers that continued although their signal was aborted',
     labels: ['queue', 'name'],
   },
+  streamChunks: {
+    source: 'process',
+    kind: 'counter',
+    name: 'job_queue.stream.chunks',
+    help: 'Chunks that jobs of this process have streamed, counted when the attempt ends',
+    labels: ['queue', 'name'],
+  },
+  streamBytes: {
+    source: 'process',
+    kind: 'counter',
+    name: 'job_queue.stream.written',
+    unit: 'By',
+    help: 'Bytes of these chunks, as stored',
+    labels: ['queue', 'name'],
+  },
   running: {
     source: 'process',
     kind: 'gauge',
@@ -195,8 +245,10 @@ export const INSTRUMENTS = {
 
 export type InstrumentKey = keyof typeof INSTRUMENTS;
 
-/** The instruments as a list, with their keys. */
 export const INSTRUMENT_LIST = Object.entries(INSTRUMENTS) as [InstrumentKey, Instrument][];
+
+/** The endings of names in Prometheus. */
+const UNITS = { s: '_seconds', By: '_bytes' } as const;
 
 /**
  * Returns the name in Prometheus, by the rules of OpenTelemetry's exporter: so one dashboard serves both.
@@ -204,12 +256,14 @@ export const INSTRUMENT_LIST = Object.entries(INSTRUMENTS) as [InstrumentKey, In
  * @example prometheusName(INSTRUMENTS.wait); // "job_queue_wait_duration_seconds"
  */
 export function prometheusName({ name, unit, kind }: Instrument): string {
-  const base = name.replaceAll('.', '_') + (unit === 's' ? '_seconds' : '');
+  const base = name.replaceAll('.', '_') + (unit === undefined ? '' : UNITS[unit]);
   return kind === 'counter' ? `${base}_total` : base;
 }
 
 /** The labels of one measurement. */
-export type Labels = { [label in 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation']?: string };
+export type Labels = {
+  [label in 'queue' | 'shard' | 'limit' | 'name' | 'outcome' | 'state' | 'event' | 'operation']?: string;
+};
 
 /** One figure of a scrape. */
 export interface FleetFigure {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { keptIn } from '../queue/runtime/kept.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
+import type { StreamWriter } from '../worker/handlers/stream-writer.js';
 import type { WorkerEvent } from '../worker/reports/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
 import type { Labels } from './instruments.js';
@@ -23,6 +25,8 @@ export interface JobMetricsOptions {
    * @default those whose handlers were called in this process, at most 200. Any other is counted as `other`, since a name may come from anybody
    */
   names?: readonly string[] | undefined;
+  /** True if the figures of a queue with `spread` have a label `shard`. @default false: sums, and the worst age */
+  shards?: boolean | undefined;
 }
 
 /** A process with more names than these counts the rest as `other`. */
@@ -40,8 +44,9 @@ const optionsSchema = z.strictObject(
       .array(z.string({ error: 'expected text' }), { error: 'expected an array of job names' })
       .readonly()
       .optional(),
+    shards: z.boolean({ error: 'expected true or false' }).optional(),
   },
-  { error: 'expected an object with queues, names' },
+  { error: 'expected an object with queues, names, shards' },
 );
 
 /**
@@ -66,8 +71,8 @@ export class JobMetrics {
   /** @internal */
   constructor(options?: JobMetricsOptions, outbox?: () => MeasuredOutbox | undefined);
   constructor(options: JobMetricsOptions = {}, outbox: () => MeasuredOutbox | undefined = () => undefined) {
-    const { queues = [], names } = checkOptions('metrics', optionsSchema, options);
-    this.fleet = new FleetReader(() => (typeof queues === 'function' ? queues() : queues), outbox);
+    const { queues = [], names, shards } = checkOptions('metrics', optionsSchema, options);
+    this.fleet = new FleetReader(() => (typeof queues === 'function' ? queues() : queues), outbox, shards);
     this.fixedNames = names !== undefined;
     this.names = new Set(names);
   }
@@ -139,6 +144,8 @@ export class JobMetrics {
 
   private end(job: WorkerEvent['job'], outcome: string): void {
     const queue = this.queueOf(job);
+    const { usedStream } = job;
+    if (usedStream) queue.of(this.labelOf(job)).streamed(usedStream.written);
     const startedAt = this.startedAt.get(job);
     if (startedAt === undefined) {
       queue.of(this.labelOf(job)).ended(outcome, undefined);
@@ -149,8 +156,11 @@ export class JobMetrics {
     queue.of(this.labelOf(job)).ended(outcome, (performance.now() - startedAt) / 1_000);
   }
 
-  private queueOf({ queue }: WorkerEvent['job']): QueueFigures {
-    return keptIn(this.queues, queue, () => new QueueFigures(this.figures, queue));
+  private queueOf({ queue }: Pick<WorkerEvent['job'], 'queue'>): QueueFigures {
+    return keptIn(this.queues, queue, () => {
+      const whole = wholeOfShard(queue);
+      return whole === queue ? new QueueFigures(this.figures, queue) : this.queueOf({ queue: whole });
+    });
   }
 
   /** Returns the name as far as it may be a label. */
@@ -189,6 +199,7 @@ class NameFigures {
   /** Begins with 0, because Prometheus sees no increase in a line that appears. */
   private readonly stuckCount: Count;
   private waits: Durations | undefined;
+  private streams: { readonly chunks: Count; readonly bytes: Count } | undefined;
   private readonly ends = new Map<string, EndFigures>();
 
   constructor(
@@ -205,6 +216,15 @@ class NameFigures {
 
   gotStuck(): void {
     this.stuckCount.value++;
+  }
+
+  streamed({ chunks, bytes }: StreamWriter['written']): void {
+    this.streams ??= {
+      chunks: this.figures.newCount('streamChunks', this.labels),
+      bytes: this.figures.newCount('streamBytes', this.labels),
+    };
+    this.streams.chunks.value += chunks;
+    this.streams.bytes.value += bytes;
   }
 
   /** @param seconds how long the handler ran; undefined where none was called */

@@ -15,7 +15,7 @@ import type { Meter } from './open-telemetry.js';
 import type { PrometheusClient, PrometheusRegistry } from './prometheus.js';
 
 /** The options of `JobQueueMetricsModule`. */
-export interface JobQueueMetricsOptions extends Pick<JobMetricsOptions, 'names'> {
+export interface JobQueueMetricsOptions extends Pick<JobMetricsOptions, 'names' | 'shards'> {
   /** The registry of prom-client that gets the metrics. @default that of the package prom-client */
   registry?: PrometheusRegistry | undefined;
   /** A meter of OpenTelemetry that gets the metrics in place of prom-client. */
@@ -61,6 +61,7 @@ const isObject = (value: unknown) => typeof value === 'object' && value !== null
 const optionsSchema = z.strictObject(
   {
     names: z.custom<JobMetricsOptions['names']>().optional(), // JobMetrics checks them
+    shards: z.custom<JobMetricsOptions['shards']>().optional(), // and this
     registry: z.custom<PrometheusRegistry>(isObject, 'expected a registry of prom-client').optional(),
     meter: z.custom<Meter>(isObject, 'expected a meter of OpenTelemetry').optional(),
     connections: z
@@ -68,7 +69,7 @@ const optionsSchema = z.strictObject(
       .nonempty('expected a name')
       .default([DEFAULT_CONNECTION]),
   },
-  { error: 'expected an object with registry, meter, names, connections' },
+  { error: 'expected an object with registry, meter, names, shards, connections' },
 );
 
 /**
@@ -87,7 +88,7 @@ export class JobQueueMetricsModule {
    */
   static forRoot(options: JobQueueMetricsOptions = {}): MetricsModule {
     const subject = 'JobQueueMetricsModule.forRoot';
-    const { connections, meter, names, registry } = checkOptions(subject, optionsSchema, options);
+    const { connections, meter, names, shards, registry } = checkOptions(subject, optionsSchema, options);
     connections.forEach((name) => checkConnectionName(`${subject}.connections`, name));
     return {
       module: JobQueueMetricsModule,
@@ -101,7 +102,7 @@ export class JobQueueMetricsModule {
         {
           provide: JobMetrics,
           useFactory: (target: PrometheusRegistry | undefined, ...parts: AppParts) => {
-            const metrics = new AppMetrics(parts, names, target);
+            const metrics = new AppMetrics(parts, { names, shards }, target);
             return meter ? metrics.toOpenTelemetry(meter) : metrics;
           },
           inject: [
@@ -124,11 +125,11 @@ function loadPrometheus(): Promise<PrometheusClient> {
 class AppMetrics extends JobMetrics {
   constructor(
     parts: AppParts,
-    names: JobMetricsOptions['names'],
+    { names, shards }: JobMetricsOptions,
     private readonly registry: PrometheusRegistry | undefined,
   ) {
     const registries = parts.filter((part) => 'all' in part);
-    super({ queues: () => registries.flatMap(({ all }) => all), names }, () =>
+    super({ queues: () => registries.flatMap(({ all }) => all), names, shards }, () =>
       registries.map(({ outbox }) => outbox).find((outbox) => outbox?.signs),
     );
     parts.forEach((part) => 'measure' in part && part.measure(this));

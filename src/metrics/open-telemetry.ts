@@ -94,7 +94,7 @@ function observeFleet(meter: Meter, key: InstrumentKey, instrument: Instrument, 
       ? meter.createObservableCounter(instrument.name, description)
       : meter.createObservableGauge(instrument.name, description);
   observable.addCallback(async (result) => {
-    for (const figure of await fleet.read()) {
+    for (const figure of await fleet.exported()) {
       if (figure.key === key) {
         result.observe(figure.value, figure.labels);
       }

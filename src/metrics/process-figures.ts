@@ -1,7 +1,8 @@
 import { DURATION_BUCKETS, type Labels } from './instruments.js';
 
 /** The instruments of this process that count. */
-export type CountKey = 'attempts' | 'stuck' | 'running';
+const COUNTS = ['attempts', 'stuck', 'streamChunks', 'streamBytes', 'running'] as const;
+export type CountKey = (typeof COUNTS)[number];
 /** The instruments of this process that measure durations. */
 export type DurationKey = 'wait' | 'run' | 'operation';
 
@@ -56,7 +57,7 @@ export class Durations {
  * would check and hash its labels at every call.
  */
 export class ProcessFigures {
-  private readonly counts = { attempts: [], stuck: [], running: [] } satisfies Record<CountKey, Count[]>;
+  private readonly counts = new Map<CountKey, Count[]>(COUNTS.map((key) => [key, []]));
   private readonly durations = { wait: [], run: [], operation: [] } satisfies Record<DurationKey, Durations[]>;
   private readonly listeners = { wait: [], run: [], operation: [] } satisfies Record<
     DurationKey,
@@ -78,7 +79,7 @@ export class ProcessFigures {
   }
 
   countsOf(key: CountKey): Count[] {
-    return this.counts[key];
+    return this.counts.get(key)!;
   }
 
   durationsOf(key: DurationKey): Durations[] {
@@ -97,5 +98,5 @@ export function isDurationKey(key: string): key is DurationKey {
 }
 
 export function isCountKey(key: string): key is CountKey {
-  return key === 'attempts' || key === 'stuck' || key === 'running';
+  return (COUNTS as readonly string[]).includes(key);
 }

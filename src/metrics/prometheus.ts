@@ -98,7 +98,7 @@ function readerOf(key: InstrumentKey, instrument: Instrument, fleet: FleetReader
       reset: () => (instrument.kind === 'counter' ? counts.forEach((each) => each.reset()) : undefined),
     };
   }
-  return { lines: async () => (await fleet.read()).filter((figure) => figure.key === key).map(lineOf) };
+  return { lines: async () => (await fleet.exported()).filter((figure) => figure.key === key).map(lineOf) };
 }
 
 function lineOf({ labels, value }: Count | FleetFigure): Line {

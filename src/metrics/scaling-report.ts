@@ -8,7 +8,7 @@ export interface QueueScaling {
   waiting: number;
   /** Jobs that are claimed now. */
   running: number;
-  /** How many jobs the workers of the queue may run at once. Absent where one of them does not say so. */
+  /** The slots of the workers of the queue. A job may take several. Absent where one of them does not say so. */
   slots?: number;
 }
 

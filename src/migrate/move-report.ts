@@ -71,9 +71,14 @@ export class LeftCounter {
   }
 }
 
-/** Adds to a count of a record. */
-export function tally(record: Record<string, number>, key: string, by = 1): void {
-  record[key] = (record[key] ?? 0) + by;
+/** Adds one to a count of a record. */
+export function tally(record: Record<string, number>, key: string): void {
+  record[key] = (record[key] ?? 0) + 1;
+}
+
+/** Returns the sum of the counts of a record. */
+export function totalOf(record: Record<string, number>): number {
+  return Object.values(record).reduce((sum, each) => sum + each, 0);
 }
 
 /** The steps of a move, after each of which a test kills it. */

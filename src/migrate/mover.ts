@@ -8,8 +8,9 @@ import { type OldJob, type TakenJob, keyOf } from './bullmq/old-job.js';
 import type { Place } from './bullmq/source-keys.js';
 import { OvertakenError, STEP, type Source, type SourceEra, type SourceSettings } from './bullmq/source.js';
 import { type Translated, translateJob } from './bullmq/translate-job.js';
-import { type MoveReport, type MoveStep, tally } from './move-report.js';
+import { type MoveReport, type MoveStep, tally, totalOf } from './move-report.js';
 import { type MoveRules, placesOf } from './move-rules.js';
+import { NewPlace } from './queue/new-place.js';
 import { SchedulerMover } from './scheduler-mover.js';
 
 /** The most characters of payload in one call, which must not block the server. */
@@ -49,7 +50,7 @@ export class Mover {
   }
 
   get movedCount(): number {
-    return Object.values(this.parts.report.moved).reduce((sum, each) => sum + each, 0);
+    return totalOf(this.parts.report.moved);
   }
 
   /** Ends after the step that runs. */
@@ -61,8 +62,10 @@ export class Mover {
    * Moves what can be moved now, first what an earlier mover left in transit.
    *
    * @throws OvertakenError, TargetFullError: what was taken is in transit or given back
+   * @throws UnfinishedMoveError if jobs of the queue here are on their way to the source
    */
   async run(): Promise<void> {
+    await (await NewPlace.of(this.parts.queue)).takeBackFromBullmq(this.parts.source);
     await this.parts.source.begin();
     await this.importTransit();
     await this.forgetLeftMarks();

@@ -225,17 +225,19 @@ function declaredQueueProvider(name: string, connection: string): FactoryProvide
   return {
     provide: token,
     useFactory: (queues: QueueRegistry, modules: ModulesContainer) =>
-      isInjected(token, modules) ? queues.queue(name) : queues.reference(name),
+      isInjected(token, modules) ? queues.injected(name) : queues.reference(name),
     inject: [partToken('queues', connection), ModulesContainer],
   };
 }
 
 /** Returns a provider of a queue that this app asks for. */
 function queueProvider(name: string, connection: string): FactoryProvider<JobQueue> {
+  const token = getQueueToken(name, connection);
   return {
-    provide: getQueueToken(name, connection),
-    useFactory: (queues: QueueRegistry) => queues.queue(name),
-    inject: [partToken('queues', connection)],
+    provide: token,
+    useFactory: (queues: QueueRegistry, modules: ModulesContainer) =>
+      isInjected(token, modules) ? queues.injected(name) : queues.queue(name),
+    inject: [partToken('queues', connection), ModulesContainer],
   };
 }
 

@@ -10,6 +10,7 @@ import { checkNestModules, checkOptions } from '../queue/validation/validate-opt
 import { missingTables, unsafeSetting } from './check/check-tables.js';
 import { JobOutbox } from './job-outbox.js';
 import { DIALECTS, type OutboxDatabase } from './outbox-database.js';
+import { flag } from '../queue/validation/flag.js';
 
 /** The options of `JobOutboxModule`. */
 export interface JobOutboxOptions {
@@ -64,7 +65,7 @@ const MONTH_MS = 30 * 24 * 3_600_000;
 const optionsSchema = z.strictObject(
   {
     database: z.custom<OutboxDatabase>(isDatabase, 'expected a database, by fromPg(…) or the like'),
-    relay: z.boolean({ error: 'expected true or false' }).default(true),
+    relay: flag.default(true),
     pollMs: duration(10).default(1_000),
     keepDoneMs: duration(1).default(MONTH_MS),
   },

@@ -14,7 +14,6 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
 /** The fields in which clients keep the error of their driver. */
 const INNER = ['cause', 'original', 'parent', 'driverError', 'previous'] as const;
 
-/** The parts of an outbox. */
 interface JobOutboxParts extends Omit<RelayParts, 'table'> {
   database: OutboxDatabase;
   /** True if this process ships rows. */

@@ -5,6 +5,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
 import { codeFile } from '../nest/handlers/code-file.js';
+import { flag } from '../queue/validation/flag.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {
@@ -94,7 +95,7 @@ const optionsSchema = z.strictObject(
     bootTimeoutMs: timerDuration(100).default(60_000),
     maxBootFailures: wholeNumber(1, 1_000).default(5),
     hangTimeoutMs: z.union([z.literal(0), timerDuration(100)], { error: hangTimeoutError }).default(30_000),
-    ownsProcess: z.boolean({ error: 'expected true or false' }).default(true),
+    ownsProcess: flag.default(true),
     readyFile: z.string({ error: "expected a file's path" }).min(1, "expected a file's path").optional(),
     metrics: z
       .strictObject(

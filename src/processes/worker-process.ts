@@ -283,7 +283,6 @@ export class WorkerProcess {
 /** The time the last output of an ended process may take, in ms. A child of that process may keep the output open. */
 const LAST_OUTPUT_MS = 500;
 
-/** The end of a process. */
 interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;

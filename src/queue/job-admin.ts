@@ -1,7 +1,7 @@
 import { ActionLog } from './actions/action-log.js';
 import { authoredBy } from './actions/author.js';
 import { onTarget } from './actions/noted-action.js';
-import type { JobDefinition, PayloadInput } from './enqueue/define-job.js';
+import type { JobDefinition, PayloadInput, SignalData, SignalName } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
 import { EncryptedQueueError } from './errors/enqueue-errors.js';
 import { InvalidOptionError } from './errors/errors.js';
@@ -9,10 +9,12 @@ import { QueueLayoutError } from './errors/layout-error.js';
 import { show } from './errors/show.js';
 import type { ActionName } from './model/actions.js';
 import type { JobOutcome } from './model/job-event.js';
-import type { JobRecord } from './model/job.js';
+import type { ClaimedJob, JobRecord } from './model/job.js';
+import type { SignalOutcome } from './model/signal.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import { Canceller, statusOf } from './operate/canceller.js';
 import { deliverPosted } from './operate/maintain-batches.js';
+import { sendSignal } from './enqueue/send-signal.js';
 import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
 import { RedisStore } from './redis-store.js';
 import { type ForeignRedisClient, type RedisClient, isRedisClient } from './redis/redis-client.js';
@@ -28,12 +30,11 @@ import { codedCalls } from './store/coded-calls.js';
 import type { StatusCondition } from './store/job-ref.js';
 import { afterLayoutCheck } from './store/layout-check.js';
 import { watchContent } from './store/plain-guard.js';
-import { plainJobWarning } from './store/plain-job-warning.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
 import type { ActionAuthor } from './store/action-entry.js';
-import { checkQueueName, checkText } from './validation/names.js';
+import { checkQueueName, checkText, isId } from './validation/names.js';
 import { checkCount } from './validation/validate-options.js';
 
 /** The most urgent priority. */
@@ -42,7 +43,10 @@ const HIGHEST_PRIORITY = 1_000;
 /** The verbs of operators for one job, by its id. QueueAdmin adds those for the whole queue. */
 export abstract class JobAdmin {
   /** Who did what to the queue. */
-  readonly actionLog: ActionLog = new ActionLog(this);
+  get actionLog(): ActionLog {
+    return (this.madeLog ??= new ActionLog(this));
+  }
+
   /** The author of its actions; undefined for the code of this process, null if the caller writes the log. @internal */
   author?: ActionAuthor | null;
   /** The options, with their defaults. @internal */
@@ -69,6 +73,7 @@ export abstract class JobAdmin {
   private isUsed = false;
   /** The calls that refuse content in the clear, by the calls and the object that they were made for. */
   private watched: { of: StoreCalls; by: JobAdmin; calls: StoreCalls } | undefined;
+  private madeLog: ActionLog | undefined;
   private readonly canceller = new Canceller(this);
 
   /** @internal */
@@ -169,6 +174,35 @@ export abstract class JobAdmin {
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateOutcome> {
     const id = typeof first === 'string' ? first : rest[0];
     return this.asAction('edit', String(id), ['updated'], () => updateJob(this, first, rest));
+  }
+
+  /**
+   * Gives a job a signal. If the job waits for it (`job.waitFor`), it goes on. Otherwise the signal is kept for a later wait. The
+   * first signal of a name stays: a second one changes nothing.
+   *
+   * @param definition the job's definition, by which the name and the data are checked. In a Nest app the queue knows the
+   *   definition of this process's handler
+   * @param data JSON of at most 65,536 bytes. A job has at most 256 signals, of 1,048,576 bytes in all
+   * @returns `delivered`: the job goes on; `kept`: for a later wait; `known`: the job has a signal of that name
+   * @throws JobNotFoundError; SignalRefusedError for a job that has ended, or whose wait is over. InvalidOptionError for a
+   *   signal that the definition does not have, InvalidPayloadError for its data. Nothing was changed
+   * @example await queue.signal(id, 'approved', { by: 'ada' });
+   * @example await queue.signal(Order, id, 'approved', { by: 'ada' });
+   */
+  async signal<Definition extends JobDefinition, Name extends SignalName<Definition>>(
+    definition: Definition,
+    id: string,
+    signal: Name,
+    ...data: SignalData<Definition, Name>
+  ): Promise<SignalOutcome>;
+  /** Does the same by the id alone. */
+  async signal(id: string, signal: string, data?: unknown): Promise<SignalOutcome>;
+  async signal(first: string | JobDefinition, ...rest: unknown[]): Promise<SignalOutcome> {
+    const [id, signal] = typeof first === 'string' ? [first, ...rest] : rest;
+    const action = onTarget('signal', 'job', String(id), isId(signal) ? signal : undefined);
+    return this.actionLog.recordOfJob(action, () => sendSignal(this, first, rest), {
+      count: (outcome) => Number(outcome !== 'known'),
+    });
   }
 
   /**
@@ -389,4 +423,23 @@ function storeOf(client: RedisClient | ForeignRedisClient | QueueStore): QueueSt
 function isStore(value: unknown): value is QueueStore {
   const { exec, clock } = (value ?? {}) as Partial<QueueStore>;
   return typeof exec === 'function' && clock !== undefined;
+}
+
+/** The least interval between two such lines of one queue, in ms. */
+const QUIET_MS = 60_000;
+
+/** Returns a function that logs that a job of an encrypted queue was stored unencrypted. */
+function plainJobWarning(queue: { name: string; store: QueueStore }): (job: ClaimedJob) => void {
+  let saidAtMs = -Infinity;
+  return ({ id }) => {
+    const { clock, logger } = queue.store;
+    if (clock.monotonic() - saidAtMs < QUIET_MS) {
+      return;
+    }
+    saidAtMs = clock.monotonic();
+    logger.warn(
+      `Queue ${show(queue.name)} is encrypted, but job ${show(id)} was stored in the clear: by a process without the codec, by a ` +
+        'client of the Redis pattern, or before the queue had the codec. It runs. Give all processes of the queue the codec.',
+    );
+  };
 }

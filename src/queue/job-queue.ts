@@ -3,7 +3,7 @@ import { AwaitedResults } from './results/awaited-results.js';
 import { type BatchOptions, encodeBatch } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
-import { type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
+import { type ChunkFor, type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
 import { type JobToEnqueue, type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
@@ -14,9 +14,12 @@ import { InvalidOptionError } from './errors/errors.js';
 import { checkLogger } from './errors/safe-logger.js';
 import { withCaller } from './runtime/with-caller.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
+import type { StreamItem } from './model/job-stream.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
-import type { JobHandle, ResultOptions } from './results/job-handle.js';
+import type { JobHandle, ResultOptions, ResultSource } from './results/job-handle.js';
+import type { ReadStreamOptions } from './results/stream-options.js';
+import { StreamReaders } from './results/stream-reader.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
 import type { OutboxWriter } from './store/outbox-writer.js';
 import type { QueueStore } from './store/queue-store.js';
@@ -38,13 +41,18 @@ export class JobQueue extends QueueAdmin {
   readonly schedules: Schedules = new Schedules(this);
   /** The definitions that this process uses. @internal */
   readonly definitions: UsedDefinitions = new UsedDefinitions(this);
+  /** The end of the ids that it generates: the mark of a shard. @internal */
+  idMark = '';
+  /** Returns the shard of a job by its options, in a queue that is a shard itself. @internal */
+  shardOfJob: ((subject: string, options: unknown) => JobQueue | undefined) | undefined;
   /** Returns the outbox of the app, for enqueues in a transaction. @internal */
   outbox: () => OutboxWriter | undefined = () => undefined;
   /** Finds the queue of a job that a running member adds to its batch. By default this one. @internal */
-  queueOfMember: (job: string | JobDefinition, queue: JobQueue | string | undefined) => JobQueue = (
-    _job,
-    queue,
-  ) => {
+  queueOfMember: (
+    job: string | JobDefinition,
+    queue: JobQueue | string | undefined,
+    members: readonly object[],
+  ) => JobQueue | readonly JobQueue[] = (_job, queue) => {
     if (typeof queue === 'string') {
       throw new InvalidOptionError('batch.add queue', 'a JobQueue on the same client', JSON.stringify(queue));
     }
@@ -54,6 +62,7 @@ export class JobQueue extends QueueAdmin {
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);
   private readonly results = new AwaitedResults(this);
+  private readonly streams = new StreamReaders(this);
 
   /**
    * @param client an ioredis client of yours; it is never closed here
@@ -83,7 +92,7 @@ export class JobQueue extends QueueAdmin {
   enqueue<Result = unknown, First = unknown>(
     definitionOrPayload: First,
     ...rest: EnqueueRest<First>
-  ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
+  ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>, ChunkFor<DefinitionOf<First>>>>;
   enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     this.onUse?.();
     if (isJobDefinition(first)) {
@@ -149,6 +158,45 @@ export class JobQueue extends QueueAdmin {
   /** @internal Waits for the result of a job that must have this name, if one is given. */
   async awaitResult(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     return this.results.result(id, options, name);
+  }
+
+  /**
+   * Reads what the handler of a job writes by `job.stream`, while it runs and afterwards. Ends with the job's result, or throws its error.
+   * No chunk is missed or repeated, also over reconnects. To go on in another process, pass the `id` of the last item as `after`.
+   *
+   * @throws InvalidOptionError at once, a StreamCursorError for `after`. In the loop: JobNotFoundError, JobFailedError, JobCancelledError, CodecError; RedisUnsuitableError
+   *   if Redis is away for a minute
+   * @example for await (const item of queue.stream<string>(id)) if (item.type === 'chunk') process.stdout.write(item.data);
+   */
+  stream<Data = unknown, Result = unknown>(
+    id: string,
+    options: ReadStreamOptions = {},
+  ): AsyncIterable<StreamItem<Data, Result>> {
+    return this.readStream(id, options) as AsyncIterable<StreamItem<Data, Result>>;
+  }
+
+  /**
+   * Reads a stream. @param source reads the result
+   * @param isWindow true if chunks that this process cannot decode are returned as stored
+   * @internal
+   */
+  readStream(
+    id: string,
+    options: ReadStreamOptions,
+    source: ResultSource = this,
+    isWindow = false,
+  ): AsyncIterable<StreamItem> {
+    return this.streams.stream(id, options, (timeoutMs) => source.awaitResult(id, { timeoutMs }), isWindow);
+  }
+
+  /** Returns all items of a stream that are stored now, as a window shows them. @internal */
+  storedStream(id: string, after?: string): AsyncIterable<StreamItem> {
+    return this.streams.stored(id, after);
+  }
+
+  /** Returns the last items of a stream, as a window shows them. @internal */
+  lastStreamed(id: string, entries: number): Promise<StreamItem[]> {
+    return this.streams.last(id, entries);
   }
 
   /**
@@ -253,6 +301,7 @@ export class JobQueue extends QueueAdmin {
    */
   close(): void {
     this.results.close();
+    this.streams.close();
     this.consumer.close();
     this.producer.close();
     this.store.closeIdle();

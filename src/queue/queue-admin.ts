@@ -7,9 +7,10 @@ import { RedisKeyTypeError } from './errors/redis-errors.js';
 import { show } from './errors/show.js';
 import { JobAdmin } from './job-admin.js';
 import type { BatchRecord } from './model/batch.js';
-import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
+import type { DoctorFinding, DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
 import { type PauseOptions, pauseOptions, rateOfResume, type ResumeOptions, resumeOptions } from './model/pause.js';
+import { jobNameOf, type TopicSubscription } from './model/topic.js';
 import type { WorkerRecord } from './model/worker-record.js';
 import { AuditTrail } from './operate/audit-trail.js';
 import { type CleanOptions, type CleanableStatus, clean } from './operate/clean.js';
@@ -17,15 +18,18 @@ import { type ListOptions, findJobs } from './operate/find-jobs.js';
 import { Groups } from './operate/groups.js';
 import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
+import { SharedLimit } from './operate/shared-limit.js';
+import { Topics } from './operate/topics.js';
 import { type LostMember, lostMembers } from './operate/lost-members.js';
 import { purge, type PurgeOptions } from './operate/purge.js';
+import { Profiles } from './operate/profiles.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
+import { WORKER_FORGOTTEN_MS } from './runtime/lifetimes.js';
 import { checkCount, checkFlag, checkKnown, checkOptions } from './validation/validate-options.js';
-
-const flag = z.boolean({ error: 'expected true or false' }).default(false);
+import { flag } from './validation/flag.js';
 
 const doctorSchema = z.strictObject(
-  { repair: flag, exclusive: flag },
+  { repair: flag.default(false), exclusive: flag.default(false) },
   { error: 'expected an object with repair, exclusive' },
 );
 
@@ -34,16 +38,56 @@ const doctorSchema = z.strictObject(
  * consumers.
  */
 export abstract class QueueAdmin extends JobAdmin {
-  /** The limits of the queue for the whole fleet. */
-  readonly limits: Limits = new Limits(this);
-  /** The figures of each minute of the last 72 hours. */
-  readonly history: History = new History(this);
-  /** The transitions of the queue's jobs, where the option `auditTrail` writes them down. */
-  readonly auditTrail: AuditTrail = new AuditTrail(this);
-  /** The groups of the queue, whose jobs take turns. */
-  readonly groups: Groups = new Groups(this);
+  /** The objects of its parts. They are made at their first use, because most processes use none. */
+  private readonly parts: {
+    limits?: Limits;
+    history?: History;
+    auditTrail?: AuditTrail;
+    groups?: Groups;
+    profiles?: Profiles;
+  } = {};
   /** The permanently failed jobs. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
+
+  /** The subscriptions of the topics of this Redis and prefix. */
+  get topics(): Topics {
+    return new Topics(() => this);
+  }
+
+  /** The limits of the queue for the whole fleet. */
+  get limits(): Limits {
+    return (this.parts.limits ??= new Limits(this));
+  }
+
+  /** The figures of each minute of the last 72 hours. */
+  get history(): History {
+    return (this.parts.history ??= new History(this));
+  }
+
+  /** The transitions of the queue's jobs, where the option `auditTrail` writes them down. */
+  get auditTrail(): AuditTrail {
+    return (this.parts.auditTrail ??= new AuditTrail(this));
+  }
+
+  /** The groups of the queue, whose jobs take turns. */
+  get groups(): Groups {
+    return (this.parts.groups ??= new Groups(this));
+  }
+
+  /** The profile of a job: what V8 measures while its next attempt runs. */
+  get profiles(): Profiles {
+    return (this.parts.profiles ??= new Profiles(this));
+  }
+
+  /**
+   * Returns a limit that queues of this Redis and prefix share. It is read, set, changed and paused for the whole fleet.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   * @example await queue.sharedLimit('openai').set({ maxRunning: 5 });
+   */
+  sharedLimit(name: string): SharedLimit {
+    return new SharedLimit(this, name);
+  }
 
   /** Waits, and rejects with a QueueClosedError once the queue is closed. @internal */
   abstract sleep(ms: number): Promise<void>;
@@ -84,9 +128,19 @@ export abstract class QueueAdmin extends JobAdmin {
     return lostMembers(this);
   }
 
-  /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */
-  async workers(): Promise<WorkerRecord[]> {
-    return this.exec((calls) => calls.workers.list({ most: LARGEST_PAGE }));
+  /**
+   * Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs.
+   *
+   * @param options.silent true to add the silent workers, last seen 30 s to 5 min ago. They say how many jobs they hold
+   * @throws InvalidOptionError
+   * @example const silent = (await queue.workers({ silent: true })).filter(({ holds }) => holds !== undefined);
+   */
+  async workers(options: { silent?: boolean | undefined } = {}): Promise<WorkerRecord[]> {
+    checkKnown('workers', options, ['silent']);
+    const { silent = false } = options;
+    checkFlag('silent', silent);
+    const silentMs = silent ? WORKER_FORGOTTEN_MS : undefined;
+    return this.exec((calls) => calls.workers.list({ most: LARGEST_PAGE, silentMs }));
   }
 
   /**
@@ -216,8 +270,25 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   private async audit(options: Required<DoctorOptions>): Promise<DoctorReport> {
-    return this.store.audit(await this.calls(), options, this.callLimit);
+    const report = await this.store.audit(await this.calls(), options, this.callLimit);
+    const idle = report.counts.type === undefined ? await this.topics.unhandledIn(this) : [];
+    if (idle.length > 0) {
+      report.counts.subscription = idle.length;
+      report.findings.push(...idle.map(subscriptionFinding));
+    }
+    return report;
   }
+}
+
+/** Returns the finding of a subscription without a worker. */
+function subscriptionFinding({ topic, name }: TopicSubscription): DoctorFinding {
+  return {
+    kind: 'subscription',
+    subject: jobNameOf({ topic, name }),
+    found: 'no live worker has its handler',
+    expected: `a worker, or its end: topics ${topic} remove ${name}`,
+    repaired: false,
+  };
 }
 
 /** Returns how many faults of the report were repaired. */

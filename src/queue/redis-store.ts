@@ -11,6 +11,7 @@ import { isAutoPipelinedForeignClient } from './transport/our-copy.js';
 import { serverOfKey, socketOfKey } from './redis/server-of-key.js';
 import { scanKeys } from './redis/scan-keys.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
+import { loadLateFiles } from './transport/late-files.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
 import { isWrongType, nameWrongKeys, wrongKeys } from './transport/wrong-keys.js';
 import { typesOfQueue } from './validation/key-types.js';
@@ -120,6 +121,7 @@ export class RedisStore implements QueueStore {
    */
   private async callsOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueCalls> {
     await this.connection.inspect();
+    loadLateFiles();
     const calls = this.callsOf(queue, options);
     return callsOfKnownQueue(calls, await this.announced(calls.keys));
   }
@@ -217,6 +219,10 @@ export class RedisStore implements QueueStore {
 
   subscribe(queue: StoreCalls, ...to: [listener: EventListener, ids?: readonly string[]]): Promise<() => void> {
     return EventSubscriber.of(this.connection).listen(keysOf(queue).events, ...to);
+  }
+
+  listenToStream(queue: StoreCalls, id: string, listener: (message: string) => void): Promise<() => void> {
+    return EventSubscriber.of(this.connection).listenTo(keysOf(queue).stream(id), listener);
   }
 
   readonly replicated = {

@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
 import { errorFingerprint } from '../queue/errors/error-kind.js';
 import { isNonRetryable } from '../queue/errors/errors.js';
-import { stateErrorIn } from '../queue/errors/redis-errors.js';
 import { serializeError } from '../queue/errors/serialize-error.js';
 import { SCHEDULE_PREFIX } from '../queue/validation/names.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
+import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import { outcomeOf } from '../worker/handlers/bulk-handler.js';
 import type { Job } from '../worker/handlers/job.js';
@@ -65,8 +66,9 @@ export interface SentrySdk {
     monitorSlug: string;
     status: 'in_progress' | 'ok' | 'error';
     checkInId?: string | undefined;
-    duration?: number | undefined;
   }): string;
+  /** Returns the client, whose environment check-ins are of. */
+  getClient?(): { getOptions(): { environment?: string | undefined } } | undefined;
 }
 
 /** The options of sentryJobs. */
@@ -82,8 +84,8 @@ export interface JobSentryOptions {
    */
   payload?: boolean | undefined;
   /**
-   * Sends a check-in of Sentry's crons for each run of a schedule. The slug is the id of the schedule. Make the monitor
-   * in Sentry first.
+   * Sends a check-in of Sentry's crons for each run of a schedule, over all its attempts. The slug is the id of the schedule.
+   * Make the monitor in Sentry first.
    * @default false
    */
   checkIns?: boolean | undefined;
@@ -112,15 +114,6 @@ const sdkSchema = z.custom<SentrySdk>(
   (sdk) => SDK_METHODS.every((method) => typeof (sdk as SentrySdk | undefined)?.[method] === 'function'),
   "expected the SDK: `import * as Sentry from '@sentry/nestjs'`, then sentryJobs(Sentry)",
 );
-
-/** The errors by which an attempt ends without a failure. Its job goes back, is cancelled, or belongs to another worker. */
-const NO_FAILURES = new Set([
-  'RetryLaterError',
-  'RateLimitedError',
-  'JobCancelledError',
-  'ShutdownError',
-  'ClaimLostError',
-]);
 
 type ResolvedOptions = z.output<typeof optionsSchema>;
 
@@ -227,9 +220,31 @@ function processBulk(
   });
 }
 
-function inSpan<Value>(sentry: SentrySdk, [job]: readonly Job[], run: (span: SentrySpan) => Value): Value {
-  const attributes = { 'messaging.system': 'nest_job_queue', 'messaging.destination.name': job!.queue };
-  return sentry.startSpan({ name: job!.queue, op: 'queue.process', forceTransaction: true, attributes }, run);
+/** The end of what ran in a span. A span is an error only if its function throws. */
+type SpanEnd = { returned: unknown } | { thrownWithoutFailure: unknown };
+
+async function inSpan(
+  sentry: SentrySdk,
+  jobs: readonly Job[],
+  run: (span: SentrySpan) => Promise<unknown>,
+): Promise<unknown> {
+  const name = jobs[0]!.queue;
+  const attributes = { 'messaging.system': 'nest_job_queue', 'messaging.destination.name': name };
+  const options = { name, op: 'queue.process', forceTransaction: true, attributes };
+  const end = await sentry.startSpan(options, async (span): Promise<SpanEnd> => {
+    try {
+      return { returned: await run(span) };
+    } catch (error) {
+      if (failureOfAttempt(jobs, error)) {
+        throw error;
+      }
+      return { thrownWithoutFailure: error };
+    }
+  });
+  if ('thrownWithoutFailure' in end) {
+    throw end.thrownWithoutFailure;
+  }
+  return end.returned;
 }
 
 /** Returns the jobs of a bulk call that failed, with their errors. */
@@ -262,13 +277,13 @@ function capture(
   thrown: unknown,
 ): void {
   const failing = jobs.filter((job) => which === 'each' || isLast(job, thrown));
-  const error = failureIn(jobs, thrown);
+  const failure = failureOfAttempt(jobs, thrown);
   const [job] = failing;
-  if (!job || error === undefined) {
+  if (!job || !failure) {
     return;
   }
   sentry.withScope((scope) => {
-    const shown = shownError(error, (text) => jobs.reduce((rest, each) => each.shownText(rest), text));
+    const shown = shownError(failure.error, (text) => jobs.reduce((rest, each) => each.shownText(rest), text));
     scope.setTags({ 'job.id': job.id, 'job.attempt': job.attempt });
     scope.setFingerprint([job.queue, job.name, errorFingerprint(serializeError(shown))]);
     sentry.captureException(shown);
@@ -277,15 +292,6 @@ function capture(
 
 function isLast(job: Job, error: unknown): boolean {
   return job.attempt >= job.maxAttempts || isNonRetryable(error);
-}
-
-/** Returns the error by which the attempt fails: the timeout, if that came first. Undefined if it does not fail. */
-function failureIn(jobs: readonly Job[], thrown: unknown): unknown {
-  const [job] = jobs;
-  const { signal } = job!;
-  const error: unknown = jobs.length === 1 && signal.aborted ? signal.reason : thrown;
-  const name = (error as Error | undefined)?.name ?? '';
-  return NO_FAILURES.has(name) || (!isNonRetryable(error) && stateErrorIn(error)) ? undefined : error;
 }
 
 /** Returns an error without what it quotes of hidden parts, also of its causes. Returns the error itself if it quotes none. */
@@ -314,7 +320,10 @@ function contextOf(job: Job, { payload }: ResolvedOptions): Record<string, unkno
   };
 }
 
-/** Tells Sentry's crons of the run of a schedule. */
+/**
+ * Tells Sentry's crons of the run of a schedule. All attempts of a run are one check-in. It stays open until the job has
+ * completed, or fails for the last time. Without an end Sentry calls it timed out.
+ */
 async function checkedIn(
   sentry: SentrySdk,
   { checkIns }: ResolvedOptions,
@@ -325,19 +334,31 @@ async function checkedIn(
   if (monitorSlug === undefined) {
     return run();
   }
-  const checkInId = sentry.captureCheckIn({ monitorSlug, status: 'in_progress' });
-  const begunAt = performance.now();
-  const end = (status: 'ok' | 'error') =>
-    sentry.captureCheckIn({ monitorSlug, checkInId, status, duration: (performance.now() - begunAt) / 1_000 });
+  const checkInId = checkInOf(sentry, job);
+  sentry.captureCheckIn({ monitorSlug, checkInId, status: 'in_progress' });
   try {
     const result = await run();
-    end('ok');
+    if (!job.parked) {
+      sentry.captureCheckIn({ monitorSlug, checkInId, status: 'ok' });
+    }
     return result;
   } catch (error) {
-    end('error');
+    if (failureOfAttempt([job], error) && isLast(job, error)) {
+      sentry.captureCheckIn({ monitorSlug, checkInId, status: 'error' });
+    }
     throw error;
   }
 }
+
+/** Returns the id of a check-in: the same in each attempt of a job, and another in each environment. */
+function checkInOf(sentry: SentrySdk, { queue, id, enqueuedAt }: Job): string {
+  const { environment = '' } = sentry.getClient?.()?.getOptions() ?? {};
+  const run = [environment, queue, id, enqueuedAt.getTime()].join('\n');
+  return createHash('sha256').update(run).digest('hex').slice(0, CHECK_IN_LENGTH);
+}
+
+/** The number of hexadecimal digits of a UUID, as the SDK writes it. */
+const CHECK_IN_LENGTH = 32;
 
 /** The id of a job of a schedule: the prefix, the schedule, and the due time. */
 const RUN_ID = new RegExp(`^${SCHEDULE_PREFIX}(.*):[^:]*$`, 's');

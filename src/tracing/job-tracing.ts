@@ -15,9 +15,9 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
-import { RateLimitedError, RetryLaterError } from '../queue/errors/errors.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
+import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';
 import { keptIn } from '../queue/runtime/kept.js';
@@ -177,7 +177,7 @@ function operationOf(operation: 'send' | 'process', queue: string): Operation {
   return keptIn(operations[operation], queue, make, MOST_QUEUES);
 }
 
-/** Runs the call inside its span, and ends the span with the outcome. A snooze or a rest is no error. */
+/** Runs the call inside its span, and ends the span with the outcome. An attempt that ends without a failure is no error. */
 function during<Value>(
   span: Span,
   active: Context,
@@ -201,7 +201,7 @@ function during<Value>(
 
 /** Notes an error, without what it quotes of the hidden parts of these jobs. */
 function noteError(span: Span, error: unknown, jobs: readonly Job[]): void {
-  if (error instanceof RetryLaterError || error instanceof RateLimitedError) {
+  if (jobs.length > 0 && failureOfAttempt(jobs, error) === undefined) {
     return;
   }
   const thrown = error instanceof Error ? error : { name: 'Error', message: String(error) };

@@ -86,7 +86,7 @@ async function flush({ store, loops, reports }: Drainable): Promise<void> {
 
 /** Resolves when no handler runs and no claim is in flight, or when there is no more time. */
 async function handlersDone({ runners, store }: Drainable, hasTime: () => boolean): Promise<void> {
-  while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claims.slots > 0)) {
+  while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claims.inFlight > 0)) {
     await new Promise<void>((resolve) => store.clock.setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

@@ -48,7 +48,6 @@ export function runnersTogether(
   return isSharded ? runners.map((runner) => [runner]) : [runners];
 }
 
-/** A wait for jobs. */
 export type JobWait = IdleWait | DirectedWait;
 
 /**

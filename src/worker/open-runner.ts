@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
+import { isBulk } from './bulk/resolve-bulk.js';
 import type { ClaimBudget } from './runner/claim-budget.js';
 import { safeListener } from './reports/safe-listener.js';
 import type { QueueRunnerHost } from './runner/queue-runner-host.js';
@@ -15,12 +16,14 @@ export const HIGHEST_CONCURRENCY = 100_000;
 /** Opens one queue for a worker, and gives it the queue's handlers and retention. */
 export function openRunner(
   { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
-  options: ResolvedWorkerOptions & { readonly budget: ClaimBudget },
+  options: ResolvedWorkerOptions & { readonly budget: ClaimBudget; readonly worker: string },
   host: QueueRunnerHost<QueueRunner>,
 ): QueueRunner {
   const resolved = resolveHandlers(queue, handlers, options.middleware);
   const calls = queue.uncheckedCalls();
-  return new QueueRunner({ queue, calls, handlers: resolved, concurrency, prefetch, budget: options.budget }, host);
+  const { budget, worker, limits: configured } = options;
+  const sharing = { worker, configured };
+  return new QueueRunner({ queue, calls, handlers: resolved, concurrency, prefetch, budget, sharing }, host);
 }
 
 /**
@@ -53,6 +56,47 @@ export function runnerHost(
     interruptWait: () => loops()?.interruptWaits(),
     releaseIsolated: (runner) => isolation.releaseOf(runner),
   };
+}
+
+/**
+ * Checks that each job finds its slots in its queue and in the process.
+ *
+ * @param concurrencyOf returns the concurrency of a queue
+ * @throws InvalidOptionError that names the slots and the concurrency
+ */
+export function checkSlots(
+  queues: readonly WorkerQueue[],
+  ofProcess: number | undefined,
+  concurrencyOf = ({ concurrency = DEFAULT_CONCURRENCY }: WorkerQueue) => concurrency,
+): void {
+  for (const entry of queues) {
+    const most = Math.min(concurrencyOf(entry), ofProcess ?? Infinity);
+    const whose = most === ofProcess ? 'process' : 'queue';
+    for (const [place, handlers] of Object.entries({ handlers: entry.handlers, onFailed: entry.onFailed ?? {} })) {
+      for (const [name, handler] of Object.entries(handlers)) {
+        const slots = typeof handler === 'function' ? 1 : (handler.slots ?? 1);
+        const subject = `worker queue "${entry.queue.name}".${place}.${name}.slots`;
+        if (slots > 1 && Object.values(entry.handlers).some(isBulk)) {
+          const hint = 'In a queue with a bulk handler a slot is a call. Give the handler a queue of its own.';
+          throw new InvalidOptionError(subject, 'none beside a bulk handler', show(slots), hint);
+        }
+        if (slots > 1 && entry.prefetch) {
+          const hint = 'A queue with `slots` claims a job ahead only if it waits for its slots.';
+          const prefetch = `worker queue "${entry.queue.name}".prefetch`;
+          throw new InvalidOptionError(prefetch, '0, or none beside `slots`', show(entry.prefetch), hint);
+        }
+        if (slots > most) {
+          const hint = 'Such a job would never start. Raise `concurrency`, or lower `slots`.';
+          throw new InvalidOptionError(
+            subject,
+            `at most the concurrency ${most} of the ${whose}`,
+            show(slots),
+            hint,
+          );
+        }
+      }
+    }
+  }
 }
 
 /** @throws InvalidOptionError */

@@ -55,6 +55,7 @@ export class WorkerLoops {
         worker: id,
         together: runnersTogether(runners, store),
         room: slots.measuredRoom,
+        claimsFromOne: options.claimsFromOne,
         transport: this.transport,
         clock: store.clock,
         logger,

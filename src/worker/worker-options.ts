@@ -3,6 +3,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { isLogger, silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
+import { sharedLimitsField, type SharedLimitValues } from '../queue/model/shared-limit.js';
 import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
 import type { FailureLogging } from './reports/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
@@ -12,6 +13,7 @@ import type { WorkerTrip } from './fetch/fetch-loop.js';
 import { retriesOf } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './reports/worker-event.js';
+import { flag } from '../queue/validation/flag.js';
 
 export type { WorkerQueue } from './handlers/worker-queue.js';
 
@@ -19,6 +21,20 @@ export type { WorkerQueue } from './handlers/worker-queue.js';
 export interface WorkerOptions {
   /** The most jobs that this process runs at once over all queues, which take turns. @default without a limit */
   concurrency?: number | undefined;
+  /**
+   * The limits that its queues share, by their names. They hold for the whole fleet, also for queues of other apps. `{}` takes the
+   * values that other apps define.
+   *
+   * @default none
+   * @example limits: { openai: { maxRunning: 20, rateLimit: { limit: 500, periodMs: 60_000 } } }
+   */
+  limits?: Readonly<Record<string, SharedLimitValues>> | undefined;
+  /**
+   * True if each claim gives all free slots to one queue, and the queues with jobs take turns. For the shards of a queue.
+   *
+   * @internal
+   */
+  claimsFromOne?: boolean | undefined;
   /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
   sweepIntervalMs?: number | undefined;
   /** The time `stop()` may take, in ms, running handlers included. @default 25,000 */
@@ -40,6 +56,11 @@ export interface WorkerOptions {
   app?: string | undefined;
   /** The version of the app, such as a release or a commit. Each new one is marked in the history. @default none */
   version?: string | undefined;
+  /**
+   * False if no attempt of this worker is profiled: `queue.profiles.request` is refused if all workers of the queue say so.
+   * @default true
+   */
+  profiles?: boolean | undefined;
   /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. @default none */
   middleware?: readonly AttemptMiddleware[] | undefined;
   /** Called for everything that happens to a job here. */
@@ -64,6 +85,8 @@ export const versionSchema = z
 
 const optionsSchema = z.strictObject({
   concurrency: wholeNumber(1, 100_000).optional(),
+  limits: sharedLimitsField.default({}),
+  claimsFromOne: flag.default(false),
   sweepIntervalMs: timerDuration(0).default(5_000),
   shutdownTimeoutMs: timerDuration(1).default(25_000),
   id: z
@@ -77,6 +100,7 @@ const optionsSchema = z.strictObject({
   logFailures: logFailuresSchema.default(true),
   app: versionSchema.default(''),
   version: versionSchema.default(''),
+  profiles: flag.default(true),
   middleware: z
     .custom<readonly AttemptMiddleware[]>()
     .transform((middleware) => checkMiddleware('worker.middleware', middleware))

@@ -5,21 +5,24 @@ import { LONGEST_TIMER_MS } from '../queue/runtime/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
 import { RepeatedStart } from './maintenance/repeated-start.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
-import { withFailureHandlers } from './handlers/failure-handler.js';
 import { FailureLog } from './reports/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { ClaimBudget } from './runner/claim-budget.js';
 import { CrashIsolation } from './runner/crash-isolation.js';
+import { checkLimits } from './runner/permits.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { WorkerSchedules } from './maintenance/worker-schedules.js';
 import type { LongRun, StuckJob } from '../queue/model/worker-record.js';
-import { resolveWorkerOptions } from './worker-options.js';
-import type { WorkerOptions, WorkerQueue } from './worker-options.js';
+import { resolveWorkerOptions, type WorkerOptions, type WorkerQueue } from './worker-options.js';
 import { openTurns } from './open-fetch.js';
-import { checkConcurrency, openRunner, runnerHost } from './open-runner.js';
+import { checkConcurrency, checkSlots, openRunner, runnerHost } from './open-runner.js';
 import { WorkerLoops, type WorkerParts } from './worker-loops.js';
 import { drain } from './drain.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { failureJobName, readFailure } from '../queue/codec/failure-job.js';
+import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
+import type { Handler } from './handlers/handler.js';
 
 /**
  * The runtime of one process. It claims and runs the jobs of its queues over one command connection and one blocking
@@ -57,6 +60,8 @@ export class Worker {
     const resolved = resolveWorkerOptions(options);
     const { logger } = resolved;
     const store = checkWorkerQueues(queues);
+    queues.forEach(({ queue }) => checkLimits(queue.name, queue.options.limits, resolved.limits));
+    checkSlots(queues, resolved.concurrency);
     const { clock } = store;
     const runners = () => this.runners;
     const changed = () => this.onChange();
@@ -134,6 +139,8 @@ export class Worker {
    */
   setConcurrency(queue: string, concurrency: number): void {
     checkConcurrency(this.parts.queues, queue, concurrency);
+    const entries = this.parts.queues.filter((each) => each.queue.name === queue);
+    checkSlots(entries, undefined, () => concurrency);
     this.concurrencies.set(queue, concurrency);
     this.runnersOf(queue).forEach((runner) => runner.setConcurrency(concurrency));
     this.loops?.interruptWaits();
@@ -204,7 +211,7 @@ export class Worker {
     });
     const shared = store.isSharded ? undefined : new ClaimBudget();
     return queues.map((served) => {
-      const runner = openRunner(served, { ...options, budget: shared ?? new ClaimBudget() }, host);
+      const runner = openRunner(served, { ...options, worker: this.id, budget: shared ?? new ClaimBudget() }, host);
       runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
       if (this.paused.has(runner.name)) runner.close();
       return runner;
@@ -245,4 +252,28 @@ export class Worker {
     reports?.abandon();
     loops?.abandon();
   }
+}
+
+/** Returns the queue with its handlers of failures among the others, under the names of the failure jobs. */
+function withFailureHandlers(served: WorkerQueue): WorkerQueue {
+  const { onFailed, ...rest } = served;
+  if (!onFailed) {
+    return served;
+  }
+  const tellers = Object.entries(onFailed).map(([name, handler]): [string, Handler] => {
+    const given = typeof handler === 'function' ? { handle: handler } : handler;
+    const handle = withMiddleware([failureReader(served.queue)], (job) => given.handle(job));
+    return [failureJobName(name), { ...given, handle }];
+  });
+  return { ...rest, handlers: { ...rest.handlers, ...Object.fromEntries(tellers) } };
+}
+
+/** Returns middleware that gives the handler the failure instead of the stored text. */
+function failureReader({ name, options }: JobQueue): AttemptMiddleware {
+  return {
+    attempt: (job, next) => {
+      job.setPayload(readFailure(name, options.codec, job.payload));
+      return next();
+    },
+  };
 }

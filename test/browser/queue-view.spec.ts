@@ -49,50 +49,48 @@ async function listing(path: string) {
 const enqueueEmails = (count: number) =>
   queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {}, name: 'email' })));
 
-describe('the rows of', () => {
-  it('the four lists show payload, attempts, outcome and error of their jobs', async () => {
-    const enqueue = async (name: string, to: string) => (await queue.enqueue({ to }, { name })).id;
-    const completed = await enqueue('thumbnail', 'ada');
-    await queue.complete((await queue.claim())!, { width: 240 });
-    const failed = await enqueue('invoice', 'grace');
-    await queue.fail((await queue.claim())!, new Error('no paper'));
-    await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
-    const processing = await enqueue('webhook', 'alan');
-    await queue.claim();
-    const [again, pending] = [await enqueue('email', 'edsger'), await enqueue('email', 'barbara')];
-    await queue.fail((await queue.claim())!, new Error('no answer'));
-    await says(page, '.pending .range', '1 to 2 of 2');
-    await page.locator(`.pending li[data-job="${again}"] .outcome`, { hasText: 'no answer' }).waitFor();
-    const row = { attempts: '', outcome: '', bad: false };
-    // Payloads of other clients are shown as they are.
-    expect({
-      completed: await rowOf(page, 'completed', completed),
-      failed: await rowOf(page, 'failed', failed),
-      processing: await rowOf(page, 'processing', processing),
-      again: await rowOf(page, 'pending', again),
-      pending: await rowOf(page, 'pending', pending),
-    }).toEqual({
-      completed: {
-        ...row,
-        label: 'thumbnail {"to":"ada"}',
-        attempts: 'attempt 1',
-        outcome: '{"width":240}',
-      },
-      failed: {
-        label: 'invoice {"to":"grace"}',
-        attempts: 'attempt 2',
-        outcome: 'no ink',
-        bad: true,
-      },
-      processing: { ...row, label: 'webhook {"to":"alan"}', attempts: 'attempt 1' },
-      again: {
-        label: 'Mail to edsger',
-        attempts: 'attempt 1',
-        outcome: 'no answer',
-        bad: true,
-      },
-      pending: { ...row, label: 'Mail to barbara' },
-    });
+it('the rows of the four lists show payload, attempts, outcome and error of their jobs', async () => {
+  const enqueue = async (name: string, to: string) => (await queue.enqueue({ to }, { name })).id;
+  const completed = await enqueue('thumbnail', 'ada');
+  await queue.complete((await queue.claim())!, { width: 240 });
+  const failed = await enqueue('invoice', 'grace');
+  await queue.fail((await queue.claim())!, new Error('no paper'));
+  await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
+  const processing = await enqueue('webhook', 'alan');
+  await queue.claim();
+  const [again, pending] = [await enqueue('email', 'edsger'), await enqueue('email', 'barbara')];
+  await queue.fail((await queue.claim())!, new Error('no answer'));
+  await says(page, '.pending .range', '1 to 2 of 2');
+  await page.locator(`.pending li[data-job="${again}"] .outcome`, { hasText: 'no answer' }).waitFor();
+  const row = { attempts: '', outcome: '', bad: false };
+  // Payloads of other clients are shown as they are.
+  expect({
+    completed: await rowOf(page, 'completed', completed),
+    failed: await rowOf(page, 'failed', failed),
+    processing: await rowOf(page, 'processing', processing),
+    again: await rowOf(page, 'pending', again),
+    pending: await rowOf(page, 'pending', pending),
+  }).toEqual({
+    completed: {
+      ...row,
+      label: 'thumbnail {"to":"ada"}',
+      attempts: 'attempt 1',
+      outcome: '{"width":240}',
+    },
+    failed: {
+      label: 'invoice {"to":"grace"}',
+      attempts: 'attempt 2',
+      outcome: 'no ink',
+      bad: true,
+    },
+    processing: { ...row, label: 'webhook {"to":"alan"}', attempts: 'attempt 1' },
+    again: {
+      label: 'Mail to edsger',
+      attempts: 'attempt 1',
+      outcome: 'no answer',
+      bad: true,
+    },
+    pending: { ...row, label: 'Mail to barbara' },
   });
 });
 

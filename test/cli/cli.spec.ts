@@ -1,14 +1,19 @@
 // The command line: within this process, and where a process is the point, as one.
 import { randomBytes } from 'node:crypto';
-import { userInfo } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
+import { createClient } from '@libsql/client';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
+import { fromLibsql } from 'nest-job-queue/outbox';
 import { EXAMPLES } from '#cli/usage/examples.js';
 import { EXIT } from '#cli/exit-codes.js';
 import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { eventually, gate } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
+import { makeTables } from '../support/databases/outbox.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
@@ -334,10 +339,33 @@ describe('on a pipe', () => {
     for (const word of ['redrive', 'discard', 'bench', 'sentinel', 'max-running']) expect(stdout).toContain(word);
   });
 
+  it('judges the outbox beside the queues, where health is asked to', async () => {
+    const queue = newQueue();
+    await queue.enqueue({});
+    const folder = mkdtempSync(join(tmpdir(), 'health-'));
+    const url = `file:${join(folder, 'app.db')}`;
+    writeFileSync(join(folder, 'app.db'), '');
+    const health = (...args: string[]) => cli(['health', queue.name, ...args], { DATABASE_URL: url });
+    const unread = await health('--outbox');
+    expect(unread).toMatchObject({ code: EXIT.critical });
+    expect(unread.stdout).toMatch(/the outbox cannot be read: .*job_outbox/);
+    const client = createClient({ url });
+    await makeTables(fromLibsql(client));
+    client.close();
+    expect((await health('--outbox')).stdout).toMatch(/the outbox flows: 0 rows\n[^]*(idle|flowing|waiting)/);
+    expect(JSON.parse((await health('--outbox', '--json')).stdout)).toMatchObject({ outbox: { severity: 'ok' } });
+    expect((await health()).stdout).not.toContain('outbox');
+    expect(await health('--database', url)).toMatchObject({ code: EXIT.usage });
+    rmSync(folder, { recursive: true });
+  });
+
   it('lists workers and audits a queue', async () => {
     const queue = newQueue();
     await startWorker(queue, () => 1, { id: 'worker-7' });
     expect((await cli(['workers', queue.name])).stdout).toContain('worker-7');
+    const at = (await queue.stats()).at.getTime();
+    await connect().zadd(`queue:${queue.name}:workers`, at - 40_000, 'web-3:1:x');
+    expect((await cli(['workers', queue.name])).stdout).toMatch(/web-3:1:x .* silent, holds 0/);
     expect(await cli(['doctor', queue.name])).toMatchObject({
       code: EXIT.ok,
       stdout: expect.stringContaining('all well'),

@@ -1,6 +1,7 @@
 // The limits of a queue on the real command line: what is not named stays.
 import { describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli } from './run-cli.js';
 
@@ -89,5 +90,55 @@ describe('limits', () => {
     const ran = await cli(['limits', queue.name, ...args]);
     expect(ran).toMatchObject({ code: EXIT.usage, stderr: expect.stringMatching(said) });
     expect(await queue.limits.get()).toEqual({ source: 'none' });
+  });
+});
+
+describe('the rates of a queue with several', () => {
+  const rateLimit = [
+    { limit: 60, periodMs: 60_000, burst: 5 },
+    { limit: 1_000, periodMs: 3_600_000, burst: 50 },
+  ];
+
+  it('are shown with its limits, and set by the name of its own limit', async () => {
+    const queue = newQueue({ rateLimit });
+    await queue.enqueue(1);
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    await worker.event('completed');
+    expect((await cli(['limits', queue.name])).stdout).toMatch(
+      /^rates +0 run; 60 in 1 min, 5 at once; 1,000 in 1 h, 50 at once$/m,
+    );
+    await cli(['shared-limit', `@queue:${queue.name}`, '--max-running', '1']);
+    expect((await cli(['limits', queue.name])).stdout).toMatch(/^rates +0 of 1 run; .*; set at run time$/m);
+  });
+});
+
+describe('shared-limit', () => {
+  it('writes a pause and its end to the log of a queue that names the limit, and asks where a reason was given', async () => {
+    const limit = uniqueQueueName('openai');
+    const queue = newQueue({ limits: [limit] });
+    await queue.enqueue(1);
+    await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }], undefined, {
+      limits: { [limit]: { maxRunning: 2 } },
+    });
+    await cli(['shared-limit', limit, '--pause', '--for', '15m', '--reason', 'new key', '--by', 'ada']);
+    expect(await queue.sharedLimit(limit).get()).toMatchObject({ pausedBy: 'ada', pauseReason: 'new key' });
+    const asked = await cli(['shared-limit', limit, '--resume']);
+    expect(asked).toMatchObject({ code: EXIT.usage, stderr: expect.stringContaining('new key') });
+    await cli(['shared-limit', limit, '--resume', '--yes']);
+    await cli(['shared-limit', limit, '--max-running', '7']);
+    const log = await queue.actionLog.latest();
+    expect(log.map(({ action, subject, count }) => [action, subject, count])).toEqual([
+      ['shared-limit', `shared limit ${limit}: at most 7 run at once`, 1],
+      ['resume-shared-limit', `shared limit ${limit}`, 1],
+      ['pause-shared-limit', `shared limit ${limit}: for 15 min, new key`, 1],
+    ]);
+  });
+
+  it('takes a name that no queue may have', async () => {
+    const limit = `${uniqueQueueName('openai')}:job`;
+    const { code, stdout } = await cli(['shared-limit', limit, '--max-running', '7']);
+    expect([code, stdout]).toEqual([EXIT.ok, expect.stringContaining(`${limit}: 0 of 7 run`)]);
+    const wrong = await cli(['shared-limit', 'open ai']);
+    expect(wrong.stderr).toContain('limit name: expected 1 to 128 of');
   });
 });

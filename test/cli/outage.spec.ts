@@ -151,16 +151,14 @@ it('tail continues after its subscriber alone was cut', async () => {
   queue.close();
 });
 
-describe('with --json', () => {
-  it.each<[string[], number, string]>([
-    [['stats', 'no-such-queue'], EXIT.notFound, 'NOT_FOUND'],
-    [['dance'], EXIT.usage, 'USAGE'],
-    [['list', 'email', 'asleep', '--redis', 'redis://:pw@localhost'], EXIT.usage, 'USAGE'],
-  ])('an error of %j is JSON', async (args, code, word) => {
-    const ran = await cli([...args, '--json']);
-    expect(ran).toMatchObject({ code, stdout: '' });
-    expect(JSON.parse(ran.stderr)).toEqual({ error: { code: word, message: expect.any(String) } });
-  });
+it.each<[string[], number, string]>([
+  [['stats', 'no-such-queue'], EXIT.notFound, 'NOT_FOUND'],
+  [['dance'], EXIT.usage, 'USAGE'],
+  [['list', 'email', 'asleep', '--redis', 'redis://:pw@localhost'], EXIT.usage, 'USAGE'],
+])('with --json an error of %j is JSON', async (args, code, word) => {
+  const ran = await cli([...args, '--json']);
+  expect(ran).toMatchObject({ code, stdout: '' });
+  expect(JSON.parse(ran.stderr)).toEqual({ error: { code: word, message: expect.any(String) } });
 });
 
 /** Waits until the command is there. */

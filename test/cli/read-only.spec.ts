@@ -39,7 +39,9 @@ it('reads all that the docs say, and changes nothing', async () => {
       [queue.name, id],
       [queue.name, later.id],
     ],
+    stream: [[queue.name, id]],
     batch: [[queue.name, 'pages']],
+    topics: [[]],
     audit: [[queue.name]],
     top: [['--count', '1']],
   };

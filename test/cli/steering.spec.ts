@@ -4,7 +4,7 @@ import { EXIT } from '#cli/exit-codes.js';
 import { eventually } from '../support/faults/wait.js';
 import { connect, testRedisUrl } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
-import { newQueue } from '../support/worker/workers.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliOnTerminal, cliRunning } from './run-cli.js';
 
 jest.setTimeout(90_000); // a measurement that is interrupted is a process
@@ -29,6 +29,35 @@ it('promotes a scheduled job, and runs a cancelled one again', async () => {
   expect(JSON.parse(again.stdout)).toEqual({ id: 'later', outcome: 'pending' });
   expect(await queue.get('later')).toMatchObject({ status: 'pending' });
   expect(await cli(['promote', queue.name, 'none'])).toMatchObject({ code: EXIT.notFound });
+});
+
+it('signals a job, and says what it waits for', async () => {
+  const queue = newQueue();
+  const { id } = await queue.enqueue({}, { id: 'order' });
+  const claim = (await queue.claim())!;
+  await queue.exec((calls) => calls.wait({ claim, name: 'approved', kind: 'signal' }));
+  await queue.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
+  expect((await cli(['show', queue.name, id])).stdout).toMatch(/it waits for the signal approved, since/);
+  await queue.enqueue({}, { id: 'later', delayMs: 60_000 });
+  const listed = await cli(['list', queue.name, 'scheduled', '--search', 'waits:approved']);
+  expect(listed.stdout).toMatch(/waits for[^]*order.*approved since/);
+  expect(listed.stdout).not.toContain('later');
+  expect((await cli(['health', queue.name])).stdout).toContain(
+    'nothing waits for a worker, 1 for a signal or a time',
+  );
+  const signal = (...args: string[]) => cli(['signal', queue.name, ...args]);
+  expect(await signal(id, 'approved', '[')).toMatchObject({ code: EXIT.usage });
+  expect(await signal(id, 'approved', '{"by":"ada"}')).toMatchObject({ stdout: 'delivered: the job goes on\n' });
+  expect(await signal(id, 'approved')).toMatchObject({ stdout: expect.stringContaining('unchanged') });
+  expect((await cli(['show', queue.name, id])).stdout).toMatch(/signal +approved: /);
+  const [unchanged, done] = await queue.actionLog.latest({ action: 'signal' });
+  expect([unchanged?.count, done]).toMatchObject([0, { via: 'cli', count: 1, target: { kind: 'job', id } }]);
+  await queue.cancel(id);
+  expect(await signal(id, 'other')).toMatchObject({
+    code: EXIT.failed,
+    stderr: expect.stringContaining('it was cancelled'),
+  });
+  expect(await signal('none', 'other')).toMatchObject({ code: EXIT.notFound });
 });
 
 it('pauses, resumes, runs and removes a schedule', async () => {
@@ -230,4 +259,40 @@ it('redrives the first few and says how they ended; those that killed their work
   });
   expect((await cli(['redrive', queue.name, '--all'])).stdout).toContain('redriven: 1 dead letter');
   expect((await queue.get('killer'))?.status).toBe('failed');
+});
+
+it('lists the subscriptions of topics, and removes one that no worker handles', async () => {
+  const queue = newQueue();
+  const [topic, other] = [queue.name, newQueue().name];
+  const subscriptions = [
+    { topic, name: 'receipts', queue: queue.name },
+    { topic, name: 'stock', queue: queue.name },
+    { topic: other, name: 'receipts', queue: queue.name },
+  ];
+  await queue.enqueue(1);
+  await queue.exec((calls) => calls.topics.declare({ subscriptions }));
+  expect((await cli(['topics', topic])).stdout).toMatch(/receipts .* no live worker has its handler\n.*stock/);
+  expect((await cli(['topics'])).stdout).toContain(other);
+  const remove = (...args: string[]) => cli(['topics', topic, 'remove', ...args]);
+  expect(await remove()).toMatchObject({ code: EXIT.usage });
+  expect(await remove('stock')).toMatchObject({
+    code: EXIT.usage,
+    stderr: expect.stringContaining('remove subscription'),
+  });
+  expect(await remove('stock', '--yes')).toMatchObject({ code: EXIT.ok, stdout: 'removed\n' });
+  expect(await remove('stock', '--yes')).toMatchObject({ code: EXIT.notFound });
+  expect(await queue.actionLog.latest()).toMatchObject([
+    { action: 'remove-subscription', subject: `subscription stock of topic ${topic}`, via: 'cli', count: 1 },
+  ]);
+  expect(JSON.parse((await cli(['topics', topic, '--json'])).stdout)).toMatchObject([
+    { name: 'receipts', isHandled: false },
+  ]);
+
+  const doctor = await cli(['doctor', queue.name]);
+  expect(doctor).toMatchObject({
+    code: EXIT.warning,
+    stdout: expect.stringContaining(`topics ${topic} remove receipts`),
+  });
+  await startWorker([{ queue, handlers: { [`${topic}/receipts`]: () => 1 } }]);
+  expect(await remove('receipts', '--yes')).toMatchObject({ code: EXIT.failed });
 });

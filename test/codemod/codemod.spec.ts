@@ -30,7 +30,7 @@ function converted(files: Record<string, string>) {
   };
 }
 
-it.each(someOf(readdirSync(FIXTURES), 3))('%s: converts as written, and leaves it so the second time', (name) => {
+it.each(someOf(readdirSync(FIXTURES), 5))('%s: converts as written, and leaves it so the second time', (name) => {
   const { files, findings } = converted(filesOf(name, 'before'));
   expect(files).toEqual(filesOf(name, 'after'));
   expect(converted(files).changes).toEqual([]);
@@ -120,37 +120,51 @@ it('names each type of a member that has another name', () => {
 
 const GONE = 'removeOnComplete: true, removeOnFail: true';
 
-it.each([
-  // options of the call, defaults of the module, what the id becomes, whether there is a TODO
-  ['', '', 'id: page', false],
-  [`, ${GONE}`, '', 'unique', false],
-  ['', `, defaultJobOptions: { ${GONE} }`, 'unique', false],
-  ['', ', defaultJobOptions: { removeOnComplete: true }', 'unique', true],
-  [', removeOnComplete: false', `, defaultJobOptions: { ${GONE} }`, 'id: page', false],
-  [', removeOnComplete: 0, removeOnFail: 0', '', 'unique', false],
-  [', removeOnComplete: { age: 60 }', '', 'id: page', false],
-  [', removeOnComplete: isFirst, removeOnFail: true', '', 'id: page', true],
-  [', ...(isFirst && { removeOnComplete: true })', '', 'id: page', true],
-  [`, ...(isFirst ? { ${GONE} } : { ${GONE} })`, '', 'id: page', true],
-  ['', ', ...others()', 'id: page', true],
-  ['', ', defaultJobOptions: others()', 'id: page', true],
-])('keeps what an id meant: { jobId: page%s } below { connection%s }', (options, defaults, outcome, isLeft) => {
+it.each(
+  someOf<[options: string, defaults: string, outcome: string, isLeft: boolean]>(
+    [
+      // options of the call, defaults of the module, what the id becomes, whether there is a TODO
+      ['', '', 'id: page', false],
+      [`, ${GONE}`, '', 'unique', false],
+      ['', `, defaultJobOptions: { ${GONE} }`, 'unique', false],
+      ['', ', defaultJobOptions: { removeOnComplete: true }', 'unique', true],
+      [', removeOnComplete: false', `, defaultJobOptions: { ${GONE} }`, 'id: page', false],
+      [', removeOnComplete: 0, removeOnFail: 0', '', 'unique', false],
+      [', removeOnComplete: { age: 60 }', '', 'id: page', false],
+      [', removeOnComplete: isFirst, removeOnFail: true', '', 'id: page', true],
+      [', ...(isFirst && { removeOnComplete: true })', '', 'id: page', true],
+      [`, ...(isFirst ? { ${GONE} } : { ${GONE} })`, '', 'id: page', true],
+      ['', ', ...others()', 'id: page', true],
+      ['', ', defaultJobOptions: others()', 'id: page', true],
+    ],
+    3,
+  ),
+)('keeps what an id meant: { jobId: page%s } below { connection%s }', (options, defaults, outcome, isLeft) => {
   const { body, todos } = ofStatements(`await this.mails.add('a', {}, { jobId: page${options} });`, defaults);
   expect(body).toContain(outcome === 'unique' ? "unique: { key: page, for: 'unfinished' }" : outcome);
   expect(todos.length > 0).toBe(isLeft);
 });
 
-it.each([
-  ['lifo: true, priority: 5', 'priority: 995', []],
-  ['lifo: true, priority: 0', 'lifo: true, priority: 1000', ['ran first']],
-  ['lifo: true, priority: urgency', 'lifo: true, priority: Math.max(1, 1_000 - urgency)', ['above 999', 'exclude']],
-  ['lifo: true', 'lifo: true', []],
-  ['priority: 5_000', 'priority: 1,', ['above 999']],
-  ['attempts: 2', 'maxAttempts: 2, backoff: 0', []],
-  ['backoff: { type: page, delay: 1 }', 'backoff: { type: page, delayMs: 1 }', ['of your own']],
-  ['delay: isFirst ? 1 : 2', 'delayMs: isFirst ? 1 : 2', []],
-  ['removeOnFail: urgency', "{ name: 'a', maxAttempts: 1 }", ['deadLetterAgeMs']],
-])('converts the options { %s }', (before, after, left) => {
+it.each(
+  someOf<[before: string, after: string, left: string[]]>(
+    [
+      ['lifo: true, priority: 5', 'priority: 995', []],
+      ['lifo: true, priority: 0', 'lifo: true, priority: 1000', ['ran first']],
+      [
+        'lifo: true, priority: urgency',
+        'lifo: true, priority: Math.max(1, 1_000 - urgency)',
+        ['above 999', 'exclude'],
+      ],
+      ['lifo: true', 'lifo: true', []],
+      ['priority: 5_000', 'priority: 1,', ['above 999']],
+      ['attempts: 2', 'maxAttempts: 2, backoff: 0', []],
+      ['backoff: { type: page, delay: 1 }', 'backoff: { type: page, delayMs: 1 }', ['of your own']],
+      ['delay: isFirst ? 1 : 2', 'delayMs: isFirst ? 1 : 2', []],
+      ['removeOnFail: urgency', "{ name: 'a', maxAttempts: 1 }", ['deadLetterAgeMs']],
+    ],
+    3,
+  ),
+)('converts the options { %s }', (before, after, left) => {
   const { body, todos } = ofStatements(`await this.mails.add('a', {}, { ${before} });`);
   expect(body).toContain(after);
   expect(todos).toHaveLength(left.length);

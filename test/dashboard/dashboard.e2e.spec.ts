@@ -343,7 +343,8 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     class Elsewhere {
       handle(): void {}
     }
-    const app = await start({ providers: [Elsewhere], dashboard: { queues: [jobs] } });
+    const options = { jobs: { queues: { [jobs]: {} } }, dashboard: { queues: [jobs] } };
+    const app = await start({ providers: [Elsewhere], ...options });
     const [id] = await failSome(app.queue(jobs), 1, () => 'broken');
     const edit = await app.post('/api/jobs/edit', { queue: jobs, id, payload: { order: 9 } });
     expect(edit.body).toEqual({ done: 1, spared: 0 });

@@ -53,12 +53,23 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     ],
     'POST api/jobs/redrive-as-new': [[{ queue, id: 'a' }, ['redrive']]],
     'POST api/jobs/edit': [[{ queue, id: 'a', payload: 1 }, ['edit', 'redrive']]],
+    'POST api/jobs/signal': [[{ queue, id: 'a', signal: 'approved', data: 1 }, ['signal']]],
     'POST api/queue/act': [
       [{ action: 'pause', queue }, ['pause']],
       [{ action: 'resume', queue }, ['resume']],
     ],
     'GET api/log': [[{ queue }, ['view']]],
+    'GET api/queue/profile': [[{ queue }, ['view', 'profile']]],
+    'GET api/queue/profile/file': [[{ queue }, ['view', 'profile']]],
+    'POST api/queue/profile': [[{ queue, kind: 'cpu' }, ['profile']]],
     'POST api/queue/limits': [[{ queue, limits: null }, ['limits']]],
+    'POST api/shared-limits/act': [
+      [{ action: 'pause', queue, limit: 'openai' }, ['view', 'pause']],
+      [{ action: 'resume', queue, limit: 'openai' }, ['view', 'resume']],
+    ],
+    'POST api/shared-limits/set': [[{ queue, limit: 'openai', limits: null }, ['view', 'limits']]],
+    'GET api/topics': [[{}, ['view']]],
+    'POST api/topics/remove': [[{ queue, topic: 'order.paid', subscription: 'receipts' }, ['remove-subscription']]],
     'GET api/outbox': [[{}, ['view']]],
     'POST api/outbox/act': [
       [{ action: 'retry', queue, rows: ['1'] }, ['redrive']],
@@ -94,7 +105,6 @@ export function routes(): string[] {
   });
 }
 
-/** Returns the method and the path of a route. */
 export function pathOf(route: string): [method: string, path: string] {
   return route.replace(':name', script).split(' ') as [string, string];
 }

@@ -30,22 +30,16 @@ function newFeed(isHeard: (silentMs: number) => boolean) {
 
 const VIEW = { at: 1 } as Omit<OverviewReading, 'runs'>;
 
-it('is slow while Redis replies, and is waited for instead of begun again', async () => {
-  const { current, readings, begun } = newFeed(() => true);
-  expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: true } });
+it.each([
+  ['slow while Redis replies, and is waited for instead of begun again', true, 1],
+  ['away where Redis is silent, and is begun again', false, 2],
+])('is %s', async (_, isSlow, begins) => {
+  const { current, readings, begun } = newFeed(() => isSlow);
+  expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow } });
   await jest.advanceTimersByTimeAsync(1_000);
-  readings[0]!.open(VIEW);
+  readings[begins - 1]!.open(VIEW);
   expect(await current(0)).toMatchObject({ overview: VIEW, away: null });
-  expect(begun()).toBe(1);
-});
-
-it('is away where Redis is silent, and is begun again', async () => {
-  const { current, readings, begun } = newFeed(() => false);
-  expect(await current(2_600)).toMatchObject({ overview: null, away: { isSlow: false } });
-  await jest.advanceTimersByTimeAsync(1_000);
-  readings[1]!.open(VIEW);
-  expect(await current(0)).toMatchObject({ overview: VIEW, away: null });
-  expect(begun()).toBe(2);
+  expect(begun()).toBe(begins);
 });
 
 it('is away where Redis is silent, also if the timer fires a moment early', async () => {

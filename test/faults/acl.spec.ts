@@ -7,7 +7,7 @@ import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { RedisPermissionError } from '#queue/errors/redis-errors.js';
 import type { Job } from '#worker/handlers/job.js';
-import { KeptLog, startApp } from '../nest/app.js';
+import { KeptLog, startApp, handlerOf } from '../nest/app.js';
 import { BACK_MS } from '../support/queue/bounds.js';
 import { createUser, DOCTOR_PERMISSIONS, MINIMAL_PERMISSIONS } from '../support/redis/acl.js';
 import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
@@ -113,12 +113,7 @@ describe('a user with the minimal permissions', () => {
     await user();
     await admin.call('ACL', 'LOG', 'RESET');
     const name = uniqueQueueName();
-    @JobHandler(name)
-    class Handler {
-      handle() {
-        return 'done';
-      }
-    }
+    const Handler = handlerOf(name, () => 'done');
     @JobHandler(`${name}-often`)
     @RecurringJob({ everyMs: 200 })
     class Often {

@@ -1,6 +1,5 @@
 // A server whose owner has renamed commands away. The library needs none of them: CONFIG is asked by the audit at boot only.
 import { expect, it } from '@jest/globals';
-import { JobHandler } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import type { Job } from '#worker/handlers/job.js';
 import { startDashboard } from '../dashboard/dashboard-app.js';
@@ -9,6 +8,7 @@ import { inside } from '../support/queue/inside.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { newQueue } from '../support/worker/workers.js';
+import { handlerOf } from '../nest/app.js';
 
 const AWAY = ['CONFIG', 'KEYS', 'SCRIPT', 'MULTI', 'EXEC', 'FLUSHALL', 'FLUSHDB', 'SAVE', 'BGSAVE', 'DEBUG'];
 
@@ -21,12 +21,7 @@ it('runs, reclaims, audits and shows jobs without CONFIG, KEYS, SCRIPT and MULTI
   await queue.claim();
   await admin.zadd((await inside(queue).scripts()).keys.claims, 1, left); // its worker is dead
 
-  @JobHandler(queue.name)
-  class Handler {
-    handle({ payload }: Job) {
-      return payload;
-    }
-  }
+  const Handler = handlerOf(queue.name, ({ payload }: Job) => payload);
   const { get, jobs, app, log } = await startDashboard({
     jobs: { redis: server.url, maintenance: { everyMs: 200 } },
     providers: [Handler, JobQueueHealthIndicator],

@@ -32,6 +32,17 @@ async function producer(waiting: number, parts: TestApp = {}) {
 }
 
 describe('up', () => {
+  it('counts jobs that wait for a signal apart, and not as a backlog', async () => {
+    const { app, queue, name } = await producer(1);
+    const claim = (await queue.claim())!;
+    await queue.exec((calls) => calls.wait({ claim, name: 'approved', kind: 'signal' }));
+    await queue.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
+    expect(await check(app, { maxPending: 0, maxOldestPendingAgeMs: 0, failOn: 'warning' })).toMatchObject({
+      status: 'up',
+      queues: { [name]: { pending: 0, scheduled: 1, parked: 1, oldestPendingAgeMs: 0 } },
+    });
+  });
+
   it('reports depths, the worker, and the latency of Redis', async () => {
     const name = uniqueQueueName('email');
     const app = await startApp({ providers: [handlerOf(name)] });
@@ -394,4 +405,33 @@ it('refuses an option that it does not know', async () => {
   await expect(check(app, { maxPendign: 5 } as object)).rejects.toThrow(
     'health check "jobQueue".maxPendign: expected a known option, found "maxPendign". Did you mean maxPending?',
   );
+});
+
+it('reports a queue with shards once, with the sum of their jobs', async () => {
+  const name = uniqueQueueName('ingest');
+  const app = await startApp({ jobs: { queues: { [name]: { spread: 4 } }, worker: false, maintenance: false } });
+  const jobs = app.get(JobQueueService);
+  await Promise.all(Array.from({ length: 8 }, () => jobs.enqueue(name, null)));
+  const { status, queues } = await check(app);
+  expect(status).toBe('up');
+  expect(Object.keys(queues!)).toEqual([name]);
+  expect(queues![name]).toMatchObject({ pending: 8, workers: 0 });
+  expect(await check(app, { queues: [name], maxPending: 7 })).toMatchObject({ status: 'down' });
+});
+
+it('counts the running jobs of all workers of this process, of which a queue with shards has its own', async () => {
+  const names = [uniqueQueueName(), uniqueQueueName()];
+  const finish = gate();
+  const [first, second] = names.map(() => gate());
+  const app = await startApp({
+    providers: [
+      handlerOf(names[0]!, async () => (first!.open(), finish.promise)),
+      handlerOf(names[1]!, async () => (second!.open(), finish.promise), { spread: 2 }),
+    ],
+  });
+  const handles = await Promise.all(names.map((name) => app.get(JobQueueService).enqueue(name, null)));
+  await Promise.all([first!.promise, second!.promise]);
+  expect((await check(app)).worker).toMatchObject({ running: 2 });
+  finish.open();
+  await Promise.all(handles.map((handle) => handle.result()));
 });

@@ -1,7 +1,7 @@
 // An incident that moves, in virtual time and in memory. Each ten seconds a ledger is held against what people see: verdicts,
 // alerts, JSON and command line.
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { refused, Shop, undelivered, type Entry } from './incident/shop.js';
+import { expectLedger, refused, Shop, undelivered, type Entry } from './incident/shop.js';
 
 const LEDGER: readonly Entry[] = [
   { from: 0, to: 60, queue: 'search', flow: {}, within: 0, says: /^(idle|flowing)/ },
@@ -28,16 +28,7 @@ const shop = new Shop(LEDGER, { comes: 4, ends: 4, runMs: 200 });
 
 beforeAll(() => shop.run(60), 240_000);
 
-it.each(LEDGER.map((entry) => [entry.queue, entry.from, entry] as const))(
-  '%s from step %i: each sentence and next step is that of the ledger',
-  (_queue, _from, entry) => {
-    expect(shop.unlike(entry)).toEqual([]);
-  },
-);
-
-it('JSON and command line have the figures of the ledger, and one order', () => {
-  expect(shop.wrong).toEqual([]);
-});
+expectLedger(shop, LEDGER);
 
 it('names the error of both queues in each look, with its begin and the deploy before it', () => {
   const words =

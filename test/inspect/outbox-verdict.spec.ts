@@ -8,8 +8,7 @@ const judge = (signs: Partial<OutboxSigns>) => {
   return [verdict.severity, outboxSentence(verdict)];
 };
 
-const read = (signs: () => Promise<OutboxSigns>, mostMs = 60_000) =>
-  readOutboxVerdict({ store: async () => undefined, markDone: async () => true, signs }, mostMs);
+const read = (signs: () => Promise<OutboxSigns>, mostMs = 60_000) => readOutboxVerdict({ signs }, mostMs);
 
 describe('the verdict on the outbox', () => {
   it.each<[string, Partial<OutboxSigns>, string[]]>([

@@ -1,7 +1,9 @@
 // The first moment in which each rule of the verdict speaks.
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
+import { decodeSchedule } from '#queue/replies/decode-schedule.js';
 import type { ScheduleRecord } from '#queue/model/schedule.js';
 import type { QueueStats } from '#queue/model/job.js';
+import type { SharedLimitState } from '#queue/model/shared-limit.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
 
 const AT = new Date('2026-01-01T12:00:00Z');
@@ -35,16 +37,8 @@ const RUNS: ScheduleRecord['runs'] = [
 ];
 /** Returns a schedule of the code, every hour. */
 export function schedule(more: Partial<ScheduleRecord>): ScheduleRecord {
-  const known = { startAt: null, endAt: null, isDeclared: false, overdueSince: null, runs: [], ticks: 4 };
-  return {
-    ...known,
-    id: 'hourly',
-    queue: 'email',
-    status: 'active',
-    source: 'code',
-    everyMs: 60 * MINUTE,
-    ...more,
-  } as unknown as ScheduleRecord;
+  const known = decodeSchedule('email', ['id', 'hourly']);
+  return { ...known, status: 'active', source: 'code', everyMs: 60 * MINUTE, ticks: 4, ...more };
 }
 
 /** Returns workers that died while they ran jobs of a name. */
@@ -56,6 +50,22 @@ function deaths(count: number, name: string): NonNullable<QueueSigns['deaths']> 
     ran: [{ id: `${name}-${i}`, name }],
     at: AT,
   }));
+}
+
+/** Returns a limit of several queues, whose slots are all taken. */
+function sharedLimit(more: Partial<SharedLimitState>): SharedLimitState {
+  const holders = [{ queue: 'sms', worker: 'web-1', permits: 2 }];
+  return {
+    name: 'gateway',
+    maxRunning: 2,
+    rateLimit: [],
+    source: 'set',
+    running: 2,
+    holders,
+    waiting: [],
+    queues: ['sms'],
+    ...more,
+  };
 }
 
 type Case = [stats: Partial<QueueStats>, signs?: Partial<QueueSigns>];
@@ -118,6 +128,19 @@ export const CASES: Record<string, Case[]> = {
     [{ ...waiting(1_000, 0), scheduled: 9, processing: 2 }, { rates: rates(1, 1, { failedShare: 0.9 }) }],
     [{ ...waiting(1_000, 0), processing: 2 }, { rates: rates(1, 1, { failedShare: 0.9 }) }],
   ],
+  heldBySharedLimit: [
+    [waiting(11_000), { sharedLimits: [sharedLimit({ waiting: ['email'] })] }],
+    [waiting(1_000), { sharedLimits: [sharedLimit({ pausedAt: AT })] }],
+  ],
+  costsMoreThanBurst: [
+    [
+      waiting(1_000, 0),
+      {
+        sharedLimits: [sharedLimit({ rateLimit: [{ limit: 9, periodMs: 1_000, burst: 2 }] })],
+        limitCosts: { gateway: 3 },
+      },
+    ],
+  ],
   resting: [[waiting(1_000), { restsUntil: new Date(AT.getTime() + 10 * MINUTE) }]],
   rateLimited: [
     [waiting(1_000), { nextStartAt: new Date(AT.getTime() + 10 * MINUTE) }],
@@ -150,6 +173,9 @@ export const CASES: Record<string, Case[]> = {
       { ...waiting(301_000), processing: 4 },
       { rates: rates(9, 3), pace: { inPerS: 1, outPerS: 9, failedPerS: 0 }, slots: 4 },
     ],
+  ],
+  silentWorkers: [
+    [{ processing: 12 }, { silent: [{ id: 'web-3:7:x', seenAt: new Date(AT.getTime() - 40_000), holds: 12 }] }],
   ],
   unrunSchedule: [
     [{}, { schedules: [schedule({ overdueSince: new Date(AT.getTime() - 70 * MINUTE) })] }],

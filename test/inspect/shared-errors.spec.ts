@@ -35,6 +35,13 @@ describe('sharedErrors', () => {
     expect(found[0]).toMatchObject({ count: 452, queues: ['payment', 'webhook', 'invoice'] });
   });
 
+  it('come by the deaths of the last hour, then by all deaths', () => {
+    const kinds = ['few', 'many', 'most', 'recent'].map((kind, i) =>
+      kindOf('a', `@${kind}`, undefined, { count: i === 3 ? 1 : i + 1, lastHour: i === 3 ? 9 : 3 }),
+    );
+    expect(causesOf(kinds).map(({ key }) => key)).toEqual(['a @recent', 'a @most', 'a @many', 'a @few']);
+  });
+
   it('parts two services that are down', () => {
     const kinds = [
       kindOf('payment', 'a1', refused('Payment failed')),
@@ -54,6 +61,12 @@ describe('sharedErrors', () => {
   it('leaves out a kind of which nobody died for an hour', () => {
     const old = kindOf('webhook', 'b2', refused('Could not deliver'), { lastAt: minutesAgo(61) });
     expect(sharedErrors([kindOf('payment', 'a1', refused('Payment failed')), old], [], NOW)).toEqual([]);
+  });
+
+  it('names the last of several deploys', () => {
+    const kinds = [kindOf('a', 'a1', refused('a')), kindOf('b', 'b2', refused('b'))];
+    const earlier = { ...deploy, version: '2.3.0', at: new Date(deploy.at.getTime() - 10_000) };
+    expect(sharedErrors(kinds, [earlier, deploy], NOW)[0]!.deploy).toMatchObject({ version: '2.4.0' });
   });
 
   it('names no deploy that came long before, or after', () => {

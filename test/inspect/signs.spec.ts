@@ -75,11 +75,9 @@ const changeOf = (arrivals: number) => {
     .change;
 };
 
-describe('a change of the last hour', () => {
-  it('is the run time, and says whether the arrivals have grown too', () => {
-    expect(changeOf(60)).toEqual({ of: 'run', before: 100, now: 4_000, since: expect.any(Date) });
-    expect(changeOf(600)).toMatchObject({ of: 'run', alsoMore: true });
-  });
+it('a change of the last hour is the run time, and says whether the arrivals have grown too', () => {
+  expect(changeOf(60)).toEqual({ of: 'run', before: 100, now: 4_000, since: expect.any(Date) });
+  expect(changeOf(600)).toMatchObject({ of: 'run', alsoMore: true });
 });
 
 /** Returns the change after minutes with these figures. */
@@ -134,6 +132,47 @@ describe('a jump of a figure', () => {
   it('needs jobs of both times: a queue without ends has no change', () => {
     expect(changeOf(60)).toBeDefined();
     expect(jump([])).toBeUndefined();
+  });
+});
+
+/** Returns the same hour of the last days: with these jobs a minute, and their median run time. */
+const days = (enqueued: number, p50: number, i = 0): HistoryReport => {
+  const minutes = history((minute) => ({ enqueued: minute < i ? 900 : enqueued, run: { ...NONE, p50 } }), 200);
+  const quantiles = { count: 60, p50, p95: 2 * p50, p99: null };
+  return { ...minutes, total: { ...minutes.total!, run: quantiles, wait: { ...NONE, p50: 700 } } };
+};
+
+describe('what is usual at this hour', () => {
+  const hour = history(() => ({ enqueued: 600, run: { ...NONE, p50: 4_000 } }), 5_000);
+  const facts = { queue: 'video', limits: { source: 'none' as const }, workers: [], stats: STATS, history: hour };
+
+  it('is that of the last days, so an hour that is slow from its begin is a change', () => {
+    expect(signsOf({ ...facts, days: days(600, 100) })).toMatchObject({
+      usualRunMs: 200,
+      usualWaitMs: 700,
+      change: { of: 'run', before: 100, now: 4_000 },
+    });
+    expect(signsOf(facts)).toMatchObject({ usualRunMs: 5_000, change: undefined });
+    expect(judge(hour, waits(25), { days: days(600, 100) }).cause).toBe(
+      'run p50 100 ms → 4 s for over an hour; arrivals as usual',
+    );
+  });
+
+  it('has the busy minutes of each day', () => {
+    expect(signsOf({ ...facts, days: days(60, 4_000) }).change).toMatchObject({ of: 'in', before: 1, now: 10 });
+    expect(signsOf({ ...facts, days: days(60, 4_000, 7) }).change).toBeUndefined();
+  });
+
+  it('may be no arrivals: then the change has a begin too', () => {
+    const minutes = history((i) => ({ enqueued: i < 50 ? 0 : 600 }), 20);
+    const { change } = signsOf({ ...facts, history: minutes, days: days(0, 20) });
+    expect(change).toEqual({ of: 'in', before: 0, now: 10, since: minutes.points[50]!.at });
+  });
+
+  it('is that of the last hour where the days had hardly a job', () => {
+    const quiet = days(0, 1);
+    const few = { ...quiet, total: { ...quiet.total!, run: { ...NONE, count: 4, p95: 1 } } };
+    expect(signsOf({ ...facts, days: few }).usualRunMs).toBe(5_000);
   });
 });
 
@@ -242,5 +281,62 @@ describe('a single look after a repair', () => {
     expect(judged(14).summary).toMatch(/^draining: 14\/s out/);
     expect(judged(14, 950).severity).toBe('warning'); // half of the last minute's arrivals
     expect(judged(76).severity).toBe('warning');
+  });
+});
+
+describe('the used slots of a queue whose jobs take several', () => {
+  const weights = [
+    { name: 'heavy', slots: 4 },
+    { name: 'light', slots: 2 },
+  ];
+  const worker = (id: string, slots: number) => ({ id, seenAt: AT, host: 'h', pid: 1, slots, weights });
+  const used = (names: string[], processing = names.length, more: Partial<QueueFacts> = {}) =>
+    signsOf({
+      queue: 'video',
+      limits: { source: 'none' },
+      workers: [worker('w', 10)],
+      stats: { ...STATS, processing },
+      history: history(() => ({}), 20),
+      claimed: names.map((name) => ({ name, worker: 'w' })),
+      ...more,
+    }).usedSlots;
+
+  it.each<[string, number | undefined, number]>([
+    ['of each job', used(['heavy', 'light']), 6],
+    ['with the slots that are too few for the lightest', used(['heavy', 'heavy', 'other']), 10],
+    ['of all jobs, if only some were read', used(['heavy'], 2), 8],
+    [
+      'with a job of another client',
+      used(['light'], 2, { claimed: [{ name: 'light' }, { name: 'light', worker: 'w' }] }),
+      3,
+    ],
+  ])('are those %s', (_case, found, slots) => {
+    expect(found).toBe(slots);
+  });
+
+  it('are unknown where each job takes one', () => {
+    expect(
+      signsOf({
+        queue: 'video',
+        limits: { source: 'none' },
+        workers: [],
+        stats: STATS,
+        history: history(() => ({}), 20),
+      }).usedSlots,
+    ).toBeUndefined();
+  });
+
+  it('count the slots of stuck handlers', () => {
+    const stuck = [{ id: '1', name: 'heavy' }];
+    const signs = signsOf({
+      queue: 'video',
+      limits: { source: 'none' },
+      workers: [{ ...worker('w', 4), stuck }],
+      stats: { ...STATS, processing: 1 },
+      history: history(() => ({}), 20),
+    });
+    expect(signs).toMatchObject({ slots: 4, stuckSlots: 4, stuckJobs: 1 });
+    expect(verdictOf(signs).summary).toContain('4 of 4 slots are kept by handlers that do not end');
+    expect(verdictOf({ ...signs, maxRunning: 1 }).summary).toContain('4 of 4 slots');
   });
 });

@@ -56,6 +56,68 @@ const run = (min: number, status: 'processing' | 'kept' | 'completed') => ({
   isByHand: false,
 });
 
+it('does not call a queue stuck or slow from which jobs have ended for some seconds', () => {
+  const stats = { pending: 500, oldestPendingAgeMs: 11 * MINUTE };
+  const nothing = { ...rates(5, 0), growing: true };
+  const pace = { inPerS: 5, outPerS: 2, failedPerS: 0 };
+  for (const more of [{}, { rateLimit: { limit: 2, periodMs: 1_000 } }]) {
+    expect(judge(stats, { rates: nothing, ...more }).state).toBe('stuck');
+    expect(judge(stats, { rates: nothing, pace, ...more })).toMatchObject({ state: 'falling-behind' });
+  }
+  expect(judge({ ...stats, processing: 1 }, { rates: { ...nothing, growing: false } }).summary).toMatch(/^slow/);
+  const level = { rates: { ...nothing, growing: false }, pace: { ...pace, outPerS: 5 } };
+  expect(judge({ ...stats, processing: 1 }, level).summary).toMatch(/^late/);
+});
+
+it('has the rates of the last seconds after a repair, also where the delay stays', () => {
+  const stats = { pending: 500, processing: 4, oldestPendingAgeMs: 11 * MINUTE };
+  const before = { ...rates(31, 0), growing: true };
+  expect(judge(stats, { rates: before, pace: { inPerS: 31, outPerS: 30, failedPerS: 0 } })).toMatchObject({
+    state: 'late',
+    summary: 'late: 31/s in, 30/s out, 500 waiting for 11 min; it keeps its pace, so the delay stays',
+  });
+  expect(judge(stats, { rates: before, pace: { inPerS: 31, outPerS: 5, failedPerS: 0 } }).summary).toBe(
+    'falling behind: 31/s in, 5/s out, 500 waiting for 11 min; at this pace it never drains',
+  );
+});
+
+describe('the verdict on a silent worker', () => {
+  const silent = [
+    { id: 'web-3:4711:x', seenAt: new Date(AT.getTime() - 40_000), holds: 12 },
+    { id: 'web-4:4711:x', seenAt: new Date(AT.getTime() - 50_000), holds: 1 },
+  ];
+  const named = '`web-3`, last seen 40 s ago, holds 12 jobs; 1 more holds 1 job';
+
+  it('names it while others serve the queue', () => {
+    expect(judge({ processing: 13 }, { silent })).toMatchObject({
+      severity: 'notice',
+      state: 'flowing',
+      summary: `flowing: 13 running; ${named}`,
+      next: 'look at its process; other workers run these jobs once their claims expire',
+    });
+  });
+
+  it('names it before a limit that its jobs fill', () => {
+    const full = { pending: 9, processing: 13, oldestPendingAgeMs: 2 * MINUTE };
+    const signs = { silent, maxRunning: 13 };
+    expect(judge(full, signs).summary).toContain(named);
+    expect(judge(full, { ...signs, rates: { ...rates(9, 3), growing: true } }).cause).toContain(named);
+  });
+
+  it('names it where no worker is left', () => {
+    const stats = {
+      workers: 0,
+      pending: 3,
+      oldestPendingAgeMs: MINUTE,
+      lastWorkerAt: new Date(AT.getTime() - 40_000),
+    };
+    expect(judge(stats, { silent })).toMatchObject({
+      summary: 'stuck: 3 waiting for 1 min, no worker',
+      cause: `no live worker serves \`email\`; ${named}`,
+    });
+  });
+});
+
 describe('the verdict after a repair', () => {
   const backlog = { pending: 380, processing: 4, oldestPendingAgeMs: 6 * MINUTE, failed: 0 };
   it('sees by the last seconds that a queue drains', () => {
@@ -83,20 +145,18 @@ describe('the verdict after a repair', () => {
   });
 });
 
-describe('the verdict on a change', () => {
-  it('names a slower handler as the cause, and does not ask for workers', () => {
-    const change = { of: 'run' as const, before: 100, now: 4_000, since: new Date('2026-01-01T11:53:00Z') };
-    expect(judge({ pending: 900, oldestPendingAgeMs: 6 * MINUTE }, { rates: rates(9, 3), change })).toMatchObject({
-      state: 'falling-behind',
-      cause: 'run p50 100 ms → 4 s since 11:53 UTC; arrivals as usual',
-      next: 'look at what the handler waits for',
-    });
-    const both = judge(
-      { pending: 900, oldestPendingAgeMs: 6 * MINUTE },
-      { rates: rates(9, 3), change: { ...change, alsoMore: true } },
-    );
-    expect(both.cause).toBe('run p50 100 ms → 4 s since 11:53 UTC; more arrivals too');
+it('the verdict on a change names a slower handler as the cause, and does not ask for workers', () => {
+  const change = { of: 'run' as const, before: 100, now: 4_000, since: new Date('2026-01-01T11:53:00Z') };
+  expect(judge({ pending: 900, oldestPendingAgeMs: 6 * MINUTE }, { rates: rates(9, 3), change })).toMatchObject({
+    state: 'falling-behind',
+    cause: 'run p50 100 ms → 4 s since 11:53 UTC; arrivals as usual',
+    next: 'look at what the handler waits for',
   });
+  const both = judge(
+    { pending: 900, oldestPendingAgeMs: 6 * MINUTE },
+    { rates: rates(9, 3), change: { ...change, alsoMore: true } },
+  );
+  expect(both.cause).toBe('run p50 100 ms → 4 s since 11:53 UTC; more arrivals too');
 });
 
 const ranked = (name: string, severity: Severity, state: QueueState, harm: number) => ({
@@ -164,59 +224,57 @@ describe('the verdict on schedules', () => {
   });
 });
 
-describe('the verdict is quiet', () => {
-  it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, string]>([
-    ['on an idle queue', {}, {}, 'idle: nothing waits'],
-    ['on an idle queue without a worker', { workers: 0 }, {}, 'idle: nothing waits'],
-    ['on dead letters of long ago', { failed: 40 }, {}, 'idle: nothing waits, 40 dead letters'],
-    ['on a job that is scheduled for later', { workers: 0, scheduled: 1 }, {}, 'idle: nothing waits'],
-    [
-      'while a deploy replaces the worker',
-      { workers: 0, pending: 3, oldestPendingAgeMs: 4_000 },
-      {},
-      'flowing: 3 waiting, the oldest for 4 s',
-    ],
-    [
-      'on a burst',
-      { pending: 1_204, processing: 20, oldestPendingAgeMs: 9_000 },
-      { rates: rates(300, 40) },
-      'flowing: 1,204 waiting, the oldest for 9 s, 20 running',
-    ],
-    [
-      'on a burst that is worked off, however long it takes',
-      { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
-      { rates: { ...rates(60, 40), growing: false } },
-      'flowing: 9,000 waiting, the oldest for 4 min, 20 running',
-    ],
-    [
-      'on a backlog that shrinks, which tells when it has drained',
-      { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
-      { rates: rates(40, 45) },
-      'flowing: 9,000 waiting, the oldest for 4 min, 20 running; drains in about 30 min',
-    ],
-    [
-      'under a rate that has not earned the dearest job yet',
-      { pending: 3, oldestPendingAgeMs: 119 * MINUTE, oldestUnheldAgeMs: MINUTE },
-      { rates: rates(0, 0), rateLimit: { limit: 1, periodMs: 60 * MINUTE } },
-      'flowing: 3 waiting, the oldest for 2 h, held back by its group',
-    ],
-    [
-      'where one paused group has the oldest job',
-      { pending: 5, oldestPendingAgeMs: 4 * 60 * MINUTE, oldestUnheldAgeMs: 2 },
-      { rates: rates(0, 0) },
-      'flowing: 5 waiting, the oldest for 4 h, held back by its group',
-    ],
-    ['on steady work', { processing: 4 }, { rates: rates(12, 12) }, 'flowing: 4 running'],
-    ['on a few failures', { processing: 1 }, { rates: rates(0.01, 0.01, 1) }, 'flowing: 1 running'],
-    [
-      "on a long queue that the pattern's clients work on",
-      { workers: 0, processing: 2, foreignClaims: 2, pending: 5, oldestPendingAgeMs: 20_000 },
-      {},
-      'flowing: 5 waiting, the oldest for 20 s, 2 running',
-    ],
-  ])('%s', (_, stats, signs, summary) => {
-    expect(judge(stats, signs)).toEqual({ queue: 'email', severity: 'ok', state: expect.any(String), summary });
-  });
+it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, string]>([
+  ['on an idle queue', {}, {}, 'idle: nothing waits'],
+  ['on an idle queue without a worker', { workers: 0 }, {}, 'idle: nothing waits'],
+  ['on dead letters of long ago', { failed: 40 }, {}, 'idle: nothing waits, 40 dead letters'],
+  ['on a job that is scheduled for later', { workers: 0, scheduled: 1 }, {}, 'idle: nothing waits'],
+  [
+    'while a deploy replaces the worker',
+    { workers: 0, pending: 3, oldestPendingAgeMs: 4_000 },
+    {},
+    'flowing: 3 waiting, the oldest for 4 s',
+  ],
+  [
+    'on a burst',
+    { pending: 1_204, processing: 20, oldestPendingAgeMs: 9_000 },
+    { rates: rates(300, 40) },
+    'flowing: 1,204 waiting, the oldest for 9 s, 20 running',
+  ],
+  [
+    'on a burst that is worked off, however long it takes',
+    { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
+    { rates: { ...rates(60, 40), growing: false } },
+    'flowing: 9,000 waiting, the oldest for 4 min, 20 running',
+  ],
+  [
+    'on a backlog that shrinks, which tells when it has drained',
+    { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
+    { rates: rates(40, 45) },
+    'flowing: 9,000 waiting, the oldest for 4 min, 20 running; drains in about 30 min',
+  ],
+  [
+    'under a rate that has not earned the dearest job yet',
+    { pending: 3, oldestPendingAgeMs: 119 * MINUTE, oldestUnheldAgeMs: MINUTE },
+    { rates: rates(0, 0), rateLimit: { limit: 1, periodMs: 60 * MINUTE } },
+    'flowing: 3 waiting, the oldest for 2 h, held back by its group',
+  ],
+  [
+    'where one paused group has the oldest job',
+    { pending: 5, oldestPendingAgeMs: 4 * 60 * MINUTE, oldestUnheldAgeMs: 2 },
+    { rates: rates(0, 0) },
+    'flowing: 5 waiting, the oldest for 4 h, held back by its group',
+  ],
+  ['on steady work', { processing: 4 }, { rates: rates(12, 12) }, 'flowing: 4 running'],
+  ['on a few failures', { processing: 1 }, { rates: rates(0.01, 0.01, 1) }, 'flowing: 1 running'],
+  [
+    "on a long queue that the pattern's clients work on",
+    { workers: 0, processing: 2, foreignClaims: 2, pending: 5, oldestPendingAgeMs: 20_000 },
+    {},
+    'flowing: 5 waiting, the oldest for 20 s, 2 running',
+  ],
+])('the verdict is quiet %s', (_, stats, signs, summary) => {
+  expect(judge(stats, signs)).toEqual({ queue: 'email', severity: 'ok', state: expect.any(String), summary });
 });
 
 describe('the verdict notes dead letters that the cap deleted', () => {
@@ -249,305 +307,303 @@ const says = (severity: Severity, state: QueueState, summary?: string) => ({
   ...(summary !== undefined && { summary }),
 });
 
-describe('the verdict says', () => {
-  it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, object]>([
-    [
-      'that nobody serves the queue',
-      { workers: 0, pending: 1_204, oldestPendingAgeMs: 6 * MINUTE },
-      {},
-      says('critical', 'stuck', 'stuck: 1,204 waiting for 6 min, no worker'),
-    ],
-    [
-      'which name nobody handles',
-      { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: [unserved('emial')] },
-      says('critical', 'stuck', 'stuck: jobs named `emial` have waited for 1 min, no worker handles them'),
-    ],
-    [
-      'which name nobody handles, while the others flow',
-      { pending: 1_204, processing: 20, oldestPendingAgeMs: 6 * MINUTE, oldestUnheldAgeMs: 0 },
-      { unserved: [{ name: 'emial', waitingMs: 6 * MINUTE }], rates: { ...rates(40, 40), growing: false } },
-      says('warning', 'waiting', 'flowing, but jobs named `emial` have waited for 6 min, no worker handles them'),
-    ],
-    [
-      'that it is paused, and since when',
-      { pending: 5, pausedAt: new Date(AT.getTime() - 3 * MINUTE) },
-      {},
-      says('warning', 'paused', 'paused for 3 min: 5 waiting'),
-    ],
-    [
-      'who paused it, and why',
-      { pending: 5, pausedAt: AT, pausedBy: 'ada', pauseReason: 'the provider is down' },
-      {},
-      {
-        ...says('warning', 'paused', 'paused by ada for 0 ms (the provider is down): 5 waiting'),
-        cause: expect.stringMatching(
-          /^the queue was paused by ada at \w{3} \d+ \w{3} \d{4}, \d\d:\d\d(:\d\d)? UTC: the provider is down$/,
-        ),
-      },
-    ],
-    ['that an empty queue is paused', { pausedAt: AT }, {}, says('notice', 'paused')],
-    [
-      'that dead workers keep their jobs',
-      { processing: 3, expiredClaims: 3 },
-      { sinceMaintenanceMs: 10 * MINUTE },
-      says('critical', 'unmaintained', 'stuck: 3 jobs of dead workers are not reclaimed'),
-    ],
-    [
-      'that no process maintains the queue',
-      { processing: 3 },
-      { sinceMaintenanceMs: 10 * MINUTE },
-      says('warning', 'unmaintained'),
-    ],
-    [
-      'until when a rate limit holds it back',
-      { pending: 60 },
-      { nextStartAt: new Date(AT.getTime() + 5_000) },
-      says('notice', 'limited', 'limited by its rate: 60 wait, the next may start in 5 s'),
-    ],
-    [
-      'that as many run as may',
-      { pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
-      { maxRunning: 2 },
-      says('notice', 'limited', 'limited: 2 run, as many as may; 60 waiting for 1 min'),
-    ],
-    [
-      'that all groups whose jobs wait are held back',
-      { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE, oldestUnheldAgeMs: 0 },
-      { rates: rates(0, 0) },
-      says('notice', 'limited', 'limited: 12 waiting for 2 min in groups that may start none now'),
-    ],
-    [
-      'that its workers take nothing, where jobs wait beside those of groups',
-      { pending: 12, heldByGroups: 11, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0) },
-      says('critical', 'stuck'),
-    ],
-    [
-      'that it falls behind',
-      { pending: 900, processing: 9, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(12, 7) },
-      says(
-        'warning',
-        'falling-behind',
-        'falling behind: 12/s in, 7/s out, 900 waiting for 2 min; at this pace it never drains',
+it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, object]>([
+  [
+    'that nobody serves the queue',
+    { workers: 0, pending: 1_204, oldestPendingAgeMs: 6 * MINUTE },
+    {},
+    says('critical', 'stuck', 'stuck: 1,204 waiting for 6 min, no worker'),
+  ],
+  [
+    'which name nobody handles',
+    { pending: 2, oldestPendingAgeMs: MINUTE },
+    { unserved: [unserved('emial')] },
+    says('critical', 'stuck', 'stuck: jobs named `emial` have waited for 1 min, no worker handles them'),
+  ],
+  [
+    'which name nobody handles, while the others flow',
+    { pending: 1_204, processing: 20, oldestPendingAgeMs: 6 * MINUTE, oldestUnheldAgeMs: 0 },
+    { unserved: [{ name: 'emial', waitingMs: 6 * MINUTE }], rates: { ...rates(40, 40), growing: false } },
+    says('warning', 'waiting', 'flowing, but jobs named `emial` have waited for 6 min, no worker handles them'),
+  ],
+  [
+    'that it is paused, and since when',
+    { pending: 5, pausedAt: new Date(AT.getTime() - 3 * MINUTE) },
+    {},
+    says('warning', 'paused', 'paused for 3 min: 5 waiting'),
+  ],
+  [
+    'who paused it, and why',
+    { pending: 5, pausedAt: AT, pausedBy: 'ada', pauseReason: 'the provider is down' },
+    {},
+    {
+      ...says('warning', 'paused', 'paused by ada for 0 ms (the provider is down): 5 waiting'),
+      cause: expect.stringMatching(
+        /^the queue was paused by ada at \w{3} \d+ \w{3} \d{4}, \d\d:\d\d(:\d\d)? UTC: the provider is down$/,
       ),
-    ],
-    [
-      'that its handlers fail',
-      { failed: 40 },
-      { rates: rates(1, 1, 0.8) },
-      says('warning', 'failing', 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters'),
-    ],
-    [
-      'that its handlers fail, where all that failed is tried again',
-      { scheduled: 40 },
-      { rates: rates(1, 0, 1) },
-      says('warning', 'failing', 'failing: 100 % of the attempts of the last 5 min failed'),
-    ],
-    [
-      'that its handlers failed, and nothing of it is left in the queue',
-      {},
-      { rates: rates(1, 1, 0.8) },
-      {
-        ...says('warning', 'failing'),
-        next: 'read the errors in the log of the workers: no failed job is left in the queue',
-      },
-    ],
-    [
-      'that its workers take nothing',
-      { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0) },
-      says('critical', 'stuck', 'stuck: 9 waiting for 2 min, its 2 workers take nothing'),
-    ],
-    [
-      'that a rate lets nothing start, whatever it says of the next start',
-      { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
-      {
-        rates: rates(0, 0),
-        rateLimit: { limit: 30, periodMs: 1_000 },
-        nextStartAt: new Date(AT.getTime() + 33),
-      },
-      says(
-        'critical',
-        'stuck',
-        'stuck: 9 waiting for 2 min, nothing starts although its rate limit lets 30 in 1 s start',
-      ),
-    ],
-    [
-      'that jobs wait, where no history says whether they are worked off',
-      { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
-      {},
-      says('notice', 'waiting', 'slow: 9 waiting for 2 min, 10 running'),
-    ],
-    [
-      'that nothing runs, where no history says since when',
-      { workers: 1, pending: 9, oldestPendingAgeMs: 2 * MINUTE },
-      {},
-      says('warning', 'stuck', 'stuck: 9 waiting for 2 min, its worker takes nothing'),
-    ],
-    [
-      'that scheduled jobs are due, and nobody serves the queue',
-      { workers: 0, scheduled: 3, oldestPendingAgeMs: 6 * MINUTE },
-      {},
-      says('critical', 'stuck', 'stuck: scheduled jobs have been due for 6 min, no worker'),
-    ],
-    [
-      'that scheduled jobs are due, and its workers take nothing',
-      { scheduled: 3, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0) },
-      says('critical', 'stuck', 'stuck: scheduled jobs have been due for 2 min, its 2 workers take nothing'),
-    ],
-    [
-      'that handlers which do not end keep all slots',
-      { pending: 9, oldestPendingAgeMs: MINUTE },
-      { slots: 2, stuckSlots: 2 },
-      says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
-    ],
-    [
-      'that handlers which do not end keep all slots that maxRunning leaves',
-      { pending: 9, processing: 2, oldestPendingAgeMs: MINUTE },
-      { slots: 10, stuckSlots: 2, maxRunning: 2 },
-      says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
-    ],
-    [
-      'that handlers which do not end keep some slots',
-      { pending: 9, processing: 8, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0), slots: 10, stuckSlots: 2 },
-      { ...says('warning', 'waiting'), cause: '2 of 10 slots are kept by handlers that do not end' },
-    ],
-    [
-      'that jobs which take longer than usual hold up the others',
-      { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0), slots: 10, usualRunMs: 800 },
-      { ...says('warning', 'waiting'), cause: 'all slots are busy' },
-    ],
-    [
-      'that long jobs hold up the others, which alarms nobody',
-      { pending: 9, processing: 10, oldestPendingAgeMs: 4 * MINUTE },
-      { rates: rates(0, 0), slots: 10 },
-      { ...says('notice', 'waiting'), cause: 'all slots are busy' },
-    ],
-    [
-      'that no job has ended for long, of which nobody knows how long they take',
-      { pending: 9, processing: 10, oldestPendingAgeMs: 40 * MINUTE },
-      { rates: rates(0, 0), slots: 12 },
-      { ...says('warning', 'waiting'), cause: 'the jobs that run take long' },
-    ],
-    [
-      'that its workers take nothing, while more jobs come',
-      { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(5, 0) },
-      says('critical', 'stuck', 'stuck: 900 waiting for 2 min, its 2 workers take nothing'),
-    ],
-    [
-      'that all its workers are paused in their process',
-      { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(5, 0), pausedWorkers: 2 },
-      { ...says('critical', 'stuck'), cause: 'all its workers are paused in their process' },
-    ],
-    [
-      'which names nobody handles, of two',
-      { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: ['emial', 'smss'].map(unserved) },
-      {
-        severity: 'critical',
-        summary: 'stuck: jobs named `emial` and 1 more name have waited for 1 min, no worker handles them',
-      },
-    ],
-    [
-      'which names nobody handles, of many',
-      { pending: 2, oldestPendingAgeMs: MINUTE },
-      { unserved: ['emial', 'smss', 'fxa'].map(unserved) },
-      {
-        severity: 'critical',
-        summary: 'stuck: jobs named `emial` and 2 more names have waited for 1 min, no worker handles them',
-      },
-    ],
-    [
-      'that nobody serves the queue, where dead workers left claims',
-      { workers: 0, processing: 3, pending: 12, oldestPendingAgeMs: 6 * MINUTE },
-      { rates: rates(0, 0) },
-      says('critical', 'stuck', 'stuck: 12 waiting for 6 min, no worker'),
-    ],
-    [
-      'that a handler met a rate limit, and the queue rests',
-      { pending: 60 },
-      { restsUntil: new Date(AT.getTime() + 60_000), rateLimit: { limit: 10, periodMs: 1_000 } },
-      {
-        ...says('notice', 'limited', 'resting: 60 wait for another 1 min'),
-        cause: 'a handler threw a RateLimitedError, or Redis refused its calls, so the whole queue rests',
-        next: 'wait for its end; clearing the limits of `email` ends it now',
-      },
-    ],
-    [
-      'that more comes than its rate lets start',
-      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(12, 10), rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
-      {
-        ...says('warning', 'limited', 'limited by its rate: 12/s in, 10/s may start, 900 waiting for 2 min'),
-        cause: 'the queue has used up its rate limit of 10/s',
-        next: 'raise the rate limit if this is too slow',
-      },
-    ],
-    [
-      'that a burst waits for its rate',
-      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: { ...rates(12, 10), growing: false }, rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
-      says('notice', 'limited'),
-    ],
-    [
-      'that its rate holds it back, where jobs cost more than one',
-      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
-      {
-        rates: { ...rates(12, 2), growing: false },
-        rateLimit: { limit: 10, periodMs: 1_000 },
-        nextStartAt: new Date(AT.getTime() + 400),
-        slots: 20,
-      },
-      { ...says('notice', 'limited'), cause: 'the queue has used up its rate limit of 10/s' },
-    ],
-    [
-      'that its workers are too slow, and not its rate',
-      { pending: 900, processing: 20, oldestPendingAgeMs: 2 * MINUTE },
-      {
-        rates: rates(12, 2),
-        rateLimit: { limit: 10, periodMs: 1_000 },
-        nextStartAt: new Date(AT.getTime() + 50),
-        slots: 20,
-      },
-      { ...says('warning', 'falling-behind'), next: 'add workers, or raise the concurrency' },
-    ],
-    [
-      'that more comes than maxRunning lets through',
-      { pending: 9_000, processing: 2, oldestPendingAgeMs: 60 * MINUTE },
-      { maxRunning: 2, rates: rates(12, 7) },
-      { ...says('warning', 'limited'), cause: 'maxRunning is 2' },
-    ],
-    [
-      'that its handlers fail, while as many run as may',
-      { failed: 40, pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
-      { maxRunning: 2, rates: { ...rates(1, 1, 0.8), growing: false } },
-      says('warning', 'failing'),
-    ],
-    [
-      'that as many run as may, and longer than usual',
-      { pending: 60, processing: 2, oldestPendingAgeMs: 2 * MINUTE },
-      { maxRunning: 2, rates: { ...rates(0, 0), growing: false }, usualRunMs: 200 },
-      { ...says('warning', 'waiting'), cause: 'all slots are busy' },
-    ],
-    [
-      'that dead workers keep their jobs, while it is paused',
-      { pending: 5, pausedAt: AT, processing: 3, expiredClaims: 3 },
-      { sinceMaintenanceMs: 10 * MINUTE },
-      says('critical', 'unmaintained'),
-    ],
-  ])('%s', (_, stats, signs, verdict) => {
-    const found = judge(stats, signs);
-    expect(found).toMatchObject({ queue: 'email', ...verdict });
-    expect(found.cause).toEqual(expect.any(String));
-    expect(found.next).toEqual(expect.any(String));
-  });
+    },
+  ],
+  ['that an empty queue is paused', { pausedAt: AT }, {}, says('notice', 'paused')],
+  [
+    'that dead workers keep their jobs',
+    { processing: 3, expiredClaims: 3 },
+    { sinceMaintenanceMs: 10 * MINUTE },
+    says('critical', 'unmaintained', 'stuck: 3 jobs of dead workers are not reclaimed'),
+  ],
+  [
+    'that no process maintains the queue',
+    { processing: 3 },
+    { sinceMaintenanceMs: 10 * MINUTE },
+    says('warning', 'unmaintained'),
+  ],
+  [
+    'until when a rate limit holds it back',
+    { pending: 60 },
+    { nextStartAt: new Date(AT.getTime() + 5_000) },
+    says('notice', 'limited', 'limited by its rate: 60 wait, the next may start in 5 s'),
+  ],
+  [
+    'that as many run as may',
+    { pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
+    { maxRunning: 2 },
+    says('notice', 'limited', 'limited: 2 run, as many as may; 60 waiting for 1 min'),
+  ],
+  [
+    'that all groups whose jobs wait are held back',
+    { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE, oldestUnheldAgeMs: 0 },
+    { rates: rates(0, 0) },
+    says('notice', 'limited', 'limited: 12 waiting for 2 min in groups that may start none now'),
+  ],
+  [
+    'that its workers take nothing, where jobs wait beside those of groups',
+    { pending: 12, heldByGroups: 11, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(0, 0) },
+    says('critical', 'stuck'),
+  ],
+  [
+    'that it falls behind',
+    { pending: 900, processing: 9, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(12, 7) },
+    says(
+      'warning',
+      'falling-behind',
+      'falling behind: 12/s in, 7/s out, 900 waiting for 2 min; at this pace it never drains',
+    ),
+  ],
+  [
+    'that its handlers fail',
+    { failed: 40 },
+    { rates: rates(1, 1, 0.8) },
+    says('warning', 'failing', 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters'),
+  ],
+  [
+    'that its handlers fail, where all that failed is tried again',
+    { scheduled: 40 },
+    { rates: rates(1, 0, 1) },
+    says('warning', 'failing', 'failing: 100 % of the attempts of the last 5 min failed'),
+  ],
+  [
+    'that its handlers failed, and nothing of it is left in the queue',
+    {},
+    { rates: rates(1, 1, 0.8) },
+    {
+      ...says('warning', 'failing'),
+      next: 'read the errors in the log of the workers: no failed job is left in the queue',
+    },
+  ],
+  [
+    'that its workers take nothing',
+    { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(0, 0) },
+    says('critical', 'stuck', 'stuck: 9 waiting for 2 min, its 2 workers take nothing'),
+  ],
+  [
+    'that a rate lets nothing start, whatever it says of the next start',
+    { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+    {
+      rates: rates(0, 0),
+      rateLimit: { limit: 30, periodMs: 1_000 },
+      nextStartAt: new Date(AT.getTime() + 33),
+    },
+    says(
+      'critical',
+      'stuck',
+      'stuck: 9 waiting for 2 min, nothing starts although its rate limit lets 30 in 1 s start',
+    ),
+  ],
+  [
+    'that jobs wait, where no history says whether they are worked off',
+    { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
+    {},
+    says('notice', 'waiting', 'slow: 9 waiting for 2 min, 10 running'),
+  ],
+  [
+    'that nothing runs, where no history says since when',
+    { workers: 1, pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+    {},
+    says('warning', 'stuck', 'stuck: 9 waiting for 2 min, its worker takes nothing'),
+  ],
+  [
+    'that scheduled jobs are due, and nobody serves the queue',
+    { workers: 0, scheduled: 3, oldestPendingAgeMs: 6 * MINUTE },
+    {},
+    says('critical', 'stuck', 'stuck: scheduled jobs have been due for 6 min, no worker'),
+  ],
+  [
+    'that scheduled jobs are due, and its workers take nothing',
+    { scheduled: 3, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(0, 0) },
+    says('critical', 'stuck', 'stuck: scheduled jobs have been due for 2 min, its 2 workers take nothing'),
+  ],
+  [
+    'that handlers which do not end keep all slots',
+    { pending: 9, oldestPendingAgeMs: MINUTE },
+    { slots: 2, stuckSlots: 2 },
+    says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
+  ],
+  [
+    'that handlers which do not end keep all slots that maxRunning leaves',
+    { pending: 9, processing: 2, oldestPendingAgeMs: MINUTE },
+    { slots: 10, stuckSlots: 2, maxRunning: 2 },
+    says('critical', 'stuck', 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end'),
+  ],
+  [
+    'that handlers which do not end keep some slots',
+    { pending: 9, processing: 8, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(0, 0), slots: 10, stuckSlots: 2 },
+    { ...says('warning', 'waiting'), cause: '2 of 10 slots are kept by handlers that do not end' },
+  ],
+  [
+    'that jobs which take longer than usual hold up the others',
+    { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(0, 0), slots: 10, usualRunMs: 800 },
+    { ...says('warning', 'waiting'), cause: 'all slots are busy' },
+  ],
+  [
+    'that long jobs hold up the others, which alarms nobody',
+    { pending: 9, processing: 10, oldestPendingAgeMs: 4 * MINUTE },
+    { rates: rates(0, 0), slots: 10 },
+    { ...says('notice', 'waiting'), cause: 'all slots are busy' },
+  ],
+  [
+    'that no job has ended for long, of which nobody knows how long they take',
+    { pending: 9, processing: 10, oldestPendingAgeMs: 40 * MINUTE },
+    { rates: rates(0, 0), slots: 12 },
+    { ...says('warning', 'waiting'), cause: 'the jobs that run take long' },
+  ],
+  [
+    'that its workers take nothing, while more jobs come',
+    { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(5, 0) },
+    says('critical', 'stuck', 'stuck: 900 waiting for 2 min, its 2 workers take nothing'),
+  ],
+  [
+    'that all its workers are paused in their process',
+    { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(5, 0), pausedWorkers: 2 },
+    { ...says('critical', 'stuck'), cause: 'all its workers are paused in their process' },
+  ],
+  [
+    'which names nobody handles, of two',
+    { pending: 2, oldestPendingAgeMs: MINUTE },
+    { unserved: ['emial', 'smss'].map(unserved) },
+    {
+      severity: 'critical',
+      summary: 'stuck: jobs named `emial` and 1 more name have waited for 1 min, no worker handles them',
+    },
+  ],
+  [
+    'which names nobody handles, of many',
+    { pending: 2, oldestPendingAgeMs: MINUTE },
+    { unserved: ['emial', 'smss', 'fxa'].map(unserved) },
+    {
+      severity: 'critical',
+      summary: 'stuck: jobs named `emial` and 2 more names have waited for 1 min, no worker handles them',
+    },
+  ],
+  [
+    'that nobody serves the queue, where dead workers left claims',
+    { workers: 0, processing: 3, pending: 12, oldestPendingAgeMs: 6 * MINUTE },
+    { rates: rates(0, 0) },
+    says('critical', 'stuck', 'stuck: 12 waiting for 6 min, no worker'),
+  ],
+  [
+    'that a handler met a rate limit, and the queue rests',
+    { pending: 60 },
+    { restsUntil: new Date(AT.getTime() + 60_000), rateLimit: { limit: 10, periodMs: 1_000 } },
+    {
+      ...says('notice', 'limited', 'resting: 60 wait for another 1 min'),
+      cause: 'a handler threw a RateLimitedError, or Redis refused its calls, so the whole queue rests',
+      next: 'wait for its end; clearing the limits of `email` ends it now',
+    },
+  ],
+  [
+    'that more comes than its rate lets start',
+    { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: rates(12, 10), rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
+    {
+      ...says('warning', 'limited', 'limited by its rate: 12/s in, 10/s may start, 900 waiting for 2 min'),
+      cause: 'the queue has used up its rate limit of 10/s',
+      next: 'raise the rate limit if this is too slow',
+    },
+  ],
+  [
+    'that a burst waits for its rate',
+    { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+    { rates: { ...rates(12, 10), growing: false }, rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
+    says('notice', 'limited'),
+  ],
+  [
+    'that its rate holds it back, where jobs cost more than one',
+    { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+    {
+      rates: { ...rates(12, 2), growing: false },
+      rateLimit: { limit: 10, periodMs: 1_000 },
+      nextStartAt: new Date(AT.getTime() + 400),
+      slots: 20,
+    },
+    { ...says('notice', 'limited'), cause: 'the queue has used up its rate limit of 10/s' },
+  ],
+  [
+    'that its workers are too slow, and not its rate',
+    { pending: 900, processing: 20, oldestPendingAgeMs: 2 * MINUTE },
+    {
+      rates: rates(12, 2),
+      rateLimit: { limit: 10, periodMs: 1_000 },
+      nextStartAt: new Date(AT.getTime() + 50),
+      slots: 20,
+    },
+    { ...says('warning', 'falling-behind'), next: 'add workers, or raise the concurrency' },
+  ],
+  [
+    'that more comes than maxRunning lets through',
+    { pending: 9_000, processing: 2, oldestPendingAgeMs: 60 * MINUTE },
+    { maxRunning: 2, rates: rates(12, 7) },
+    { ...says('warning', 'limited'), cause: 'maxRunning is 2' },
+  ],
+  [
+    'that its handlers fail, while as many run as may',
+    { failed: 40, pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
+    { maxRunning: 2, rates: { ...rates(1, 1, 0.8), growing: false } },
+    says('warning', 'failing'),
+  ],
+  [
+    'that as many run as may, and longer than usual',
+    { pending: 60, processing: 2, oldestPendingAgeMs: 2 * MINUTE },
+    { maxRunning: 2, rates: { ...rates(0, 0), growing: false }, usualRunMs: 200 },
+    { ...says('warning', 'waiting'), cause: 'all slots are busy' },
+  ],
+  [
+    'that dead workers keep their jobs, while it is paused',
+    { pending: 5, pausedAt: AT, processing: 3, expiredClaims: 3 },
+    { sinceMaintenanceMs: 10 * MINUTE },
+    says('critical', 'unmaintained'),
+  ],
+])('the verdict says %s', (_, stats, signs, verdict) => {
+  const found = judge(stats, signs);
+  expect(found).toMatchObject({ queue: 'email', ...verdict });
+  expect(found.cause).toEqual(expect.any(String));
+  expect(found.next).toEqual(expect.any(String));
 });
 
 it('the worst of several verdicts', () => {

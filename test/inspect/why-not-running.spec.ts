@@ -11,6 +11,7 @@ import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 import { inside } from '../support/queue/inside.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
 /** Returns the reasons, as the command line and the dashboard ask for them. */
@@ -265,6 +266,29 @@ describe('a job does not run, because', () => {
     expect((await why(queue, id))!.because).toMatch(/^it starts in .*: its handler snoozed it$/);
   });
 
+  it('it waits for a signal, or sleeps, and no promotion is advised', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    const park = async (wait: { name: string; kind: 'signal' | 'sleep'; timeoutMs?: number }) => {
+      const claim = (await queue.claim())!;
+      await queue.exec((calls) => calls.wait({ claim, ...wait }));
+      await queue.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
+    };
+    await park({ name: 'approved', kind: 'signal' });
+    expect(await why(queue, id)).toEqual({
+      because: expect.stringMatching(/^it waits for the signal approved, since \d+ m?s$/),
+      next: 'send the signal, or cancel the job',
+    });
+    await queue.signal(id, 'approved');
+    const claim = (await queue.claim())!;
+    await queue.exec((calls) => calls.wait({ claim, name: 'approved', kind: 'signal' }));
+    await queue.release(claim);
+    await park({ name: 'nap', kind: 'sleep', timeoutMs: 3_600_000 });
+    expect(await why(queue, id)).toEqual({
+      because: expect.stringMatching(/^it sleeps: nap, since \d+ m?s, .* more$/),
+    });
+  });
+
   it('a client of the Redis pattern claimed it, and does not end it', async () => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1);
@@ -383,6 +407,16 @@ describe('the verdict of a real queue', () => {
     expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'notice', state: 'limited' });
     await queue.groups.resume('ada');
     expect((await queue.stats()).heldByGroups).toBeUndefined();
+  });
+
+  it('is quiet where a shared limit cannot be read', async () => {
+    const limit = uniqueQueueName();
+    const queue = newQueue({ limits: [limit] });
+    await startWorker(queue, () => undefined, { limits: { [limit]: {} } });
+    await eventually(async () => (await queue.workers())[0]?.limits?.includes(limit) === true);
+    const { keys, client } = await redisOf(queue);
+    await client.set(keys.sharedLimit(limit)[1]!, 'of another program');
+    expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'ok', state: 'idle' });
   });
 
   it('is quiet on an idle queue, on one that works, and on a burst', async () => {

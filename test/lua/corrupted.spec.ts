@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
+import { testQueue, type TestQueue, queueWith } from '../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
@@ -18,8 +18,7 @@ async function deadLetter(q: TestQueue, id: string): Promise<void> {
 
 describe('I7: a job key that is not a hash stops no batch', () => {
   it('claim refuses it and hands out the rest', async () => {
-    const q = testQueue();
-    await q.addAll('bad', 'good');
+    const q = await queueWith('bad', 'good');
     await corrupt(q, 'bad');
     const { jobs, refused } = await q.run(q.claimCall(2));
     expect(jobs.map((job) => job.id)).toEqual(['good']);
@@ -62,8 +61,7 @@ describe('I7: a job key that is not a hash stops no batch', () => {
   });
 
   it.each(['complete', 'fail', 'release'] as const)('%s settles the rest', async (verb) => {
-    const q = testQueue();
-    await q.addAll('bad', 'good');
+    const q = await queueWith('bad', 'good');
     const claims = await q.claim(2);
     await corrupt(q, 'bad');
     if (verb === 'complete') {
@@ -79,16 +77,14 @@ describe('I7: a job key that is not a hash stops no batch', () => {
   });
 
   it('extend extends the rest', async () => {
-    const q = testQueue();
-    await q.addAll('bad', 'good');
+    const q = await queueWith('bad', 'good');
     const claims = await q.claim(2);
     await corrupt(q, 'bad');
     expect(await q.run(q.scripts.extend(claims))).toEqual({ lost: ['bad'], cancelRequested: [] });
   });
 
   it('reclaim leaves a dead letter that says so, and reclaims the rest', async () => {
-    const q = testQueue();
-    await q.addAll('bad', 'good');
+    const q = await queueWith('bad', 'good');
     await q.claim(2);
     await q.expireClaims('bad', 'good');
     await corrupt(q, 'bad');
@@ -124,8 +120,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     ['remove', (q: TestQueue) => q.scripts.remove({ id: 'bad' }), 'missing'],
     ['reschedule', (q: TestQueue) => q.scripts.reschedule({ id: 'bad', delayMs: 1 }), 'missing'],
   ] as const)('%s says that it is missing', async (_verb, call, answer) => {
-    const q = testQueue();
-    await q.addAll('bad');
+    const q = await queueWith('bad');
     await corrupt(q, 'bad');
     expect(await q.run<unknown>(call(q))).toBe(answer);
   });
@@ -135,8 +130,7 @@ describe('I7: a job key that is not a hash stops neither the sweep nor an operat
     ['log', (q: TestQueue) => q.scripts.log({ claim: { id: 'bad', token: 't' }, keep: 10, lines: ['"line"'] })],
     ['name', (q: TestQueue) => q.scripts.setName({ id: 'bad', token: 't', name: 'n', options: {} })],
   ] as const)('%s says that the claim is not current', async (_verb, call) => {
-    const q = testQueue();
-    await q.addAll('bad');
+    const q = await queueWith('bad');
     await corrupt(q, 'bad');
     expect(await q.run(call(q))).toBe(false);
   });
@@ -270,25 +264,32 @@ describe('a claim of groups that breaks off at a key of another type', () => {
   );
 });
 
-describe('a claim where a key has another type that it writes after a job was taken', () => {
-  it.each<[string, 'sequence' | 'claims', Record<string, unknown>]>([
-    ['a plain job', 'sequence', {}],
-    ['a plain job', 'claims', {}],
-    ['a job with a priority', 'sequence', { priority: 2 }],
-    ['a job with a priority', 'claims', { priority: 2 }],
-    ['a job of a group', 'sequence', { group: 'g' }],
-    ['a job of a group', 'claims', { group: 'g' }],
-  ])('leaves %s in its place: %s', async (_, key, options) => {
+it.each<[string, 'sequence' | 'claims', Record<string, unknown>, { slots?: number }?]>([
+  ['a plain job', 'sequence', {}],
+  ['a plain job', 'claims', {}],
+  ['a job that expires', 'claims', { expires_in_ms: 60_000 }],
+  ['a job that expires before its start', 'claims', { expires_in_ms: 60_000 }, { slots: 1 }],
+  ['a job with a priority', 'sequence', { priority: 2 }],
+  ['a job with a priority', 'claims', { priority: 2 }],
+  ['a job of a group', 'sequence', { group: 'g' }],
+  ['a job of a group', 'claims', { group: 'g' }],
+])(
+  'a claim where a key has another type that it writes after a job was taken leaves %s in its place: %s',
+  async (_, key, options, ...[request]) => {
     const q = testQueue();
     for (const id of ['a', 'b', 'c']) await q.add(id, options);
     const sequence = await q.redis.get(q.keys.sequence);
     await q.redis.del(q.keys[key]);
     await q.redis.rpush(q.keys[key], 'of another type');
-    await expect(q.claim(2)).rejects.toThrow(/WRONGTYPE/);
+    await expect(q.claim(2, request)).rejects.toThrow(/WRONGTYPE/);
     await q.redis.del(q.keys[key]);
     await (key === 'sequence' && sequence !== null && q.redis.set(q.keys.sequence, sequence));
     expect(await q.pending()).toEqual(options.priority || options.group ? [] : ['a', 'b', 'c']);
     for (const id of ['a', 'b', 'c']) expect(await q.status(id)).toBe('pending');
-    expect((await q.claim(3)).map((job) => job.id)).toEqual(['a', 'b', 'c']);
-  });
-});
+    expect((await q.claim(3)).map((job) => [job.id, job.attempt])).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ]);
+  },
+);

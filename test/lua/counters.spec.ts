@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
+import { type TestQueue, claimedJob } from '../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 const COUNTERS = [
@@ -71,8 +71,7 @@ it.each<[string, Act, string | null]>([
   ],
   ['run again', after(complete, (q) => q.run(q.scripts.runAgain({ id: 'job', request: 'request' }))), 'pending'],
 ])('a counter that is not a number holds up no job: %s', async (_verb, act, status) => {
-  const q = testQueue();
-  const job = await q.addAndClaim('job');
+  const { q, job } = await claimedJob('job');
   await spoilCounters(q);
   await act(q, job);
   expect(await q.status('job')).toBe(status);

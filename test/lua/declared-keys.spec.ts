@@ -1,8 +1,10 @@
 // Each key that a script touches is declared, or carries the hash tag of KEYS[1]. All specs that run in memory run on the server
 // that checks it, see test/support/memory/declared-keys.ts.
+import { readdirSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { luaScripts } from '#queue/lua.generated.js';
-import { DeclaredKeysServer } from '../support/memory/declared-keys.js';
+import { luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
+import { DeclaredKeysServer, hasRun, NOT_IN_MEMORY, scriptOf } from '../support/memory/declared-keys.js';
+import { runsInMemory } from '../support/memory/on-memory.mjs';
 
 const server = () => new DeclaredKeysServer(() => 0);
 
@@ -26,6 +28,22 @@ it('allows the declared keys, and those of the queue of the first', () => {
   ).not.toThrow();
 });
 
-it('has scripts to check', () => {
-  expect(Object.keys(luaScripts).length).toBeGreaterThan(90);
+/** The specs that `npm test` runs in memory, by their scripts. Each fails there if its script has not run. */
+const inMemory = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+  .map((file) => `test/lua/${file}`)
+  .filter((file) => file.endsWith('.spec.ts') && runsInMemory(file))
+  .map((file) => scriptOf(`/${file}`));
+
+it('checks each script by its spec in memory, but those that are named with a reason', () => {
+  const unchecked = (Object.keys(luaScripts) as LuaScriptName[]).filter((name) => !inMemory.includes(name));
+  expect(unchecked.filter((name) => !(name in NOT_IN_MEMORY))).toEqual([]);
+});
+
+it('knows a script that has run, alone or inside of another text', () => {
+  const { jobCancel } = luaScripts;
+  expect(hasRun('jobCancel', [jobCancel])).toBe(true);
+  expect(hasRun('jobCancel', [`#!lua\nlocal clock = 1\n${jobCancel.slice(jobCancel.indexOf('\n') + 1)}`])).toBe(
+    true,
+  );
+  expect(hasRun('jobCancel', [luaScripts.jobRemove])).toBe(false);
 });

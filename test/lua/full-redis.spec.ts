@@ -12,6 +12,7 @@ const WAITS = 'adds jobs for maintenance, which tries again';
 const REFUSED: Record<string, string> = {
   jobEnqueue: ADDS,
   jobEnqueueNewest: ADDS,
+  jobSignal: SETS,
   jobUpdate: SETS,
   deadLetterRedriveAsNew: ADDS,
   deadLetterMarkKind: SETS,
@@ -24,10 +25,15 @@ const REFUSED: Record<string, string> = {
   onceAddDeadLetters: WAITS,
   attemptProgress: INFORMS,
   attemptLog: INFORMS,
+  streamWrite: 'its attempt goes back without being used, because a dropped chunk would be a gap',
   historyAddDurations: INFORMS,
   historyCloseMinute: INFORMS,
+  profileRequest: SETS,
+  profileTake: INFORMS,
+  profileStore: INFORMS,
   groupSet: SETS,
   limitsSet: SETS,
+  sharedLimitSet: SETS,
 };
 
 it('a full Redis refuses only the scripts that may wait', () => {

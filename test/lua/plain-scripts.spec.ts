@@ -5,12 +5,12 @@ import { expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
-  jobEnqueue: 'bc377e46e5ba',
-  attemptClaim: '9dc29ccecd05',
+  jobEnqueue: 'b332745668eb',
+  attemptClaim: '60966bd0c503',
   attemptStart: '0a0d96ff9c25',
   attemptExtend: '1334fa6eaf69',
-  attemptComplete: '843cf81a71a2',
-  attemptFail: '3c8c4b4df195',
+  attemptComplete: '713282568467',
+  attemptFail: '45d5981e1bea',
 };
 
 it.each(Object.entries(DIGESTS))('%s is the text that was measured last', (name, digest) => {

@@ -64,22 +64,28 @@ onEachStore('groups', () => {
     expect([idsOf(jobs), isFull]).toEqual([['p1', 'a:1'], true]);
   });
 
-  it('end a claim at the first job in turn that exceeds its bytes, with a group or without', async () => {
+  it.each<[string, Record<string, number>, number, string[], string[]]>([
+    [
+      'end a claim at the first job in turn that exceeds its bytes, with a group or without',
+      { 'a:1': 100, 'a:2': 100, p1: 100, p2: 100, p3: 10 },
+      250,
+      ['p1', 'a:1'],
+      ['p2', 'a:2', 'p3'],
+    ],
+    [
+      'wait for a large job without a group whose turn is first',
+      { 'a:1': 10, p1: 100, p2: 10 },
+      50,
+      ['p1'],
+      ['a:1', 'p2'],
+    ],
+  ])('%s', async (_, sizes, mostBytes, first, second) => {
     const queue = newQueue();
-    await enqueueSized(queue, { 'a:1': 100, 'a:2': 100, p1: 100, p2: 100, p3: 10 });
+    await enqueueSized(queue, sizes);
     const claim = async (token: string) =>
-      idsOf((await queue.exec((calls) => calls.claim({ ...CLAIM, token, mostBytes: 250 }))).jobs);
-    expect(await claim('one')).toEqual(['p1', 'a:1']);
-    expect(await claim('two')).toEqual(['p2', 'a:2', 'p3']);
-  });
-
-  it('wait for a large job without a group whose turn is first', async () => {
-    const queue = newQueue();
-    await enqueueSized(queue, { 'a:1': 10, p1: 100, p2: 10 });
-    const claim = async (token: string) =>
-      idsOf((await queue.exec((calls) => calls.claim({ ...CLAIM, token, mostBytes: 50 }))).jobs);
-    expect(await claim('one')).toEqual(['p1']);
-    expect(await claim('two')).toEqual(['a:1', 'p2']);
+      idsOf((await queue.exec((calls) => calls.claim({ ...CLAIM, token, mostBytes }))).jobs);
+    expect(await claim('one')).toEqual(first);
+    expect(await claim('two')).toEqual(second);
   });
 
   it('pay for the rate of the queue in turn, with jobs without a group among them', async () => {

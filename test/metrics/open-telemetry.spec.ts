@@ -15,18 +15,23 @@ import { newQueue, startWorker } from '../support/worker/workers.js';
 const TYPES = { counter: DataPointType.SUM, gauge: DataPointType.GAUGE, histogram: DataPointType.HISTOGRAM };
 const OUTBOX_SIGNS = async () => ({ waiting: 2, setAside: 0, failed: 0, oldestAgeMs: 5_000 });
 
+async function* streaming() {
+  yield 'a';
+}
+
 it('gives the same instruments to OpenTelemetry', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
-  const queue = newQueue();
+  const queue = newQueue({ limits: ['openai'] });
   const { name } = queue;
   const outbox = () => ({ signs: OUTBOX_SIGNS, relayed: new Map([[name, 3]]) });
   const metrics = new JobMetrics({ queues: [queue] }, outbox).toOpenTelemetry(provider.getMeter('nest-job-queue'));
-  await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, {
+  await startWorker([{ queue, handlers: { [name]: streaming } }], undefined, {
     onEvent: metrics.observe,
     onTrip: metrics.observeTrip,
     sweepIntervalMs: 50,
+    limits: { openai: { maxRunning: 5 } },
   });
   await (await queue.enqueue({})).result();
 
@@ -53,7 +58,9 @@ it('gives the same instruments to OpenTelemetry', async () => {
       });
     }
   }
+  expect(point('limitMost')).toMatchObject({ value: 5, attributes: { limit: 'openai' } });
   expect(point('slots')?.value).toBe(10);
+  expect(point('streamBytes')?.value).toBe('"a"'.length);
   expect(point('outboxAge')?.value).toBe(5);
   expect(point('attempts')).toMatchObject({ value: 1, attributes: { queue: name, name, outcome: 'completed' } });
   expect(point('run')?.value).toMatchObject({ count: 1, buckets: { boundaries: [...DURATION_BUCKETS] } });

@@ -191,17 +191,17 @@ describe('a moved job', () => {
     expect(report).toMatchObject({ moved: { wait: 1 }, deduplicated: 1 });
   });
 
-  it('leaves jobs that it cannot move, and names the reasons', async () => {
+  it('leaves jobs that it cannot move, and names the reasons, that of most jobs first', async () => {
     const { old, mover, plan, pending } = scene();
     await old.wait('child', { fields: { parentKey: 'bull:q:1' } });
-    await old.wait('custom', { opts: { attempts: 2, backoff: { type: 'mine' } } });
+    for (const id of ['custom', 'also']) await old.wait(id, { opts: { attempts: 2, backoff: { type: 'mine' } } });
     await old.redis.lpush(old.key('wait'), 'gone', '0:0');
     await old.wait('moved');
     await old.scheduler('odd', 1_893_466_800_123, { every: 1_000 });
     await mover().run();
     expect(await pending()).toEqual(['moved']);
-    expect((await plan()).left.map(({ ids }) => ids)).toEqual([['odd'], ['child'], ['custom'], ['gone'], ['repeat:odd:1893466800123']]); // prettier-ignore
-    expect(await old.line()).toEqual(['child', 'custom', 'gone', '0:0']);
+    expect((await plan()).left.map(({ ids }) => ids)).toEqual([['custom', 'also'], ['odd'], ['child'], ['gone'], ['repeat:odd:1893466800123']]); // prettier-ignore
+    expect(await old.line()).toEqual(['child', 'custom', 'also', 'gone', '0:0']);
   });
 
   it('moves a job with a backoff of its own code that has no retries left', async () => {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EXIT } from '#cli/exit-codes.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { redisWithAllKeys } from '#queue/redis-access.js';
 import { encrypted } from '#queue/codec/encrypted.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
@@ -131,6 +132,24 @@ describe('migrate queue', () => {
     expect(await idsIn(queue)).toEqual(['g']);
     const all = await cli(['migrate', 'queue', queue.name, '--to', 'bullmq', '--drop-groups', '--json']);
     expect(JSON.parse(all.stdout)).toMatchObject({ moved: { group: 1 }, left: [], dropped: { group: 1 } });
+  });
+
+  it('comes from BullMQ back to the same queue, over the forwarding records, and is not paused', async () => {
+    const queue = new JobQueue(redis, uniqueQueueName());
+    await queue.enqueue({ n: 1 }, { id: 'a', name: 'encode', maxAttempts: 3 });
+    await queue.enqueue(1, { id: 'dead', name: 'encode', maxAttempts: 1, lifo: true });
+    const dead = await queue.claim();
+    await queue.fail(dead!, new Error('no file'));
+    await cli(['migrate', 'queue', queue.name, '--to', 'bullmq', '--json']);
+    await redis.hset(`bull:${queue.name}:meta`, 'version', 'bullmq:6.7.0');
+    expect(await queue.get('a')).toMatchObject({ status: 'cancelled' });
+    const { stdout } = await cli(['migrate', 'bullmq', queue.name, '--failed', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ moved: { wait: 1, failed: 1 }, left: [] });
+    expect(await queue.get('dead')).toMatchObject({ status: 'failed', lastError: 'no file' });
+    expect(await queue.get('a')).not.toHaveProperty('cancelledAt');
+    expect(await queue.claim()).toMatchObject({ id: 'a', payload: { n: 1 }, maxAttempts: 3 });
+    const { client, keys } = await redisWithAllKeys(queue);
+    expect(await client.pttl(keys.job('a'))).toBe(-1);
   });
 
   it('says what to install where a schedule needs BullMQ, and writes nothing', async () => {

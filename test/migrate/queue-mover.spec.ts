@@ -1,7 +1,12 @@
 // The mover of a queue to another place: each kind of thing, and its death after each step.
 import { describe, expect, it } from '@jest/globals';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
+import { Source } from '#migrate/bullmq/source.js';
+import { BullmqTarget } from '#migrate/to-bullmq/bullmq-target.js';
+import { BULLMQ, NewPlace } from '#migrate/queue/new-place.js';
+import { OldPlace } from '#migrate/queue/old-place.js';
 import { MoverOvertakenError, type QueueMoveStep } from '#migrate/queue/transit.js';
+import { redisWithAllKeys } from '#queue/redis-access.js';
 import { idsIn, keysOfMove, queueScene } from '../support/migrate/queue-scene.js';
 
 const HOUR = 3_600_000;
@@ -36,6 +41,29 @@ describe('a moved job', () => {
     expect((await from.enqueue(1, { id: 'mine' })).outcome).not.toBe('new');
     expect(await idsIn(from)).toEqual([]);
     expect(await from.get('mine')).toMatchObject({ status: 'cancelled', lastError: 'The job moved to elsewhere.' });
+  });
+
+  it('names the new place to a caller that waits for the result, and to one that sends a signal', async () => {
+    const { from, to, run } = queueScene();
+    await from.enqueue(1, { id: 'a' });
+    await from.enqueue(1, { id: 'b' });
+    await from.cancel('b');
+    const claim = (await from.claim())!;
+    await from.exec((calls) => calls.wait({ claim, name: 'approved', kind: 'signal' }));
+    await from.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
+    await run();
+    expect(await from.get('a')).toMatchObject({ movedTo: 'elsewhere' });
+    await expect(from.result('a')).rejects.toMatchObject({
+      code: 'JOB_CANCELLED',
+      movedTo: 'elsewhere',
+      message: 'Job a was cancelled: it moved to elsewhere. Ask there.',
+    });
+    await expect(from.signal('a', 'approved')).rejects.toMatchObject({
+      reason: 'moved',
+      message: expect.stringContaining('it moved to elsewhere. Signal it there.'),
+    });
+    await expect(from.signal('b', 'approved')).rejects.toMatchObject({ reason: 'ended' });
+    expect(await to.signal('a', 'approved')).toBe('delivered');
   });
 
   it('keeps its fences growing', async () => {
@@ -351,4 +379,88 @@ it('goes there and back again', async () => {
   expect(await from.claimMany(9)).toHaveLength(4);
   await run();
   expect(await from.claim()).toBeNull();
+});
+
+/** Returns a queue of BullMQ as the new place. */
+const bullmqOf = ({ redis: client, prefix, queue: name }: Source, dropped: Record<string, number> = {}) =>
+  new BullmqTarget({
+    client,
+    prefix,
+    name,
+    rules: { hasPriorities: false, maxAttempts: 10, handlerLimits: {}, dropGroups: false, nowMs: 0 },
+    dropped,
+    open: () => Promise.reject(new Error('The queue has no schedules.')),
+  });
+
+describe('a queue that went to BullMQ', () => {
+  it('is taken back: not paused, without the schedules that went there, but never in the middle of its way', async () => {
+    const { from } = queueScene();
+    const target = await NewPlace.of(from);
+    const { client, keys } = await redisWithAllKeys(from);
+    const { right, wasPaused } = await (await OldPlace.of(from, `${BULLMQ}there`)).begin('test');
+    expect(wasPaused).toBe(false);
+    const there = new Source(client, 'bull', from.name);
+    await bullmqOf(there).takeBack(right);
+    for (const id of ['went', 'stayed']) await from.schedules.upsert(id, { everyMs: HOUR }, { name: 'work' });
+    await client.hset(keys.schedule('went'), 'moved', '1');
+    await client.zadd(`${keys.base}moving:order`, 1, 'on-its-way');
+    await expect(target.takeBackFromBullmq(there)).rejects.toMatchObject({ code: 'UNFINISHED_MOVE' });
+    expect((await from.stats()).pausedAt).not.toBeNull();
+    await client.del(`${keys.base}moving:order`);
+    await target.takeBackFromBullmq(there);
+    expect((await from.stats()).pausedAt).toBeNull();
+    expect((await from.schedules.list()).map(({ id }) => id)).toEqual(['stayed']);
+    expect(await client.exists(`${keys.base}moving:state`)).toBe(0);
+  });
+
+  it('is not taken back by a mover of another queue', async () => {
+    const { from } = queueScene();
+    const { client, keys } = await redisWithAllKeys(from);
+    const { right } = await (await OldPlace.of(from, `${BULLMQ}there`)).begin('test');
+    await bullmqOf(new Source(client, 'bull', from.name)).takeBack(right);
+    await from.schedules.upsert('went', { everyMs: HOUR }, { name: 'work' });
+    await client.hset(keys.schedule('went'), 'moved', '1');
+    await client.zadd(`${keys.base}moving:order`, 1, 'on-its-way');
+    await (await NewPlace.of(from)).takeBackFromBullmq(new Source(client, 'bull', `other-${from.name}`));
+    expect((await from.stats()).pausedAt).not.toBeNull();
+    expect((await from.schedules.list()).map(({ id }) => id)).toEqual(['went']);
+  });
+
+  it('has no streams, waits and signals there, which are counted', async () => {
+    const { from } = queueScene();
+    const { client } = await redisWithAllKeys(from);
+    const { right } = await (await OldPlace.of(from, `${BULLMQ}there`)).begin('test');
+    const dropped: Record<string, number> = {};
+    const fields = ['name', 'work', 'stream', '1', 'waits', '[]', 'signals', '[]'];
+    const job = { id: 'a', entry: 'key\tpending\t0\t\t', fields, isText: true };
+    expect(await bullmqOf(new Source(client, 'bull', from.name), dropped).put(right, [job])).toEqual(['new']);
+    expect(dropped).toEqual({ stream: 1, waits: 1, signals: 1 });
+  });
+
+  it('leaves a job here that waits for a signal', async () => {
+    const { from } = queueScene();
+    const { client, keys } = await redisWithAllKeys(from);
+    await from.enqueue(1, { id: 'a', name: 'work' });
+    const claim = (await from.claim())!;
+    await from.exec((calls) => calls.wait({ claim, name: 'approved', kind: 'signal' }));
+    await from.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
+    const { right } = await (await OldPlace.of(from, `${BULLMQ}there`)).begin('test');
+    const fields = Object.entries(await client.hgetall(keys.job('a'))).flat();
+    const job = {
+      id: 'a',
+      entry: `key\tscheduled\t${await client.zscore(keys.scheduled, 'a')}\t\t`,
+      fields,
+      isText: true,
+    };
+    expect(await bullmqOf(new Source(client, 'bull', from.name)).put(right, [job])).toEqual(['signal']);
+  });
+
+  it('is not taken back from another place', async () => {
+    const { from } = queueScene();
+    const { right } = await (await OldPlace.of(from, 'elsewhere')).begin('test');
+    const there = new Source((await redisWithAllKeys(from)).client, 'bull', from.name);
+    await bullmqOf(there).takeBack(right);
+    await (await NewPlace.of(from)).takeBackFromBullmq(there);
+    expect((await from.stats()).pausedAt).not.toBeNull();
+  });
 });

@@ -21,14 +21,19 @@ import { flowSteps } from './flow/steps.js';
 const COMPARED = 'what it answers is compared after every step';
 const LISTENING = 'changes nothing in Redis';
 const TRAIL = 'each sequence is also held against its trail, by test/support/invariants/audit-gaps';
+const TOPICS = 'changes no key of a queue; test/lua/topic and test/nest/service/topics hold both stores';
+const SHARED = 'changes no key of a queue; test/lua/shared-limit and test/worker/limits hold both stores';
 const DOCTOR = 'ends every sequence; it finds nothing';
 
+/** Streams change no place of a job. */
+const STREAMS = 'test/lua/stream runs its scripts on both stores, and test/worker/attempt/stream.spec.ts a job';
 const NO_STEP: Record<string, string> = {
   stats: COMPARED,
   workers: LISTENING,
   'schedules.list': COMPARED,
   doctor: DOCTOR,
   close: 'ends every sequence; it changes nothing in Redis',
+  stream: STREAMS,
   findBatch: 'opens what `batch` has made',
   'groups.list': COMPARED,
   'groups.get': COMPARED,
@@ -40,6 +45,7 @@ const NO_STEP: Record<string, string> = {
   'auditTrail.acknowledge': TRAIL,
   'auditTrail.clear': TRAIL,
   'deadLetters.kinds': COMPARED,
+  sharedLimit: SHARED,
 };
 
 /** Returns the names of steps, which are the names of the methods that they call. */
@@ -71,6 +77,15 @@ const NO_CALL: Record<string, string> = {
   holdResult: 'no caller of a sequence waits for two seconds; test/queue/results/promised-for-a-day holds it',
   'sweep.lookAtKept': 'as holdResult',
   'batches.readers': 'as holdResult',
+  'streams.read': STREAMS,
+  'streams.tidy': STREAMS,
+  'streams.write': STREAMS,
+  ...Object.fromEntries(
+    ['download', 'read', 'request', 'store', 'take'].map((name) => [
+      `profiles.${name}`,
+      'no job is changed; test/worker/attempt/asked-profile holds it',
+    ]),
+  ),
   checkEnqueue: 'sent for calls of more jobs than a sequence has; test/queue/enqueue/bulk-checks holds it',
   now: 'both stores have the clock of the test',
   'audit.read': TRAIL,
@@ -87,6 +102,13 @@ const NO_CALL: Record<string, string> = {
   'doctor.inspect': DOCTOR,
   'doctor.scan': DOCTOR,
   'doctor.unique': DOCTOR,
+  ...Object.fromEntries(
+    ['clear', 'declare', 'extend', 'get', 'giveBack', 'lease', 'pause', 'rest', 'resume', 'set'].map((name) => [
+      `sharedLimits.${name}`,
+      SHARED,
+    ]),
+  ),
+  ...Object.fromEntries(['declare', 'list', 'remove', 'unhandled'].map((name) => [`topics.${name}`, TOPICS])),
   'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };
 

@@ -3,7 +3,13 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
+import {
+  JobHandler,
+  JobQueueModule,
+  type Job,
+  type JobHandlerOptions,
+  type JobQueueModuleOptions,
+} from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
 import { RETRIES_AT_ONCE } from '../support/queue/retries.js';
@@ -104,11 +110,15 @@ export async function startApp(app: TestApp): Promise<INestApplication> {
 }
 
 /** Makes a handler of jobs of a name. */
-export function handlerOf(name: string, handle: () => unknown = () => 'done') {
-  @JobHandler(name)
+export function handlerOf(
+  name: string,
+  handle: (job: Job<never>) => unknown = () => 'done',
+  options: JobHandlerOptions = {},
+) {
+  @JobHandler(name, options)
   class Handler {
-    handle() {
-      return handle();
+    handle(job: Job<never>) {
+      return handle(job);
     }
   }
   return Handler;

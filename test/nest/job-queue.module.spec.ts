@@ -3,7 +3,6 @@ import { Inject, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import {
   InvalidOptionError,
-  JobHandler,
   JobQueueModule,
   JobQueueService,
   RedisUnsuitableError,
@@ -12,15 +11,10 @@ import {
 } from 'nest-job-queue';
 import { JOB_QUEUE_OPTIONS } from '#nest/options/job-queue.options.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
-import { compileApp, KeptLog, startApp, type TestApp } from './app.js';
+import { compileApp, KeptLog, startApp, type TestApp, handlerOf } from './app.js';
 
 function echo(name: string) {
-  @JobHandler(name)
-  class EchoHandler {
-    handle({ payload }: { payload: unknown }) {
-      return payload;
-    }
-  }
+  const EchoHandler = handlerOf(name, ({ payload }: { payload: unknown }) => payload);
   return EchoHandler;
 }
 

@@ -10,6 +10,7 @@ import {
   JobQueueService,
   type Job,
   type JobQueueMiddleware,
+  OnTopic,
 } from 'nest-job-queue';
 import { fromPg, JobOutbox, JobOutboxModule } from 'nest-job-queue/outbox';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
@@ -294,4 +295,37 @@ it('moves no rows into the memory of its process', async () => {
   await expect(app.get(JobOutbox).ship()).rejects.toThrow('JobOutboxModule.relay');
   expect(await app.get(JobOutbox).stats()).toMatchObject({ waiting: 1 });
   await pool.query('TRUNCATE job_outbox');
+});
+
+it('publishes to a topic if the transaction commits, also while nothing is known of its subscriptions', async () => {
+  const topic = uniqueQueueName('topic');
+  const ran: unknown[] = [];
+  class Subscriber {
+    @OnTopic(topic, { subscription: 'a' })
+    @OnTopic(topic, { subscription: 'b' })
+    note({ name, payload, group }: Job) {
+      ran.push([name, payload, group]);
+    }
+  }
+  const redis = process.env.TEST_REDIS_URL!;
+  const shop = await startApp({
+    jobs: { redis },
+    imports: [JobOutboxModule.forRootAsync({ useFactory: () => ({ database: fromPg(pool) }) })],
+  });
+  const jobs = shop.get(JobQueueService);
+  const publish = (payload: string) => (transaction: pg.PoolClient) =>
+    jobs.publish(topic, payload, { id: payload, transaction, group: 'g', ordered: true });
+  const rolledBack = transact(async (transaction) => {
+    await publish('never')(transaction);
+    throw new Error('no money');
+  });
+  await expect(rolledBack).rejects.toThrow('no money');
+  expect(await transact(publish('one'))).toEqual({ id: 'one', jobs: [] });
+  await transact(publish('one'));
+
+  await startApp({ jobs: { redis }, providers: [Subscriber] });
+  await eventually(() => ran.length === 2);
+  expect(ran).toHaveLength(2);
+  expect(ran).toEqual(expect.arrayContaining(['a', 'b'].map((name) => [`${topic}/${name}`, 'one', 'g'])));
+  await eventually(async () => (await shop.get(JobOutbox).stats())?.waiting === 0);
 });

@@ -90,7 +90,8 @@ describe('the relay', () => {
     const { reached, goOn } = stalling.stallAt(queue);
     const stalled = stalling.outbox.ship();
     await reached;
-    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'`;
+    // Waits until the server has ended the session, because it holds the relay's lock until then.
+    const cut = `SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE state = 'idle in transaction'`;
     await pool.query(cut);
     await t.outbox.ship();
     expect(await t.pending()).toEqual([1]);

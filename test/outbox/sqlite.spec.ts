@@ -8,7 +8,9 @@ import { fromBetterSqlite3, fromLibsql, type OutboxDatabase } from 'nest-job-que
 import type { JobQueue } from 'nest-job-queue/core';
 import { LikeBetterSqlite3 } from '../support/databases/better-sqlite3.js';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';
+import type { Job } from '#worker/handlers/job.js';
 import { connect } from '../support/redis/redis.js';
+import { startWorker } from '../support/worker/workers.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'outbox-'));
 const client = createClient({ url: `file:${join(folder, 'app.db')}` });
@@ -42,6 +44,18 @@ it('lets others write while it waits for Redis, and adds nothing when it comes b
   expect(await t.pending()).toEqual([]);
   expect(await connect().zcard(`queue:${t.queue.name}:once`)).toBe(0);
   [t, stalling].forEach((each) => each.close());
+});
+
+it('gives a handle whose stream begins once the job is in its queue', async () => {
+  const t = new TestOutbox(database);
+  const job = await database.begin((transaction) => t.enqueue(transaction as object, 1));
+  const items = job.stream()[Symbol.asyncIterator]();
+  const first = items.next();
+  await startWorker(t.queue, (each: Job) => each.stream.write('a'));
+  await t.outbox.ship();
+  expect(await first).toMatchObject({ value: { type: 'chunk', data: 'a' } });
+  expect(await items.next()).toMatchObject({ value: { type: 'result', data: null } });
+  t.close();
 });
 
 it('deletes no row, and forgets no mark, after another relay has drawn its fence', async () => {

@@ -5,6 +5,7 @@ import { Job } from '#worker/handlers/job.js';
 import { JobTexts } from '#worker/handlers/job-texts.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { someOf } from '../support/run/samples.js';
 import { judgeTexts } from './key-attack.js';
 import { BATCH, IDS, REDACT, SCHEDULE, SECRET } from './marked-queue.js';
 import { Windows } from './windows.js';
@@ -63,16 +64,20 @@ it('the dashboard of another process hides the fields that the workers hide', as
   expect(texts.get('GET api/jobs')).toContain('[redacted]');
 });
 
-it('a window without redaction is found', async () => {
-  showRecordsOpenly();
-  const windows = await new Windows().open();
-  const texts = await windows.look();
-  expect(() => judgeTexts(texts)).toThrow('secret out');
-});
+/** Planted faults, which show the secret in some window. */
+const PLANTS: [string, () => void][] = [
+  [
+    'texts that know the payload only',
+    () => {
+      jest.spyOn(JobTexts.prototype, 'know').mockImplementation(() => undefined);
+      jest.spyOn(JobTexts.prototype, 'knowStep').mockImplementation(() => undefined);
+    },
+  ],
+  ['records without redaction', showRecordsOpenly],
+];
 
-it('texts that know the payload only are found', async () => {
-  jest.spyOn(JobTexts.prototype, 'know').mockImplementation(() => undefined);
-  jest.spyOn(JobTexts.prototype, 'knowStep').mockImplementation(() => undefined);
+it.each(someOf(PLANTS, 2))('finds %s', async (_what, plantFault) => {
+  plantFault();
   const texts = await (await new Windows().open()).look();
   expect(() => judgeTexts(texts)).toThrow('secret out');
 });

@@ -8,7 +8,7 @@ import { casesOf } from '../support/run/samples.js';
 import { showRecordsOpenly } from './plants.js';
 
 it('breaks no window, shows no secret, and changes nothing', async () => {
-  await attackKeys(await new Windows().open(), casesOf(16, 64));
+  await attackKeys(await new Windows().open(), casesOf(16, 128));
 });
 
 describe('finds', () => {

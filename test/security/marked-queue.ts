@@ -20,6 +20,7 @@ export const FIELDS = [
   'checkpointEarly',
   'checkpointLate',
   'step',
+  'chunk',
   'result',
   'instance',
   'map',
@@ -91,12 +92,14 @@ export async function quoteEarly(job: Job): Promise<void> {
   await job.progress({ iban: SECRETS.progressEarly });
   await job.checkpoint({ iban: SECRETS.checkpointEarly });
   await job.step('look up', () => SECRETS.step);
-  await job.log(`account ${quote(job, 'progressEarly', 'checkpointEarly', 'step')}`);
+  await job.stream.write({ iban: SECRETS.chunk });
+  await job.stream.write(`account ${SECRETS.chunk}, ${quote(job)}`);
+  await job.log(`account ${quote(job, 'progressEarly', 'checkpointEarly', 'step', 'chunk')}`);
 }
 
 /** Fails with all parts of the job in its error, its name, its cause and its parts. */
 function fail(job: Job): never {
-  const all = quote(job, 'progressEarly', 'progressLate', 'checkpointEarly', 'checkpointLate', 'step');
+  const all = quote(job, 'progressEarly', 'progressLate', 'checkpointEarly', 'checkpointLate', 'step', 'chunk');
   const cause = new AggregateError([new Error(`part ${all}`)], `all of ${all}`);
   const name = `Error of ${SECRETS.payload} ${SECRETS.step}`;
   throw Object.assign(new Error(`no account ${all}`, { cause }), { name });
@@ -107,7 +110,7 @@ export async function quoteSecret(job: Job): Promise<unknown> {
   await quoteEarly(job);
   await job.progress({ iban: SECRETS.progressLate });
   await job.checkpoint({ iban: SECRETS.checkpointLate });
-  const all = quote(job, 'progressEarly', 'progressLate', 'checkpointEarly', 'checkpointLate', 'step');
+  const all = quote(job, 'progressEarly', 'progressLate', 'checkpointEarly', 'checkpointLate', 'step', 'chunk');
   await job.log(`account ${all}`);
   if ('stays' in (job.payload as object)) {
     await new Promise((resolve) => job.signal.addEventListener('abort', resolve, { once: true }));

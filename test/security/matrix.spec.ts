@@ -1,7 +1,7 @@
 // The matrix of secrets and windows. Each place of a job has a secret of its own, early and late in its life. No window
 // shows it. The windows follow from the tables of routes, commands and tools. Each is first looked at where nothing is
 // hidden. A cell without the value there is absent. MATRIX=1 prints the matrix, as `npm run matrix` does.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { encrypted, type JobCodec } from 'nest-job-queue/core';
 import { FIELDS, RICH, SECRETS, type Field } from './marked-queue.js';
 import { Windows } from './windows.js';
@@ -94,14 +94,11 @@ it('has each secret in a window, where nothing is hidden', () => {
   expect(FIELDS.filter((field) => !shown.includes(SECRETS[field]))).toEqual([]);
 });
 
-describe('no window shows a secret of', () => {
-  it.each(someOf(Object.entries(SETUPS), 4))('%s', async (setup, { codec, isKnown }) => {
-    const texts = await textsOf(new Windows(codec), isKnown);
-    expect(cellsWithValue(setup, texts, openly.get(codec) ?? openly.get(undefined)!)).toEqual([]);
-    for (const [window, text] of texts)
-      expect({ window, isEmpty: text === '' }).toEqual({ window, isEmpty: false });
-    expect(texts.get('alert by slack')).toMatch(/a new error| died/);
-    expect(texts.get('worker log')).toContain('[redacted]');
-    expect(texts.get('uncaught error: log')).toContain('Its message is not shown');
-  });
+it.each(someOf(Object.entries(SETUPS), 4))('no window shows a secret of %s', async (setup, { codec, isKnown }) => {
+  const texts = await textsOf(new Windows(codec), isKnown);
+  expect(cellsWithValue(setup, texts, openly.get(codec) ?? openly.get(undefined)!)).toEqual([]);
+  for (const [window, text] of texts) expect({ window, isEmpty: text === '' }).toEqual({ window, isEmpty: false });
+  expect(texts.get('alert by slack')).toMatch(/a new error| died/);
+  expect(texts.get('worker log')).toContain('[redacted]');
+  expect(texts.get('uncaught error: log')).toContain('Its message is not shown');
 });

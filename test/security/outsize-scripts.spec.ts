@@ -2,7 +2,7 @@
 // become dead letters by short names. OUTSIZE_TABLE=1 prints the longest time of each script.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { luaScripts } from '#queue/lua.generated.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
@@ -21,9 +21,9 @@ const OTHERS: Record<string, string> = {
   'operators, and code of the app': `actionNote batchCancel batchCreate batchJoin batchKnown batchList batchOpenMembers
     batchResults batchSeal batchStatus batchStop deadLetterDiscard deadLetterKinds deadLetterList deadLetterMarkKind deadLetterRedrive
     deadLetterRedriveAsNew groupClean groupClear groupExtendPause groupList groupPause groupResume groupSet historyRead jobCancel
-    jobCheckEnqueue jobHoldResult jobPromote jobRemove jobReschedule jobRunAgain jobSetPriority jobUpdate limitsClear limitsGet
+    jobCheckEnqueue jobHoldResult jobPromote jobRemove jobReschedule jobRunAgain jobSetPriority jobSignal jobUpdate limitsClear limitsGet
     limitsSet queueClean queueContent queueExtendPause queueFind queueList queueNotePayload queuePause queuePurge queueResume
-    registerNames scheduleList schedulePause scheduleRemove scheduleResume scheduleRun scheduleUpsert workerHandlerLimits workerList`,
+    sharedLimitClear sharedLimitGet sharedLimitPause sharedLimitResume sharedLimitSet registerNames scheduleList schedulePause scheduleRemove scheduleResume scheduleRun scheduleUpsert topicRemove workerHandlerLimits workerList`,
   'the doctor': `doctorBatches doctorClocks doctorCounters doctorGroups doctorHistories doctorInspect doctorScan doctorUnique`,
   'a migration, on keys of another library': `migrateBeeAcknowledge migrateBeeGiveBack migrateBullmqAcknowledge migrateBullmqAdd migrateBullmqGiveBack
     migrateBullmqTake migrateBullmqTakeScheduler onceAddDeadLetters`,
@@ -43,9 +43,14 @@ const NEWEST = {
   options: { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' } },
 } as const;
 const CLAIM = { id: 'large', token: 't', fence: 1, options: {} };
+const WRITER = { id: 'claimed', token: 't', fence: 1, attempt: 1 };
 
 /** Calls of scripts that a worker seldom runs. */
 const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
+  (c) => c.profiles.request({ id: 'i', name: '', kind: 'cpu', forMs: 1 }),
+  (c) => c.profiles.take({ id: 'i', worker: 'w', job: 'j', attempt: 1, mostMs: 60_000 }),
+  (c) => c.profiles.store({ id: 'i', worker: 'w', content: 'x' }),
+  (c) => c.profiles.read(),
   (c) => c.alerts.takeTurn({ token: 't', everyMs: 1 }),
   (c) => c.alerts.told({ token: 't', record: 'record' }),
   (c) => c.checkpoint({ claim: CLAIM, checkpoint: '1' as never }),
@@ -54,6 +59,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.extendBatch({ worker: 'w', stream: 's', token: 't' }),
   (c) => c.setName({ ...CLAIM, name: 'other' }),
   (c) => c.step({ claim: CLAIM }),
+  (c) => c.wait({ claim: CLAIM, name: 'ok', kind: 'signal' }),
   (c) => c.release([{ ...CLAIM, reason: 'interruption', delayMs: 0 }]),
   (c) => c.fail([{ ...CLAIM, error: { name: 'E', message: 'm' } as never, final: true, backoffMs: 0 }]),
   (c) => c.noteDeath({ claims: [CLAIM], error: '' as never }),
@@ -72,9 +78,20 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.publishDrained(),
   (c) => c.unserved({ jobs: [{ id: 'large', name: 'attacked' }] }),
   (c) => c.schedules.declare({ worker: 'w', declares: true, schedules: [] }),
+  (c) => c.sharedLimits.declare({ limit: 'partner', values: { maxRunning: 1 } }),
+  (c) => c.sharedLimits.lease({ limit: 'partner', worker: 'w', token: 't', count: 1, lifeMs: 1, declares: true }),
+  (c) => c.sharedLimits.extend({ limit: 'partner', worker: 'w', lifeMs: 1, permits: ['t\t1'] }),
+  (c) => c.sharedLimits.giveBack({ limit: 'partner', worker: 'w', permits: [] }),
+  (c) => c.sharedLimits.rest({ limit: 'partner', ms: 1 }),
+  (c) => c.streams.write({ writes: [{ claim: WRITER, first: 1, chunks: [{ kind: 'j', json: '1' as never }] }] }),
+  (c) => c.streams.read({ id: 'claimed', from: 0 }),
+  (c) => c.streams.tidy({ limit: 100 }),
   (c) => c.sweep.adoptFailed({ ids: ['large'] }),
   (c) => c.sweep.lookAtKept({ limit: 100 }),
   (c) => c.sweep.reclaimWorker({ worker: 'w', cursor: '', limit: 100 }),
+  (c) => c.topics.declare({ subscriptions: [{ topic: 't', name: 'n', queue: 'attacked' }] }),
+  (c) => c.topics.list({ topic: undefined }),
+  (c) => c.topics.unhandled({ names: ['t/n'] }),
   (c) => c.workers.passWake({ worker: 'w' }),
 ];
 
@@ -85,7 +102,7 @@ const FIELDS = 20_000;
 const MOST_ENTRIES = 20_000;
 
 const FIELDS_OF_JOB =
-  'options priority rank cost attempts claim_token fence worker last_error unique batch dependents after attempt_log progress checkpoint steps log expires_at_ms unmet crashes error_kind request schedule ready_at_ms window'.split(
+  'options priority rank cost attempts claim_token fence worker last_error unique batch dependents after attempt_log progress checkpoint steps waits signals stream log expires_at_ms unmet crashes error_kind request schedule ready_at_ms window'.split(
     ' ',
   );
 
@@ -96,6 +113,15 @@ local long = string.rep('i', tonumber(ARGV[1]))
 local now = redis.call('TIME')[1] * 1000
 local function add(id, ...)
   redis.call('HSET', base .. 'job:' .. id, 'name', 'attacked', 'payload', '{}', 'status', 'pending', 'enqueued_at_ms', '1', ...)
+end
+local function fill(key)
+  for from = 1, tonumber(ARGV[3]), 1000 do
+    local fields = {}
+    for i = from, from + 999 do
+      fields[#fields + 1], fields[#fields + 2] = 'f' .. i, '1'
+    end
+    redis.call('HSET', base .. key, unpack(fields))
+  end
 end
 local function place(id)
   redis.call('RPUSH', base .. 'pending', id)
@@ -122,10 +148,10 @@ elseif kind == 'field' then
 elseif kind == 'count' then
   for _, id in ipairs({ 'large', 'urgent', 'late', 'claimed' }) do
     add(id)
-    for i = 1, tonumber(ARGV[3]) do redis.call('HSET', base .. 'job:' .. id, 'f' .. i, '1') end
+    fill('job:' .. id)
   end
   for _, hash in ipairs({ 'settings', 'retention', 'stats', 'error_kinds', 'groups:settings', 'unique' }) do
-    for i = 1, tonumber(ARGV[3]) do redis.call('HSET', base .. hash, 'f' .. i, '1') end
+    fill(hash)
   end
 end
 if kind ~= 'id' then
@@ -167,57 +193,55 @@ it('knows of each script whether a worker runs it', () => {
   expect([...others].filter((name) => !NAMES.includes(name as Name))).toEqual([]);
 });
 
-describe('beside an outsize', () => {
-  it.each(Object.keys(KINDS))(
-    '%s no script that a worker runs takes long, and the jobs are set aside',
-    async (kind) => {
-      const { args, dead, least } = KINDS[kind]!;
-      const server = await startOwnRedis();
-      const redis = connect({}, server.url);
-      for (const text of NAMES.flatMap(textsOf)) await redis.script('LOAD', text);
-      await redis.config('SET', 'slowlog-log-slower-than', '0');
-      await redis.config('SET', 'slowlog-max-len', MOST_ENTRIES);
-      const times = new Map<Name, number>();
-      const { queue, other, worker } = await startScene(redis);
+it.each(Object.keys(KINDS))(
+  'beside an outsize %s no script that a worker runs takes long, and the jobs are set aside',
+  async (kind) => {
+    const { args, dead, least } = KINDS[kind]!;
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    for (const text of NAMES.flatMap(textsOf)) await redis.script('LOAD', text);
+    await redis.config('SET', 'slowlog-log-slower-than', '0');
+    await redis.config('SET', 'slowlog-max-len', MOST_ENTRIES);
+    const times = new Map<Name, number>();
+    const { queue, other, worker } = await startScene(redis);
+    await addLongest(redis, times);
+    await redis.config('SET', 'slowlog-log-slower-than', '-1');
+    await redis.eval(PLANT, 1, 'queue:attacked:', BYTES, kind, ...args);
+    await redis.config('SET', 'slowlog-log-slower-than', '0');
+    for (let i = 0; i < 20; i++) {
+      await queue.enqueue({}, { group: 'g' }).catch(() => undefined);
+      await queue.enqueue({}).catch(() => undefined);
+      await sleep(100);
       await addLongest(redis, times);
-      await redis.config('SET', 'slowlog-log-slower-than', '-1');
-      await redis.eval(PLANT, 1, 'queue:attacked:', BYTES, kind, ...args);
-      await redis.config('SET', 'slowlog-log-slower-than', '0');
-      for (let i = 0; i < 20; i++) {
-        await queue.enqueue({}, { group: 'g' }).catch(() => undefined);
-        await queue.enqueue({}).catch(() => undefined);
-        await sleep(100);
-        await addLongest(redis, times);
-      }
-      const calls = await inside(queue).scripts();
-      for (const call of DIRECT) await queue.store.exec(call(calls) as never).catch(() => undefined);
-      await addLongest(redis, times);
-      const setAside = async () => {
-        const { jobs } = await queue.deadLetters.list({ limit: 100, mostBytes: 1_000 });
-        return jobs.filter(({ id, name }) => dead?.test(id) && name.length <= 128).map(({ id }) => id);
-      };
-      await patiently(async () => (await setAside()).length >= least, { what: 'the jobs are set aside' }).catch(
-        async (error: Error) => {
-          throw new Error(`${error.message}: ${(await setAside()).join(', ')}`);
-        },
-      );
-      await (await other.enqueue({})).result({ timeoutMs: 20_000 });
-      await worker.stop({ timeoutMs: 500 }).catch(() => undefined);
-      queue.close();
-      other.close();
-      redis.disconnect();
-      await server.stop();
-      if (process.env['OUTSIZE_TABLE']) {
-        const rows = [...times].toSorted(([, a], [, b]) => b - a).map(([name, ms]) => `  ${name.padEnd(24)} ${ms}`);
-        process.stdout.write(`${kind}: longest call in ms\n${rows.join('\n')}\n`);
-      }
-      const absent = NAMES.filter((name) => !times.has(name) && !others.has(name));
-      expect({ kind, absent, slow: [...times].filter(([, ms]) => ms > MOST_MS) }).toEqual({
-        kind,
-        absent: [],
-        slow: [],
-      });
-    },
-    60_000,
-  );
-});
+    }
+    const calls = await inside(queue).scripts();
+    for (const call of DIRECT) await queue.store.exec(call(calls) as never).catch(() => undefined);
+    await addLongest(redis, times);
+    const setAside = async () => {
+      const { jobs } = await queue.deadLetters.list({ limit: 100, mostBytes: 1_000 });
+      return jobs.filter(({ id, name }) => dead?.test(id) && name.length <= 128).map(({ id }) => id);
+    };
+    await patiently(async () => (await setAside()).length >= least, { what: 'the jobs are set aside' }).catch(
+      async (error: Error) => {
+        throw new Error(`${error.message}: ${(await setAside()).join(', ')}`);
+      },
+    );
+    await (await other.enqueue({})).result({ timeoutMs: 20_000 });
+    await worker.stop({ timeoutMs: 500 }).catch(() => undefined);
+    queue.close();
+    other.close();
+    redis.disconnect();
+    await server.stop();
+    if (process.env['OUTSIZE_TABLE']) {
+      const rows = [...times].toSorted(([, a], [, b]) => b - a).map(([name, ms]) => `  ${name.padEnd(24)} ${ms}`);
+      process.stdout.write(`${kind}: longest call in ms\n${rows.join('\n')}\n`);
+    }
+    const absent = NAMES.filter((name) => !times.has(name) && !others.has(name));
+    expect({ kind, absent, slow: [...times].filter(([, ms]) => ms > MOST_MS) }).toEqual({
+      kind,
+      absent: [],
+      slow: [],
+    });
+  },
+  60_000,
+);

@@ -291,7 +291,7 @@ function windowsOf(job: JobRecord, content: ShownContent, text: string): unknown
     jsonOf(shown),
     jobLabel(shown),
     describer.row(job),
-    describer.view(job, { actions: [], signs: { ...signs, job } as never }),
+    describer.view(job, { actions: [], signs: { ...signs, job } as never, streamed: [] }),
     failedJobOf(shown),
     JOB_PARTS.map((part) => fileOf(shown, part)),
     valueOf(jobText(shown, reason, out, true)),

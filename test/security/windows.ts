@@ -41,6 +41,7 @@ import {
 /** Arguments of each command that only reads. */
 const READS = (queue: string): string[][] => [
   ['queues'],
+  ['topics'],
   ...Object.keys(IDS).map((state) => ['list', queue, state]),
   ...Object.values(IDS).map((id) => ['show', queue, id]),
   ['schedules', queue],
@@ -49,6 +50,7 @@ const READS = (queue: string): string[][] => [
   ['doctor', queue],
   ['groups', queue],
   ['limits', queue],
+  ...[IDS.completed, IDS.failed].map((id) => ['stream', queue, id]),
   ['batches', queue],
   ['batch', queue, BATCH],
   ['stats', queue],
@@ -66,6 +68,8 @@ const NO_READ: Readonly<Record<string, string>> = {
   outbox: 'reads a database, and shows no payload',
   migrate: 'reads another library',
   bench: 'makes its own jobs',
+  profile: 'shows what code ran, which has no content of jobs',
+  'shared-limit': 'shows a limit, which has no content of jobs',
   completion: 'prints a script',
   ...Object.fromEntries(
     [
@@ -81,6 +85,7 @@ const NO_READ: Readonly<Record<string, string>> = {
       'remove',
       'purge',
       'clean',
+      'signal',
     ].map((name) => [name, 'changes, and says how many jobs']),
   ),
 };

@@ -1,7 +1,17 @@
 // The errors, spans and check-ins of jobs, by an SDK that notes what it is told. test/long/sentry has the real SDK.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Job, JobQueue, NonRetryableError, RetryLaterError } from 'nest-job-queue/core';
+import {
+  ClaimLostError,
+  type Job,
+  JobCancelledError,
+  JobQueue,
+  NonRetryableError,
+  RateLimitedError,
+  RetryLaterError,
+} from 'nest-job-queue/core';
 import { type SentrySdk, sentryJobs } from 'nest-job-queue/sentry';
+import { errorFingerprint } from '#queue/errors/error-kind.js';
+import { serializeError } from '#queue/errors/serialize-error.js';
 import { eventually } from '../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { startWorker } from '../support/worker/workers.js';
@@ -13,7 +23,13 @@ interface Noted {
     fingerprint: string[];
     context: Record<string, unknown>;
   }[];
-  spans: { name: string; op: string; attributes: Record<string, unknown>; trace: string | undefined }[];
+  spans: {
+    name: string;
+    op: string;
+    attributes: Record<string, unknown>;
+    trace: string | undefined;
+    isError?: boolean;
+  }[];
   checkIns: Record<string, unknown>[];
 }
 
@@ -47,13 +63,15 @@ function fakeSdk(): SentrySdk {
       return 'event';
     },
     startSpan: ({ name, op, attributes }, run) => {
-      const span = { name, op, attributes: { ...attributes } as Record<string, unknown>, trace };
+      const span: Noted['spans'][0] = { name, op, attributes: { ...attributes }, trace };
       noted.spans.push(span);
-      return run({
+      const returned = run({
         spanContext: () => ({ traceFlags: isSampled ? 1 : 0 }),
         isRecording: () => isSampled,
         setAttribute: (key, value) => (span.attributes[key] = value),
       });
+      void Promise.resolve(returned).catch(() => (span.isError = true));
+      return returned;
     },
     continueTrace: ({ sentryTrace }, run) => {
       trace = sentryTrace;
@@ -83,6 +101,30 @@ async function started(
 const failSecond = (jobs: readonly Job[]) =>
   jobs.map(({ payload }) => (payload === 2 ? new Error('second') : payload));
 
+class NotYet extends RetryLaterError {}
+class TooMany extends RateLimitedError {}
+
+async function wrapWait(job: Job): Promise<void> {
+  try {
+    await job.waitFor('go');
+  } catch (cause) {
+    throw new Error('no answer yet', { cause });
+  }
+}
+
+/** Runs a schedule once, until its job has ended. Returns the states of its check-in. */
+async function statesOf(handle: (job: Job) => unknown, end: 'completed' | 'failed') {
+  const { queue, worker } = await started(handle, { checkIns: true });
+  await queue.schedules.upsert('nightly', { everyMs: 86_400_000 }, { payload: {}, maxAttempts: 2 });
+  await queue.schedules.runNow('nightly');
+  await worker.event(end);
+  const ids = new Set(
+    noted.checkIns.map(({ monitorSlug, checkInId }) => `${String(monitorSlug)} ${String(checkInId)}`),
+  );
+  expect([...ids]).toEqual([expect.stringMatching(/^nightly [0-9a-f]{32}$/)]);
+  return noted.checkIns.map(({ status }) => status);
+}
+
 describe('sentryJobs', () => {
   it('captures the last failure with its cause, and the queue, the job and the attempt as tags', async () => {
     const cause = new Error('connection refused');
@@ -95,7 +137,8 @@ describe('sentryJobs', () => {
     const [event] = noted.errors;
     expect(event!.error).toMatchObject({ message: 'smtp is down', cause });
     expect(event!.tags).toEqual({ queue: queue.name, 'job.name': queue.name, 'job.id': id, 'job.attempt': 3 });
-    expect(event!.fingerprint).toEqual([queue.name, queue.name, expect.any(String)]);
+    const kind = errorFingerprint(serializeError(event!.error));
+    expect(event!.fingerprint).toEqual([queue.name, queue.name, kind]);
     expect(event!.context['job']).toMatchObject({ id, attempt: 3, maxAttempts: 3 });
     expect(JSON.stringify(event!.context)).not.toContain('ada');
   });
@@ -128,6 +171,62 @@ describe('sentryJobs', () => {
     await queue.enqueue({ told: 'never' });
     await worker.event('failed');
     expect(noted.errors.map(({ error }) => (error as Error).message)).toEqual(['bad address']);
+  });
+
+  it('captures a rest of a limit that the queue does not have, which fails the attempt', async () => {
+    const { queue, worker } = await started(() => {
+      throw new RateLimitedError({ limit: 'openai', retryAfterMs: 1 });
+    });
+    await queue.enqueue({}, { maxAttempts: 1 });
+    await worker.event('failed');
+    expect(noted.errors.map(({ error }) => (error as Error).message)).toEqual([
+      expect.stringContaining('RateLimitedError.limit'),
+    ]);
+  });
+
+  it.each([
+    ['a wait for a signal', (job: Job) => job.waitFor('go')],
+    ['a sleep', (job: Job) => job.sleep(1)],
+    ['a wait that the handler wraps in an error', wrapWait],
+    ['a subclass of a snooze', () => Promise.reject(new NotYet(1))],
+    ['a subclass of a rest', () => Promise.reject(new TooMany({ retryAfterMs: 1 }))],
+  ])('captures nothing for %s, and its span is no error', async (_, pause) => {
+    let isFirst = true;
+    const { queue, worker } = await started(async (job) => {
+      if (isFirst) {
+        isFirst = false;
+        await pause(job);
+      }
+    });
+    const { id } = await queue.enqueue({}, { maxAttempts: 1 });
+    await worker.event('released');
+    await queue.signal(id, 'go');
+    await worker.event('completed');
+    expect(noted.errors).toEqual([]);
+    const runs = noted.spans.filter(({ op }) => op === 'queue.process');
+    expect(runs.map(({ isError }) => isError)).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ['cancelled', new JobCancelledError('another')],
+    ['claimed by another worker', new ClaimLostError('another')],
+  ])('captures that a job which the handler awaits was %s', async (_, error) => {
+    const { queue, worker } = await started(() => Promise.reject(error));
+    await queue.enqueue({}, { maxAttempts: 1 });
+    await worker.event('failed');
+    expect(noted.errors).toMatchObject([{ error }]);
+    expect(noted.spans.filter(({ op }) => op === 'queue.process')).toMatchObject([{ isError: true }]);
+  });
+
+  it('makes the span of each failed attempt an error', async () => {
+    const { queue, worker } = await started(() => Promise.reject(new Error('no')));
+    await queue.enqueue({}, { maxAttempts: 2 });
+    await worker.event('failed');
+    expect(noted.spans.map(({ op, isError }) => [op, isError])).toEqual([
+      ['queue.publish', undefined],
+      ['queue.process', true],
+      ['queue.process', true],
+    ]);
   });
 
   it('shows nothing that the queue hides, neither in the payload nor in the message of an error', async () => {
@@ -183,15 +282,46 @@ describe('sentryJobs', () => {
     expect((noted.errors[0]!.error as Error).message).toBe('second');
   });
 
-  it('checks in with the crons by the schedule of a job', async () => {
-    const { queue, worker } = await started(() => undefined, { checkIns: true });
-    await queue.schedules.upsert('nightly', { everyMs: 86_400_000 }, { payload: {} });
-    await queue.schedules.runNow('nightly');
-    await worker.event('completed');
-    expect(noted.checkIns).toEqual([
-      { monitorSlug: 'nightly', status: 'in_progress' },
-      { monitorSlug: 'nightly', checkInId: 'check-in', status: 'ok', duration: expect.any(Number) },
-    ]);
+  describe('checks in with the crons by the schedule of a job', () => {
+    it('which completes', async () => {
+      expect(await statesOf(() => undefined, 'completed')).toEqual(['in_progress', 'ok']);
+    });
+
+    it.each([
+      ['is snoozed', (job: Job) => job.snooze(1)],
+      ['sleeps', (job: Job) => job.sleep(1)],
+      ['fails once', () => Promise.reject(new Error('no'))],
+    ])('which %s, without an alarm', async (_, first) => {
+      let isFirst = true;
+      const handle = (job: Job): unknown => {
+        if (!isFirst) return undefined;
+        isFirst = false;
+        return first(job);
+      };
+      expect(await statesOf(handle, 'completed')).toEqual(['in_progress', 'in_progress', 'ok']);
+    });
+
+    it.each([
+      ['with the last attempt', () => new Error('no'), ['in_progress', 'in_progress', 'error']],
+      ['for good', () => new NonRetryableError('no'), ['in_progress', 'error']],
+    ])('which fails %s', async (_, error, states) => {
+      expect(await statesOf(() => Promise.reject(error()), 'failed')).toEqual(states);
+    });
+
+    it('with the same id in each attempt, and another in another environment', async () => {
+      let ran: Job | undefined;
+      await statesOf((job) => void (ran = job), 'completed');
+      noted.checkIns = [];
+      for (const environment of ['staging', 'production', 'production']) {
+        const sdk = { ...fakeSdk(), getClient: () => ({ getOptions: () => ({ environment }) }) };
+        await sentryJobs(sdk, { checkIns: true }).attempt(ran!, () => Promise.resolve());
+      }
+      const [staging, production, again] = noted.checkIns
+        .filter(({ status }) => status === 'in_progress')
+        .map(({ checkInId }) => checkInId);
+      expect(again).toBe(production);
+      expect(staging).not.toBe(production);
+    });
   });
 
   it('says what it expects if it gets no SDK', () => {

@@ -11,6 +11,9 @@ keepCompiledCode();
 /** Where jest-circus keeps its listeners. Those of earlier files would get each event of later ones, and keep their modules. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
 
+/** The name of the symbol under which jest-circus keeps the tests of a file, with all that they hold. Each file has its own symbol. */
+const STATE_OF_FILE = 'JEST_STATE_SYMBOL';
+
 export default class SharedEnvironment {
   sharesModules = true;
   global = globalThis;
@@ -37,6 +40,9 @@ export default class SharedEnvironment {
   async teardown() {
     restoreStorage();
     delete globalThis[EVENT_HANDLERS];
+    for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (symbol.description === STATE_OF_FILE) delete globalThis[symbol];
+    }
     process.exit = this.exit; // Jest wraps it for each file
     for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
     Object.assign(process.env, this.env);

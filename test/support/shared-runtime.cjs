@@ -18,6 +18,8 @@ const OF_FILE = join(root, 'src/testing-jest.ts');
 
 const modules = new Map();
 let hooks;
+/** The scanner of `Test` of @nestjs/testing. It keeps each class that it has seen, and with it the apps of its file. */
+let scanner;
 
 function isShared(path) {
   if (path.startsWith(join(root, 'src/'))) return path !== OF_FILE && !path.endsWith('.json');
@@ -39,6 +41,7 @@ async function load(path) {
   hooks ??= import('./typescript.mjs');
   await hooks;
   const exported = await import(pathToFileURL(path).href);
+  if (exported.TestingModuleBuilder) scanner = exported.Test.metadataScanner;
   const names = Object.keys(exported);
   const module = new vm.SyntheticModule(
     names,
@@ -63,6 +66,11 @@ module.exports = class SharedRuntime extends Runtime {
       const own = esmLoader[method].bind(esmLoader);
       esmLoader[method] = (...args) => (isShared(args[at]) ? sharedModule(args[at]) : own(...args));
     }
+  }
+
+  teardown() {
+    super.teardown();
+    if (this.sharesModules) scanner?.cachedScannedPrototypes.clear();
   }
 
   /** Jest's own modules: to run them again for each file takes longer than most files. */

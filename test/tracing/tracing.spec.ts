@@ -9,7 +9,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { RateLimitedError, type Job, JobQueue } from 'nest-job-queue/core';
+import { RateLimitedError, RedisStateError, type Job, JobQueue } from 'nest-job-queue/core';
 import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually, gate } from '../support/faults/wait.js';
@@ -206,11 +206,13 @@ describe('by link', () => {
     expect(span).toMatchObject({ status: { message }, events: [{ attributes: { 'exception.message': message } }] });
   });
 
-  it('a rest that a handler asks for is no error, because it uses no attempt', async () => {
+  it.each([
+    ['a rest', () => Promise.reject(new RateLimitedError({ retryAfterMs: 10 }))],
+    ['a sleep', (job: Job) => job.sleep(1)],
+    ['an outage of Redis', () => Promise.reject(new RedisStateError('LOADING'))],
+  ])('%s is no error, because it uses no attempt', async (_, pause) => {
     let attempts = 0;
-    const { queue } = await traced(() => {
-      if (attempts++ === 0) throw new RateLimitedError({ retryAfterMs: 10 });
-    });
+    const { queue } = await traced((job) => (attempts++ === 0 ? pause(job) : undefined));
     await (await queue.enqueue({}, { maxAttempts: 1 })).result();
     const [rested] = await processed(2);
     expect(rested).toMatchObject({ status: { code: SpanStatusCode.UNSET }, events: [] });

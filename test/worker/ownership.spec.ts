@@ -31,6 +31,9 @@ function isField(parameter: ts.ParameterDeclaration): boolean {
 }
 
 function isAssignable(member: ts.ClassElement | ts.ParameterDeclaration): boolean {
+  if (member.name && ts.isPrivateIdentifier(member.name)) {
+    return false;
+  }
   const modifiers = ts.canHaveModifiers(member) ? (ts.getModifiers(member) ?? []) : [];
   const isFixed = modifiers.some(({ kind }) =>
     [ts.SyntaxKind.ReadonlyKeyword, ts.SyntaxKind.PrivateKeyword, ts.SyntaxKind.ProtectedKeyword].includes(kind),

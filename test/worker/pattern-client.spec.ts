@@ -231,49 +231,47 @@ describe('our sweep', () => {
   });
 });
 
-describe('both on one queue', () => {
-  it('lose no job and record none twice', async () => {
-    const { queue, redis, sweep, client } = sharedQueue({ maxAttempts: 3 }, { maxAttempts: 3 });
-    const { keys } = await inside(queue).scripts();
-    const runs = new Map<string, number>();
-    const note = (id: string) => void runs.set(id, (runs.get(id) ?? 0) + 1);
-    const ours = await startWorker(queue, async (job: Job) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (job.attempt === 1 && failsFirst(job.payload)) throw new Error('first');
-      note(job.id);
-    });
-    let theirs = 0;
-    const work = async (foreign: PatternClient) => {
-      for (let job = await foreign.claim(300); job; job = await foreign.claim(300)) {
-        if (job.attempts === 1 && failsFirst(job.payload)) {
-          expect(await foreign.fail(job, 'first')).toBe('retry');
-        } else {
-          note(job.id);
-          theirs++;
-          expect(await foreign.complete(job, null)).toBe(true);
-        }
-      }
-    };
-    const producer = client();
-    const produce = async () => {
-      const ids: string[] = [];
-      for (let n = 0; n < 400; n += 2) {
-        const [handle, id] = await Promise.all([queue.enqueue({ n }), producer.enqueue({ n: n + 1 })]);
-        ids.push(handle.id, id);
-      }
-      return ids;
-    };
-    const [ids] = await Promise.all([produce(), work(client()), work(client()), work(client()), sweep()]);
-    await ours.event('completed', 400 - theirs, { timeoutMs: 10_000 });
-    await sweep();
-    const history = await redis.lrange(keys.completed, 0, -1);
-    expect(history.toSorted()).toEqual(ids.toSorted());
-    expect([...runs.values()].every((count) => count === 1)).toBe(true);
-    expect(runs.size).toBe(400);
-    expect(theirs).toBeGreaterThan(0);
-    expect(theirs).toBeLessThan(400);
-    expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, completed: 400, failed: 0 });
+it('both on one queue lose no job and record none twice', async () => {
+  const { queue, redis, sweep, client } = sharedQueue({ maxAttempts: 3 }, { maxAttempts: 3 });
+  const { keys } = await inside(queue).scripts();
+  const runs = new Map<string, number>();
+  const note = (id: string) => void runs.set(id, (runs.get(id) ?? 0) + 1);
+  const ours = await startWorker(queue, async (job: Job) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (job.attempt === 1 && failsFirst(job.payload)) throw new Error('first');
+    note(job.id);
   });
+  let theirs = 0;
+  const work = async (foreign: PatternClient) => {
+    for (let job = await foreign.claim(300); job; job = await foreign.claim(300)) {
+      if (job.attempts === 1 && failsFirst(job.payload)) {
+        expect(await foreign.fail(job, 'first')).toBe('retry');
+      } else {
+        note(job.id);
+        theirs++;
+        expect(await foreign.complete(job, null)).toBe(true);
+      }
+    }
+  };
+  const producer = client();
+  const produce = async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 400; n += 2) {
+      const [handle, id] = await Promise.all([queue.enqueue({ n }), producer.enqueue({ n: n + 1 })]);
+      ids.push(handle.id, id);
+    }
+    return ids;
+  };
+  const [ids] = await Promise.all([produce(), work(client()), work(client()), work(client()), sweep()]);
+  await ours.event('completed', 400 - theirs, { timeoutMs: 10_000 });
+  await sweep();
+  const history = await redis.lrange(keys.completed, 0, -1);
+  expect(history.toSorted()).toEqual(ids.toSorted());
+  expect([...runs.values()].every((count) => count === 1)).toBe(true);
+  expect(runs.size).toBe(400);
+  expect(theirs).toBeGreaterThan(0);
+  expect(theirs).toBeLessThan(400);
+  expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, completed: 400, failed: 0 });
 });
 
 function echo(job: Job): unknown {

@@ -7,7 +7,8 @@ import { inside } from '../support/queue/inside.js';
 
 const STEPS = 40;
 
-function newWorker(queue = newQueue()) {
+function newWorker() {
+  const queue = newQueue();
   const worker = new Worker([{ queue, handlers: { [queue.name]: () => undefined } }], { sweepIntervalMs: 0 });
   return { queue, worker };
 }

@@ -245,20 +245,18 @@ describe('stop while Redis is away', () => {
   });
 });
 
-describe('start while Redis is away', () => {
-  it('waits, and works when the server is there', async () => {
-    const { proxy, redis, queue, other } = await behindProxy();
-    proxy.refuse();
-    await eventually(() => redis.status === 'reconnecting');
-    await other.enqueue({});
-    const worker = new TestWorker([{ queue, handlers: { [queue.name]: () => 'done' } }], {});
-    const started = worker.worker.start();
-    await new Promise((resolve) => redis.once('reconnecting', resolve)); // an attempt to connect has failed again
-    expect(worker.worker.sinceLastFetchMs).toBeUndefined();
-    proxy.heal();
-    await started;
-    await worker.event('completed');
-  });
+it('start while Redis is away waits, and works when the server is there', async () => {
+  const { proxy, redis, queue, other } = await behindProxy();
+  proxy.refuse();
+  await eventually(() => redis.status === 'reconnecting');
+  await other.enqueue({});
+  const worker = new TestWorker([{ queue, handlers: { [queue.name]: () => 'done' } }], {});
+  const started = worker.worker.start();
+  await new Promise((resolve) => redis.once('reconnecting', resolve)); // an attempt to connect has failed again
+  expect(worker.worker.sinceLastFetchMs).toBeUndefined();
+  proxy.heal();
+  await started;
+  await worker.event('completed');
 });
 
 /** Answers every call but a release. */

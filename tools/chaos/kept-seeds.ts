@@ -14,19 +14,28 @@ export const FINDS: readonly Find[] = [
     seed: 20263,
     topology: 'cluster',
     found: 'ioredis leaves a client disconnecting forever if it is redirected while its connections are replaced',
-    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'connects again all the same' },
+    shownBy: {
+      file: 'test/long/topologies/cluster.spec.ts',
+      test: 'a client that learns the place of a slot while its connections are replaced connects again all the same',
+    },
   },
   {
     seed: 20263,
     topology: 'cluster',
     found: 'no code handles the reply to an ASKING that is cut off, and its rejection ends the process',
-    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'has the reply to its ASKING handled' },
+    shownBy: {
+      file: 'test/long/topologies/cluster.spec.ts',
+      test: 'a client that is cut off while it is redirected has the reply to its ASKING handled',
+    },
   },
   {
     seed: 20263,
     topology: 'cluster',
     found: 'ioredis leaves a client disconnecting forever if it disconnects before it has a node',
-    shownBy: { file: 'test/long/topologies/cluster.spec.ts', test: 'continues connecting' },
+    shownBy: {
+      file: 'test/long/topologies/cluster.spec.ts',
+      test: 'a client that still connects when it is to be replaced, as on a machine that is too busy continues connecting',
+    },
   },
   {
     seed: 20263,

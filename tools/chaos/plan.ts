@@ -58,7 +58,6 @@ export function magnitude(planned: PlannedFault, least: number, most: number): n
   return Math.round(least * (most / least) ** planned.strength);
 }
 
-/** Returns the victim of a fault. */
 export function victim<Possible>(all: readonly Possible[], planned: PlannedFault): Possible {
   return all[Math.floor(planned.victim * all.length)]!;
 }

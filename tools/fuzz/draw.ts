@@ -56,6 +56,7 @@ const JOB_DRAWS: Record<JobOptionName, Draw<JobScene>> = {
     ]),
   timeoutMs: ({ random }) => random.between(60_000, 2_073_600_000),
   timeoutGraceMs: 'of a handler',
+  slots: 'of a handler',
   maxRateLimitRetries: 'of a handler',
   maxSnoozes: 'of a handler',
   keepResult: ({ random }) => random.chance(0.5),
@@ -114,6 +115,7 @@ const QUEUE_DRAWS: Record<keyof QueueOptions, Draw<Random>> = {
   codec: 'changes no promise of the oracle',
   redact: 'changes no promise of the oracle',
   errorKind: 'changes no promise of the oracle',
+  stream: 'of a handler',
   maxPayloadBytes: (random) => magnitude(random, 1_000, 536_870_912),
   events: (random) => random.pick(['listened', 'always', 'off']),
   eventExtras: (random) => ({
@@ -141,9 +143,12 @@ const QUEUE_DRAWS: Record<keyof QueueOptions, Draw<Random>> = {
     ...(random.chance(0.4) && { weight: random.between(1, 1_000) }),
     ...(random.chance(0.3) && { ungroupedWeight: random.between(1, 1_000) }),
   }),
+  limits: 'needs the limits of the worker',
   lateAfterMs: (random) => magnitude(random, 1_000, 31_536_000_000),
   maxPending: 'drawn by the round, which counts',
   maxPendingBytes: 'drawn by the round, which counts',
+  onFull:
+    'a dropped job never runs, which the round would take for a loss; test/lua/job/enqueue-newest.spec.ts has its cases',
   prefix: (random) => random.pick(['queue', 'fuzz-a', 'fuzz_b']),
   hashTag: (random) => random.chance(0.5),
 };

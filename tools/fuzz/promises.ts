@@ -1,6 +1,6 @@
 // The oracle: what the docs promise of the jobs of a round. Each rule returns what broke it.
 import type { JobRecord } from '#queue/model/job.js';
-import type { RateLimit } from '#queue/model/limits.js';
+import { type RateLimit, ratesOf } from '#queue/model/limits.js';
 import { groupBy } from '#queue/runtime/group-by.js';
 import type { Planned, Run, Seen } from './round.js';
 
@@ -198,7 +198,7 @@ const atRate: Rule = (seen) => {
   const { rateLimit, groups } = seen.shape.queue;
   const costs = new Map([...plansById(seen)].map(([id, { options }]) => [id, options.cost ?? 1]));
   return [
-    ...beyondRate(seen.runs, rateLimit, costs, 'jobs'),
+    ...ratesOf({ rateLimit }).flatMap((rate) => beyondRate(seen.runs, rate, costs, 'jobs')),
     ...[...groupBy(seen.runs, ({ group }) => group)].flatMap(([group, runs]) =>
       group === undefined ? [] : beyondRate(runs, groups?.rateLimit, costs, `jobs of group ${group}`),
     ),

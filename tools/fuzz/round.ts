@@ -6,7 +6,7 @@ import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobRecord } from '#queue/model/job.js';
-import type { RateLimit } from '#queue/model/limits.js';
+import { type RateLimit, ratesOf } from '#queue/model/limits.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { BulkOptions } from '#worker/handlers/bulk-handler.js';
 import type { Job } from '#worker/handlers/job.js';
@@ -84,7 +84,7 @@ export interface Seen {
 function drawShape(random: Random): Shape {
   const queue = drawQueue(random, random.pick([0, 0.15, 0.4]));
   const share = random.pick([0, 0, 0.08, 0.2]);
-  const most = [queue.rateLimit, queue.groups?.rateLimit].reduce(
+  const most = [...ratesOf(queue), queue.groups?.rateLimit].reduce(
     (jobs, rate) => Math.min(jobs, jobsWithin(rate)),
     700,
   );

@@ -6,16 +6,28 @@ import { luaEdits } from './lua-edits.js';
 import { mutantsBy, type Mutant } from './mutant.js';
 import { typescriptEdits } from './typescript-edits.mjs';
 
-/** Returns all mutants of files and folders of the project. @throws Error if there are none */
-export async function mutantsIn(root: string, only: readonly string[]): Promise<Mutant[]> {
+/**
+ * Returns the mutants of files, of folders and of lines such as `lua/job/cancel.lua:12`: all, or those of some operators.
+ *
+ * @throws Error if there are none
+ */
+export async function mutantsIn(
+  root: string,
+  only: readonly string[],
+  kinds: readonly string[] = [],
+): Promise<Mutant[]> {
   const mutants: Mutant[] = [];
-  for (const file of only.flatMap((path) => filesOf(root, path))) {
+  for (const place of only.flatMap((path) => filesOf(root, path))) {
+    const [file, line] = place.split(':') as [string, string?];
     const text = readFileSync(join(root, file), 'utf8');
-    const edits = file.endsWith('.lua') ? luaEdits(text) : await typescriptEdits(file, text);
-    mutants.push(...mutantsBy(file, text, edits));
+    const edits = file.endsWith('.lua') ? luaEdits(text) : await typescriptEdits(file, text, kinds);
+    const chosen = edits.filter(({ operator }) => kinds.length === 0 || kinds.includes(operator));
+    mutants.push(...mutantsBy(file, text, chosen).filter((mutant) => !line || mutant.line === Number(line)));
   }
   if (mutants.length === 0)
-    throw new Error(`--only: expected a file or folder of lua or src, found "${only.join(', ')}".`);
+    throw new Error(
+      `--only: expected a file, a folder or a line of lua or src with mutants of --kind, found "${only.join(', ')}".`,
+    );
   return mutants;
 }
 
@@ -40,7 +52,7 @@ export function draw(mutants: readonly Mutant[], seed: number, count: number): M
 
 function filesOf(root: string, only: string): string[] {
   const path = only.replace(/\/$/, '');
-  if (/\.(lua|ts)$/.test(path)) return [path];
+  if (/\.(lua|ts)(:\d+)?$/.test(path)) return [path];
   return readdirSync(join(root, path), { recursive: true })
     .map((name) => `${path}/${String(name)}`)
     .filter((file) => /\.(lua|ts)$/.test(file) && !file.endsWith('.generated.ts'))

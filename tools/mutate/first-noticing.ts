@@ -4,18 +4,24 @@ import type { Failure } from './test-process.js';
 /** What a failed test does without the mutant. Earlier mutants may have left something behind in its process. */
 export type Repeated = 'passes' | 'passes in a new process' | 'fails';
 
-/** Returns what notices a mutant: the first test file that fails with it and passes without it, or a limit. */
+/**
+ * Returns what notices a mutant, such as a limit. A test file notices it if it fails with it twice, and passes without it.
+ * Test files run in their order. None begins after `ms`.
+ */
 export async function firstNoticing(
   files: readonly string[],
-  run: (files: readonly string[]) => Promise<Failure | undefined>,
+  ms: number,
+  run: (files: readonly string[], ms: number) => Promise<Failure | undefined>,
   repeat: (file: string) => Promise<Repeated>,
 ): Promise<Failure | undefined> {
-  for (let left = files; left.length > 0;) {
-    const failure = await run(left);
+  const until = performance.now() + ms;
+  for (let left = files; left.length > 0 && performance.now() < until;) {
+    const failure = await run(left, until - performance.now());
     if (failure === undefined || !left.includes(failure.by)) return failure;
     const repeated = await repeat(failure.by);
-    if (repeated === 'passes') return failure;
-    if (repeated === 'fails') left = left.filter((file) => file !== failure.by);
+    // It must fail once more, because on a busy machine a test fails by chance too.
+    if (repeated === 'passes' && (await run([failure.by], until - performance.now()))) return failure;
+    left = left.slice(left.indexOf(failure.by) + (repeated === 'passes in a new process' ? 0 : 1));
   }
   return undefined;
 }

@@ -4,6 +4,8 @@ export interface Mutant {
   /** The path in the project. */
   readonly file: string;
   readonly line: number;
+  /** The place of the change in the file, in characters. */
+  readonly from: number;
   /** The name of the rule that made it. */
   readonly operator: string;
   readonly before: string;
@@ -27,6 +29,7 @@ export function mutantsBy(file: string, text: string, edits: readonly Edit[]): M
     .map(({ operator, from, to, after }) => ({
       file,
       line: text.slice(0, from).split('\n').length,
+      from,
       operator,
       before: text.slice(from, to),
       after,

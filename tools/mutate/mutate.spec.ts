@@ -7,12 +7,15 @@ import { describe, expect, it } from '@jest/globals';
 import { clusterScripts, luaScripts } from '#queue/lua.generated.js';
 import { draw, mutantsIn } from './draw.js';
 import { firstNoticing, type Repeated } from './first-noticing.js';
+import { ExchangedScripts } from './jest/exchanged-scripts.mjs';
 import { scriptDigest } from './jest/script-digest.mjs';
 import { luaEdits } from './lua-edits.js';
-import { linesReport, markedLua } from './lua-lines.js';
+import { linesReport, markedLua, statementLine } from './lua-lines.js';
 import { mutantsBy, say } from './mutant.js';
+import { NearestSpecs } from './nearest.js';
 import { suitesOf } from './records.js';
 import { Results } from './results.js';
+import { switchedSource } from './switched-sources.js';
 import { changedNames, exchangedScripts } from './texts.js';
 import { typescriptEdits } from './typescript-edits.mjs';
 
@@ -25,7 +28,7 @@ function changed(operator: string, text: string): string[] {
 }
 
 function record(file: string, seconds: number) {
-  return { file, seconds, scripts: ['attemptClaim'], sources: [] };
+  return { file, seconds, scripts: ['attemptClaim'] };
 }
 
 describe('a change of a script', () => {
@@ -90,23 +93,22 @@ describe('a change of a script', () => {
   });
 });
 
-describe('a change of a source', () => {
-  it.each<[operator: string, text: string, after: string[]]>([
-    ['sort key', 'jobs.toSorted((a, b) => a.at - b.at);', ['() => 0']],
-    ['cursor anew', 'page(key, cursor); read({ cursor });', ['undefined', 'cursor: undefined']],
-    ['drop outcome', "const ENDS = ['completed', 'failed'];", ["['failed']", "['completed']"]],
-    ['drop outcome', "switch (a) { case 'failed': end(); }", ["'none of these'"]],
-    ['keep fence', 'const next = fence + 1; this.fence++;', ['fence', 'this.fence']],
-    [
-      'part for whole',
-      'is(job.id !== id);',
-      ['!String(job.id).startsWith(String(id))', '!String(job.id).endsWith(String(id))'],
-    ],
-    ['part for whole', 'is(a === undefined || a.length === b.length);', []],
-  ])('%s: %j', async (operator, text, after) => {
-    const edits = await typescriptEdits('a.ts', text);
-    expect(edits.filter((edit) => edit.operator === operator).map((edit) => edit.after)).toEqual(after);
-  });
+it.each<[operator: string, text: string, after: string[]]>([
+  ['equality at a bound', 'is(a < b + 1);', ['a <= b + 1']],
+  ['sort key', 'jobs.toSorted((a, b) => a.at - b.at);', ['() => 0']],
+  ['cursor anew', 'page(key, cursor); read({ cursor });', ['undefined', 'cursor: undefined']],
+  ['drop outcome', "const ENDS = ['completed', 'failed'];", ["['failed']", "['completed']"]],
+  ['drop outcome', "switch (a) { case 'failed': end(); }", ["'none of these'"]],
+  ['keep fence', 'const next = fence + 1; this.fence++;', ['fence', 'this.fence']],
+  [
+    'part for whole',
+    'is(job.id !== id);',
+    ['!String(job.id).startsWith(String(id))', '!String(job.id).endsWith(String(id))'],
+  ],
+  ['part for whole', 'is(a === undefined || a.length === b.length);', []],
+])('a change of a source %s: %j', async (operator, text, after) => {
+  const edits = await typescriptEdits('a.ts', text);
+  expect(edits.filter((edit) => edit.operator === operator).map((edit) => edit.after)).toEqual(after);
 });
 
 describe('a draw', () => {
@@ -127,31 +129,68 @@ describe('a draw', () => {
   });
 
   it('refuses a place without mutants', async () => {
-    await expect(mutantsIn(ROOT, ['docs'])).rejects.toThrow('--only: expected a file or folder');
+    await expect(mutantsIn(ROOT, ['docs'])).rejects.toThrow('--only: expected a file, a folder or a line');
   });
 });
 
-describe('the tests of a mutant', () => {
-  it('are first those of its name, those that noticed others of its file, those of its script, then the fastest', () => {
-    const records = [
-      record('test/queue/slow.spec.ts', 60),
-      record('test/queue/fast.spec.ts', 1),
-      record('test/lua/group/turns/order.spec.ts', 3),
-      record('test/lua/attempt/claim.spec.ts', 9),
-      record('test/lua/group/write-scores.spec.ts', 9),
-      record('test/queue/sharp.spec.ts', 9),
-      record('test/queue/slowest.spec.ts', 80),
-    ];
-    const noticed = new Map([['test/queue/sharp.spec.ts', 8]]);
-    const scripts = new Set(['attemptClaim']);
-    expect(suitesOf(records, 'lua/lib/group/write_scores.lua', scripts, noticed, 120)).toEqual([
-      'test/lua/group/write-scores.spec.ts',
-      'test/queue/sharp.spec.ts',
-      'test/lua/attempt/claim.spec.ts',
-      'test/lua/group/turns/order.spec.ts',
-      'test/queue/fast.spec.ts',
-      'test/queue/slow.spec.ts',
-    ]);
+it('the tests of a mutant are first those of its name, those that noticed others of its file, those of its script, then the fastest', () => {
+  const records = [
+    record('test/queue/slow.spec.ts', 60),
+    record('test/queue/fast.spec.ts', 1),
+    record('test/lua/group/turns/order.spec.ts', 3),
+    record('test/lua/attempt/claim.spec.ts', 9),
+    record('test/lua/group/write-scores.spec.ts', 9),
+    record('test/queue/sharp.spec.ts', 9),
+    record('test/queue/slowest.spec.ts', 80),
+  ];
+  const noticed = new Map([['test/queue/sharp.spec.ts', 8]]);
+  const scripts = new Set(['attemptClaim']);
+  expect(suitesOf(records, 'lua/lib/group/write_scores.lua', scripts, noticed)).toEqual([
+    'test/lua/group/write-scores.spec.ts',
+    'test/queue/sharp.spec.ts',
+    'test/lua/attempt/claim.spec.ts',
+    'test/lua/group/turns/order.spec.ts',
+    'test/queue/fast.spec.ts',
+    'test/queue/slow.spec.ts',
+    'test/queue/slowest.spec.ts',
+  ]);
+});
+
+it('finds the specs of a source by their imports, first those with its name and in its folder', () => {
+  const specs = new NearestSpecs(ROOT).of('src/worker/fetch/fetch-loop.ts');
+  expect(specs[0]).toMatch(/^test\/worker\/fetch\//);
+  expect(specs).toContain('test/nest/lifecycle/start-faults.spec.ts');
+  expect(specs).not.toContainEqual(expect.stringMatching(/^test\/(long|browser)\//));
+});
+
+/** Returns a source with the mutants of two operators behind switches. */
+async function switched(text: string) {
+  const mutants = mutantsBy(
+    'a.ts',
+    text,
+    await typescriptEdits('a.ts', text, ['equality at a bound', 'cursor anew']),
+  );
+  return switchedSource(text, [...mutants.entries()]);
+}
+
+const choice = (index: number) => `(globalThis.mutantOfRun?.(${index}) ?? process.env.MUTANT === '${index}')`;
+
+describe('a mutant behind a switch', () => {
+  it('stands beside the right text, in an expression or as a property', async () => {
+    expect((await switched('const f = (a, b) => a < b;')).text).toBe(
+      `const f = (a, b) => (${choice(0)} ? (a <= b) : (a < b));`,
+    );
+    expect((await switched('const f = (cursor) => read({ cursor });')).text).toBe(
+      `const f = (cursor) => read({ cursor: (${choice(0)} ? (undefined) : (cursor)) });`,
+    );
+  });
+
+  it('is not where its file runs it once, nor within another', async () => {
+    expect((await switched('const is = a < b; class A { static is = a < b; @If(a < b) c() {} }')).numbers).toEqual(
+      [],
+    );
+    expect((await switched('class A { is = a < b; }')).numbers).toEqual([0]);
+    expect((await switched('const f = () => read(cursor) < 2;')).numbers).toHaveLength(1);
   });
 });
 
@@ -173,19 +212,33 @@ describe('a mutant is noticed', () => {
     ['by no test that fails without it too', { 'busy.spec.ts': 'fails', 'sharp.spec.ts': 'fails' }, undefined],
   ])('%s', async (_, repeated, by) => {
     const run = failuresOf(Object.keys(repeated));
-    expect((await firstNoticing(FILES, run, async (file) => repeated[file]!))?.by).toBe(by);
+    expect((await firstNoticing(FILES, 60_000, run, async (file) => repeated[file]!))?.by).toBe(by);
   });
 
   it('by a test that failed also in a process of earlier mutants, and fails again in a new one', async () => {
     const repeats: Repeated[] = ['passes in a new process', 'passes'];
-    const failure = await firstNoticing(FILES, failuresOf(['busy.spec.ts']), async () => repeats.shift()!);
+    const failure = await firstNoticing(FILES, 60_000, failuresOf(['busy.spec.ts']), async () => repeats.shift()!);
     expect([failure?.by, repeats]).toEqual(['busy.spec.ts', []]);
+  });
+
+  it('by no test that fails only once', async () => {
+    const failing = ['busy.spec.ts', 'sharp.spec.ts'];
+    const run = async (files: readonly string[]) => {
+      const by = files.find((file) => failing.includes(file));
+      if (by === 'busy.spec.ts') failing.shift();
+      return by === undefined ? undefined : { by };
+    };
+    expect((await firstNoticing(FILES, 60_000, run, async () => 'passes'))?.by).toBe('sharp.spec.ts');
+  });
+
+  it('by no test that begins after its time', async () => {
+    expect(await firstNoticing(FILES, 0, failuresOf(FILES), async () => 'passes')).toBeUndefined();
   });
 
   it('by a limit, without a repeat', async () => {
     let repeats = 0;
     const repeat = async (): Promise<Repeated> => (repeats++, 'fails');
-    const failure = await firstNoticing(FILES, async () => ({ by: '120 s' }), repeat);
+    const failure = await firstNoticing(FILES, 60_000, async () => ({ by: '120 s' }), repeat);
     expect([failure?.by, repeats]).toEqual(['120 s', 0]);
   });
 });
@@ -197,7 +250,7 @@ describe('a mutant of the text for a Cluster only', () => {
 
   it('is put in the place of that text, also within the audit trail', () => {
     const exchanged = exchangedScripts(right, mutated);
-    expect(exchanged).toContainEqual([scriptDigest(clusterScripts.attemptClaim), text]);
+    expect(exchanged).toContainEqual([clusterScripts.attemptClaim, text]);
     expect(exchanged.filter(([, each]) => each.endsWith('return 1\n'))).toHaveLength(2);
     expect(exchanged).toHaveLength(3);
   });
@@ -207,13 +260,55 @@ describe('a mutant of the text for a Cluster only', () => {
   });
 });
 
+/** Sends a command. Returns its script as it was sent. */
+function sent(scripts: ExchangedScripts, name: string, script: string): unknown {
+  const command = { name, args: [script, '0'] };
+  scripts.exchange(command);
+  return command.args[0];
+}
+
+describe('a changed script is sent', () => {
+  const RIGHT = '#!lua flags=allow-oom\nlocal time = 1\nreturn time\n';
+  const CHANGED = '#!lua flags=allow-oom\nlocal time = 2\nreturn time\n';
+  const exchanged = () => new ExchangedScripts([[RIGHT, CHANGED]]);
+
+  it('for the right one, by text and by digest', () => {
+    const scripts = exchanged();
+    expect(sent(scripts, 'eval', RIGHT)).toBe(CHANGED);
+    expect(sent(scripts, 'evalsha', scriptDigest(RIGHT))).toBe(scriptDigest(CHANGED));
+    expect(scripts.isSent).toBe(true);
+  });
+
+  it.each([
+    ['behind a clock of a test', 'local clock = 3\n', ''],
+    ['within a function of a test', 'local function script()\n', 'end\nscript()\n'],
+  ])('%s, then by the digest of that text', (_, before, after) => {
+    const [flags, rest] = RIGHT.split(/(?<=allow-oom\n)/) as [string, string];
+    const around = (script: string) => flags + before + script + after;
+    const scripts = exchanged();
+    expect(sent(scripts, 'eval', around(rest))).toBe(around('local time = 2\nreturn time\n'));
+    expect(sent(scripts, 'evalsha', scriptDigest(around(rest)))).toBe(
+      scriptDigest(around('local time = 2\nreturn time\n')),
+    );
+  });
+
+  it('for no other script', () => {
+    const scripts = exchanged();
+    const other = '#!lua flags=allow-oom\nreturn 1\n';
+    expect(sent(scripts, 'eval', other)).toBe(other);
+    expect(sent(scripts, 'evalsha', scriptDigest(other))).toBe(scriptDigest(other));
+    expect(scripts.isSent).toBe(false);
+  });
+});
+
 describe('the results of a run', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'mutants-')), 'results.jsonl');
 
   it('are kept for the run that goes on', () => {
     const results = new Results(file);
-    results.add({ index: 0, mutant: 'a.lua:1 negate: a => b', by: 'a.spec.ts', seconds: 1 });
-    results.add({ index: 1, mutant: 'a.lua:2 negate: a => b', seconds: 1 });
+    const ran = { seconds: 1, ran: 1, leftOut: 0 };
+    results.add({ index: 0, mutant: 'a.lua:1 negate: a => b', by: 'a.spec.ts', ...ran });
+    results.add({ index: 1, mutant: 'a.lua:2 negate: a => b', ...ran });
     const later = new Results(file);
     expect(later.of(0, 'a.lua:1 negate: a => b')?.by).toBe('a.spec.ts');
     expect(later.of(1, 'a.lua:2 negate: a => b')).toMatchObject({ index: 1 });
@@ -238,6 +333,17 @@ it('lets each statement of a script name its line', () => {
     "redis.sha1hex('@lua/a.lua:5')",
     'return b',
   ]);
+});
+
+it.each([
+  ['a > 1', 1],
+  ['b > 2', 1],
+  ['c()', 2],
+  ['end', 1],
+  ['-- wake', 1],
+])('finds the line of the statement that holds %j', (part, line) => {
+  const text = 'if a > 1 then\n  c()\n  -- wake\nelseif b > 2 then\n  d()\nend';
+  expect(statementLine('a.lua', text, text.indexOf(part))).toBe(`a.lua:${line}`);
 });
 
 it('reports the lines that no spec reaches, by room', () => {

@@ -1,10 +1,9 @@
-// The environment of a run that records for each test file which scripts it calls and which sources it executes. A file
-// of own-environment.mjs is not recorded, because it loads the library anew.
+// The environment of a run that records for each test file which scripts it calls. A file of own-environment.mjs is not
+// recorded, because it loads the library anew.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { executedSources, resumeCounting, startCounting } from '../../test/support/sources/executed-sources.mjs';
 import { inCluster, scriptDigest } from './jest/script-digest.mjs';
 import SharedEnvironment from '../../test/support/shared-environment.mjs';
 
@@ -13,7 +12,6 @@ const folder = join(root, '.cache/mutate/records');
 
 const { sendCommand } = Redis.prototype;
 let digests = new Set();
-let counting;
 
 Redis.prototype.sendCommand = function recorded(command, ...rest) {
   if (command.name === 'evalsha') digests.add(String(command.args[0]));
@@ -45,17 +43,13 @@ export default class RecordingEnvironment extends SharedEnvironment {
 
   async setup() {
     await super.setup();
-    await (counting ??= startCounting());
-    await resumeCounting(); // a test file that counts itself has ended it
-    await executedSources();
     digests = new Set();
     this.startedAt = performance.now();
   }
 
   async teardown() {
     const seconds = (performance.now() - this.startedAt) / 1_000;
-    const sources = await executedSources();
-    const record = { file: this.file, seconds, scripts: [...new Set(await namesOf(digests))], sources };
+    const record = { file: this.file, seconds, scripts: [...new Set(await namesOf(digests))] };
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${this.file.replaceAll('/', '+')}.json`), JSON.stringify(record));
     await super.teardown();

@@ -1,4 +1,4 @@
-// Reads what each test file executes, as `npm run mutate -- --record` noted it.
+// Reads which scripts each test file calls, as `npm run mutate -- --record` noted it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,8 +8,6 @@ export interface SpecRecord {
   readonly seconds: number;
   /** The names of the scripts that it called. */
   readonly scripts: readonly string[];
-  /** The paths of the sources of which it ran a function. */
-  readonly sources: readonly string[];
 }
 
 /** Reads the records of a folder. @throws Error if there are none */
@@ -20,27 +18,24 @@ export function readRecords(folder: string): SpecRecord[] {
 }
 
 /**
- * Returns the test files of a mutant: at least one, and together at most `most` seconds by their records. The first ones
- * noticed several mutants of its file, or have its name or that of a changed script. Then come the files of its folder,
- * and then the fastest.
+ * Returns the test files of a mutant in their order. The first ones noticed several mutants of its file, or have its name or
+ * that of a changed script. Then come the files of its folder, and then the fastest.
  */
 export function suitesOf(
-  records: readonly SpecRecord[],
+  records: readonly Pick<SpecRecord, 'file' | 'seconds'>[],
   file: string,
   scripts: ReadonlySet<string>,
   noticed: ReadonlyMap<string, number>,
-  most: number,
 ): string[] {
   const [folder, name] = file.split('/').slice(-2) as [string, string];
   const spec = `${name.split('.')[0]!.replaceAll('_', '-')}.spec.ts`;
-  const nearness = (record: SpecRecord) =>
+  const nearness = (record: Pick<SpecRecord, 'file'>) =>
     (record.file.endsWith(`/${spec}`) ? 2 : 0) +
     (scripts.has(scriptOf(record.file)) ? 2 : 0) +
     (record.file.includes(`/${folder}/`) ? 1 : 0) +
     Math.min(3, noticed.get(record.file) ?? 0);
   const sorted = records.toSorted((one, other) => nearness(other) - nearness(one) || one.seconds - other.seconds);
-  let sum = 0;
-  return sorted.filter(({ seconds }, i) => (sum += seconds) <= most || i === 0).map((record) => record.file);
+  return sorted.map((record) => record.file);
 }
 
 /** Returns the name of the script that a test file of `test/lua` is about. */

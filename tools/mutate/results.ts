@@ -9,6 +9,12 @@ export interface Result extends Partial<Failure> {
   /** The mutant as a line of a report. */
   readonly mutant: string;
   readonly seconds: number;
+  /** How many test files ran to their end. */
+  readonly ran: number;
+  /** How many of them reach it. Known of a mutant behind a switch. */
+  readonly reached?: number;
+  /** How many test files the time left out. */
+  readonly leftOut: number;
 }
 
 export class Results {

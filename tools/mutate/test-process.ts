@@ -7,10 +7,32 @@ import type { ExchangedScript } from './texts.js';
 /** A test file that takes longer has an endless loop, in ms. */
 const MOST_MS = 120_000;
 
+/** A process that has not started by then never does, in ms. A busy machine takes minutes. */
+const MOST_START_MS = 900_000;
+
 const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
-interface Report {
-  readonly isAlive?: boolean;
+/** What a process tells of a test file that has ended. */
+export interface EndedFile {
+  readonly ended: string;
+  readonly seconds: number;
+  readonly hasPassed: boolean;
+  /** The numbers of the mutants behind switches that it reached. */
+  readonly reached: readonly number[];
+}
+
+/** What runs in a process. */
+export interface Run {
+  readonly files: readonly string[];
+  readonly scripts?: readonly ExchangedScript[];
+  /** The number of the mutant whose switch is on. */
+  readonly mutant?: number;
+  /** After this time in ms no further test file begins. */
+  readonly ms?: number;
+  readonly onEnded?: (file: EndedFile) => void;
+}
+
+interface Report extends Partial<EndedFile> {
   readonly isReady?: boolean;
   readonly isSent?: boolean;
   readonly failed?: string;
@@ -40,10 +62,10 @@ export class TestProcess {
   }
 
   /** Runs test files until the first fails. Returns what failed: a test file, or the limit of time. */
-  async run(files: readonly string[], scripts: readonly ExchangedScript[]): Promise<Failure | undefined> {
+  async run({ files, scripts = [], mutant, ms, onEnded }: Run): Promise<Failure | undefined> {
     const child = await (this.child ??= this.fork());
-    child.send({ files, scripts });
-    const report = await this.next(child);
+    child.send({ files, scripts, mutant, ms });
+    const report = await this.next(child, onEnded);
     if (scripts.length > 0 && typeof report !== 'string' && !report.isSent && !report.failed) {
       console.error(`No test of ${files.join(', ')} sent the changed script: record them again.`);
     }
@@ -72,26 +94,31 @@ export class TestProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       detached: true,
     });
-    const report = await this.next(child);
+    const report = await this.next(child, undefined, MOST_START_MS);
     if (typeof report === 'string') throw new Error(`The process of the tests did not start: ${report}`);
     return child;
   }
 
   /** Waits for the report of a run. Returns a text where none comes. */
-  private next(child: ChildProcess): Promise<Report | string> {
+  private next(
+    child: ChildProcess,
+    onEnded?: (file: EndedFile) => void,
+    mostMs = MOST_MS,
+  ): Promise<Report | string> {
     return new Promise((resolve) => {
       const end = (report: Report | string) => {
         clearTimeout(timer);
         child.off('message', onMessage).off('exit', onExit);
         resolve(report);
       };
-      const onLimit = () => end(`${MOST_MS / 1_000} s`);
+      const onLimit = () => end(`${mostMs / 1_000} s`);
       const onExit = () => end('the end of the process');
-      let timer = setTimeout(onLimit, MOST_MS);
+      let timer = setTimeout(onLimit, mostMs);
       const onMessage = (report: Report) => {
         clearTimeout(timer);
-        timer = setTimeout(onLimit, MOST_MS);
-        if (!report.isAlive) end(report);
+        timer = setTimeout(onLimit, mostMs);
+        if (report.ended === undefined) end(report);
+        else onEnded?.(report as EndedFile);
       };
       child.on('message', onMessage).on('exit', onExit);
     });

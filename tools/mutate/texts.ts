@@ -1,7 +1,7 @@
 // The texts of the scripts, for one server and for a Cluster, and which of them a mutant changes.
 import type { LuaScriptName } from '#queue/lua.generated.js';
 import { changesJobs, framed } from '#queue/transport/audited-script.js';
-import { inCluster, scriptDigest } from './jest/script-digest.mjs';
+import { inCluster } from './jest/script-digest.mjs';
 
 type Scripts = Readonly<Record<LuaScriptName, string>>;
 
@@ -11,8 +11,8 @@ export interface Texts {
   readonly clusterScripts: Readonly<Partial<Scripts>>;
 }
 
-/** The text of a changed script, by the digest of the right one. */
-export type ExchangedScript = readonly [digest: string, text: string];
+/** The right text of a script, and the changed one. */
+export type ExchangedScript = readonly [right: string, changed: string];
 
 /** Returns the names of the scripts that a mutant changes. The text for a Cluster has a name of its own. */
 export function changedNames(right: Texts, changed: Texts): Set<string> {
@@ -45,6 +45,6 @@ function exchangedOf(right: Scripts, changed: Scripts): ExchangedScript[] {
         (scripts) => scripts[name].replace(/^#!.*\n/, ''),
       );
     if ((isChanged || isFrameChanged) && changesJobs(name)) forms.push((scripts) => framed(name, scripts));
-    return forms.map((form): ExchangedScript => [scriptDigest(form(right)), form(changed)]);
+    return forms.map((form): ExchangedScript => [form(right), form(changed)]);
   });
 }

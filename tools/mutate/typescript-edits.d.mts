@@ -1,3 +1,3 @@
 import type { Edit } from './mutant.js';
 
-export function typescriptEdits(file: string, text: string): Promise<Edit[]>;
+export function typescriptEdits(file: string, text: string, kinds?: readonly string[]): Promise<Edit[]>;

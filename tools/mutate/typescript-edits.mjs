@@ -8,9 +8,17 @@ const EXCLUDED = ['StringLiteral', 'Regex'];
 const silent = () => undefined;
 const logger = new Proxy({}, { get: () => silent });
 
-/** Returns the changes of a source that StrykerJS makes. */
-export async function typescriptEdits(file, text) {
-  // Loaded only here: Lua needs none of it.
+/** Returns the changes of a source: our own, and those of StrykerJS. Those are left out if `kinds` are our own alone. */
+export async function typescriptEdits(file, text, kinds = []) {
+  const own = kindsOf(text);
+  if (kinds.length > 0 && kinds.every((kind) => OWN.includes(kind))) return own;
+  const isOwn = (edit) =>
+    own.some(({ from, to, after }) => from === edit.from && to === edit.to && after === edit.after);
+  return [...(await strykerEdits(file, text)).filter((edit) => !isOwn(edit)), ...own];
+}
+
+async function strykerEdits(file, text) {
+  // Loaded only here: Lua and our own changes need none of it.
   const [{ createInstrumenter }, { createInjector }] = await Promise.all([
     import('@stryker-mutator/instrumenter'),
     import('typed-inject'),
@@ -25,14 +33,16 @@ export async function typescriptEdits(file, text) {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const offsetOf = ({ line, column }) => starts[line] + column;
   const kept = mutants.filter(({ status }) => status !== 'Ignored');
-  const own = kept.map(({ mutatorName, replacement, location }) => ({
+  return kept.map(({ mutatorName, replacement, location }) => ({
     operator: mutatorName,
     from: offsetOf(location.start),
     to: offsetOf(location.end),
     after: replacement,
   }));
-  return [...own, ...kindsOf(text)];
 }
+
+/** The operators of our own. */
+const OWN = ['equality at a bound', 'sort key', 'cursor anew', 'drop outcome', 'keep fence', 'part for whole'];
 
 const CURSOR = /^(cursor|offset|from|after|next|nextCursor|position)$/;
 const FENCE = /^(fence|sequence|epoch|generation|turn)$/i;
@@ -43,6 +53,7 @@ function kindsOf(text) {
   const edits = [];
   const add = (operator, node, after) => edits.push({ operator, from: node.getStart(), to: node.getEnd(), after });
   const visit = (node) => {
+    otherBounds(node, add);
     otherOrders(node, add);
     newCursors(node, add);
     withoutOutcomes(node, add);
@@ -54,7 +65,16 @@ function kindsOf(text) {
   return edits;
 }
 
-/** Orders by the texts of the elements, in place of a comparison. */
+const OTHER_BOUND = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' };
+
+/** Counts a bound in or out. */
+function otherBounds(node, add) {
+  if (!ts.isBinaryExpression(node)) return;
+  const other = OTHER_BOUND[node.operatorToken.getText()];
+  if (other) add('equality at a bound', node, `${node.left.getText()} ${other} ${node.right.getText()}`);
+}
+
+/** Keeps the order in which the elements came. */
 function otherOrders(node, add) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return;
   const [compare] = node.arguments;

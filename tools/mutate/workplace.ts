@@ -3,15 +3,22 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readLuaTexts, readTransitions, renderModule } from '../../scripts/build/embed-lua.mjs';
-import { runsInMemory } from '../../test/support/memory/on-memory.mjs';
-import { firstNoticing } from './first-noticing.js';
+import {
+  readLuaTexts,
+  readTransitions,
+  renderDigests,
+  renderModule,
+  withoutDigests,
+} from '../../scripts/build/embed-lua.mjs';
+import { firstNoticing, type Repeated } from './first-noticing.js';
 import type { Mutant } from './mutant.js';
-import { TestProcess, type Failure } from './test-process.js';
+import { switchedSource, type Numbered } from './switched-sources.js';
+import { TestProcess, type EndedFile, type Failure } from './test-process.js';
 import { changedNames, exchangedScripts, type Texts } from './texts.js';
 
 /** The name of the module that carries the scripts. */
 const GENERATED = 'src/queue/lua.generated.ts';
+const DIGESTS = 'src/queue/digests.generated.ts';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
@@ -20,10 +27,26 @@ interface Embedded extends Texts {
   readonly module: string;
 }
 
+/** The tests of one mutant. */
+export interface Judges {
+  /** Returns the test files of some changed scripts, or of a source, in their order. */
+  readonly suitesOf: (scripts: ReadonlySet<string>) => string[];
+  /** Returns whether a test file of a script runs on the server in memory. */
+  readonly runsInMemory: (spec: string) => boolean;
+  /** After this time in ms no further test file begins. */
+  readonly ms: number;
+  readonly onEnded?: (file: EndedFile) => void;
+}
+
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), 'mutate-'));
   private readonly made = new Map<string, object>();
-  private readonly right: Embedded;
+  private rightTexts: Embedded | undefined;
+  /** The sources with mutants behind switches, by file. */
+  private readonly switched = new Map<string, string>();
+  private readonly numbers = new Set<number>();
+  /** The test files that failed without a mutant. They are left out from then on. */
+  private readonly failing = new Set<string>();
   private readonly tests = new TestProcess(this.folder);
   private readonly inMemory = new TestProcess(this.folder, 'memory');
 
@@ -39,29 +62,35 @@ export class Workplace {
     });
     // Jest shares the modules of the project's own node_modules only, so a link does not do.
     execFileSync('cp', ['-Rl', join(root, 'node_modules'), join(this.folder, 'node_modules')]);
-    this.right = this.embedded(this.made);
-    writeFileSync(join(this.folder, GENERATED), this.right.module);
+    // The changed texts get their digests at their first use.
+    const { scripts, clusterScripts } = readLuaTexts(join(root, 'lua'), () => undefined);
+    writeFileSync(join(this.folder, DIGESTS), withoutDigests(renderDigests(scripts, clusterScripts)));
+  }
+
+  /** Puts the mutants of sources behind switches, as many as can be. It comes before the first mutant runs. */
+  switchSources(mutants: readonly Numbered[]): void {
+    const files = new Set(mutants.map(([, { file }]) => file).filter((file) => !file.endsWith('.lua')));
+    for (const file of files) {
+      const ofFile = mutants.filter(([, mutant]) => mutant.file === file);
+      const { text, numbers } = switchedSource(this.rightText(file), ofFile);
+      this.switched.set(file, text);
+      for (const number of numbers) this.numbers.add(number);
+      writeFileSync(join(this.folder, file), text);
+    }
+  }
+
+  /** Returns whether a mutant is behind a switch. Then the specs say whether they reach it. */
+  isSwitched(index: number): boolean {
+    return this.numbers.has(index);
   }
 
   /** Returns what notices a mutant: the build, a test file, or a limit. Returns nothing if it survives. */
-  async noticedBy(
-    mutant: Mutant,
-    suitesOf: (scripts: ReadonlySet<string>) => string[],
-  ): Promise<Failure | undefined> {
-    let changed: Embedded;
-    try {
-      changed = this.embeddedWith(mutant);
-    } catch (error) {
-      return { by: `the build: ${(error as Error).message.split('\n')[0]}` };
-    }
-    const suites = suitesOf(changedNames(this.right, changed));
-    if (suites.length === 0) {
-      console.error(`No recorded test file executes ${mutant.file}.`);
-      return undefined;
-    }
-    return mutant.file.endsWith('.lua')
-      ? await this.runScripts(mutant, changed, suites)
-      : await this.runSource(mutant, suites);
+  async noticedBy([index, mutant]: Numbered, judges: Judges): Promise<Failure | undefined> {
+    if (mutant.file.endsWith('.lua')) return await this.scriptNoticedBy(mutant, judges);
+    const suites = judges.suitesOf(new Set());
+    return this.isSwitched(index)
+      ? await this.runSwitched(index, suites, judges)
+      : await this.runSource(mutant, suites, judges);
   }
 
   /** Changes each script and library of the copy, and embeds them. */
@@ -79,44 +108,91 @@ export class Workplace {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  private async runScripts({ file, text }: Mutant, changed: Embedded, suites: readonly string[]) {
-    const exchanged = exchangedScripts(this.right, changed);
+  private async scriptNoticedBy(
+    mutant: Mutant,
+    { suitesOf, runsInMemory, ms, onEnded }: Judges,
+  ): Promise<Failure | undefined> {
+    const { file, text } = mutant;
+    let changed: Embedded;
+    try {
+      changed = this.embeddedWith(mutant);
+    } catch (error) {
+      return { by: `the build: ${(error as Error).message.split('\n')[0]}` };
+    }
+    const suites = this.sound(suitesOf(changedNames(this.right, changed)));
+    const scripts = exchangedScripts(this.right, changed);
+    await this.inMemory.start(); // a start on a busy machine takes a minute, which counts for no mutant
+    const until = performance.now() + ms;
     const noticing = (specs: readonly string[], tests: TestProcess) => {
-      const run = async (left: readonly string[]) => {
+      const run = async (files: readonly string[], msLeft: number) => {
         await tests.start();
         this.put(file, text, changed);
-        const failure = await tests.run(left, exchanged);
+        const failure = await tests.run({ files, scripts, ms: msLeft, onEnded });
         this.put(file, this.rightText(file), this.right);
         return failure;
       };
-      return firstNoticing(specs, run, async (failed) => {
-        if (await this.passes(failed, tests)) return 'passes';
-        await tests.stop();
-        return (await this.passes(failed, tests)) ? 'passes in a new process' : 'fails';
-      });
+      return firstNoticing(specs, until - performance.now(), run, (failed) => this.repeated(failed, tests, until));
     };
-    const first = suites.filter(runsInMemory);
-    const noticed = await noticing(first, this.inMemory);
-    return noticed ?? noticing(this.onlyInMemory ? [] : suites.filter((spec) => !runsInMemory(spec)), this.tests);
+    const noticed = await noticing(suites.filter(runsInMemory), this.inMemory);
+    if (noticed || this.onlyInMemory) return noticed;
+    return noticing(
+      suites.filter((spec) => !runsInMemory(spec)),
+      this.tests,
+    );
   }
 
-  private runSource({ file, text }: Mutant, suites: readonly string[]) {
-    const run = async (left: readonly string[]) => {
+  /** Switches a mutant on in a process that other mutants use too. A spec that fails and does not reach it notices nothing. */
+  private async runSwitched(mutant: number, suites: readonly string[], { ms, onEnded }: Judges) {
+    await this.tests.start();
+    const reaching = new Set<string>();
+    const noteEnded = (file: EndedFile) => {
+      if (file.reached.includes(mutant)) reaching.add(file.ended);
+      onEnded?.(file);
+    };
+    const run = (files: readonly string[], msLeft: number) =>
+      this.tests.run({ files, mutant, ms: msLeft, onEnded: noteEnded });
+    const until = performance.now() + ms;
+    return firstNoticing(this.sound(suites), ms, run, async (failed) =>
+      reaching.has(failed) ? this.repeated(failed, this.tests, until) : 'fails',
+    );
+  }
+
+  private runSource({ file, text }: Mutant, suites: readonly string[], { ms }: Judges) {
+    const run = async (files: readonly string[], msLeft: number) => {
       await this.tests.stop();
       writeFileSync(join(this.folder, file), text);
       try {
-        return await this.tests.run(left, []);
+        return await this.tests.run({ files, ms: msLeft });
       } finally {
-        writeFileSync(join(this.folder, file), this.rightText(file));
+        writeFileSync(join(this.folder, file), this.switched.get(file) ?? this.rightText(file));
         await this.tests.stop();
       }
     };
-    return firstNoticing(suites, run, async (failed) => ((await this.passes(failed)) ? 'passes' : 'fails'));
+    return firstNoticing(this.sound(suites), ms, run, async (failed) => {
+      return (await this.passes(failed)) ? 'passes' : this.noteFailing(failed);
+    });
+  }
+
+  /** Returns what a failed test file does without a mutant. Until its time is over, a new process repeats it too. */
+  private async repeated(failed: string, tests: TestProcess, until: number): Promise<Repeated> {
+    if (await this.passes(failed, tests)) return 'passes';
+    await tests.stop();
+    if (performance.now() > until) return 'fails';
+    return (await this.passes(failed, tests)) ? 'passes in a new process' : this.noteFailing(failed);
+  }
+
+  private noteFailing(spec: string): 'fails' {
+    this.failing.add(spec);
+    return 'fails';
+  }
+
+  private sound(specs: readonly string[]): string[] {
+    return specs.filter((spec) => !this.failing.has(spec));
   }
 
   /** Returns whether a test file passes without a mutant. */
   private async passes(file: string, tests: TestProcess = this.tests): Promise<boolean> {
-    return (await tests.run([file], [])) === undefined;
+    return (await tests.run({ files: [file] })) === undefined;
   }
 
   private put(file: string, text: string, { module }: Embedded): void {
@@ -129,13 +205,18 @@ export class Workplace {
   }
 
   private embeddedWith({ file, text }: Mutant): Embedded {
-    if (!file.endsWith('.lua')) return this.right;
+    void this.right; // made first, so that each mutant makes only what it changes
     writeFileSync(join(this.folder, file), text);
     try {
       return this.embedded(new Map(this.made));
     } finally {
       writeFileSync(join(this.folder, file), this.rightText(file));
     }
+  }
+
+  /** The scripts without a mutant. They are made at the first use, because that takes seconds. */
+  private get right(): Embedded {
+    return (this.rightTexts ??= this.embedded(this.made));
   }
 
   private embedded(made: Map<string, object>): Embedded {

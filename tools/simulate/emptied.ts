@@ -6,6 +6,7 @@ import { ScriptServer } from '#memory/server/script-server.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { WorkerRegistration } from '#worker/maintenance/worker-registration.js';
 import { Worker } from '#worker/worker.js';
+import { settled } from './settled.js';
 import { Random } from '../chaos/random.js';
 
 /** The delay of a call or its reply, in ms, at most. */
@@ -42,7 +43,7 @@ export async function emptied(seed: number, planted?: Planted): Promise<{ waits:
     if (since === seen.losses) seen.running--;
   };
   const workers = [0, 1].map(() => new Worker([{ queue: queueOf(), concurrency: 5, handlers: { mail: handle } }]));
-  await advance(clock, Promise.all(workers.map((worker) => worker.start())));
+  await settled(clock, Promise.all(workers.map((worker) => worker.start())));
   for (const worker of workers) planted?.(worker['reports']!['registration']);
   const producer = queueOf();
   const waits: number[] = [];
@@ -57,7 +58,7 @@ export async function emptied(seed: number, planted?: Planted): Promise<{ waits:
     while (seen.started === 0 && clock.now() - lostAt < 10 * SOON_MS) await clock.advance(10);
     waits.push(clock.now() - lostAt);
   }
-  await advance(clock, Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 1_000 }))));
+  await settled(clock, Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 1_000 }))));
   return { waits, mostRunning: seen.mostRunning };
 }
 
@@ -76,17 +77,8 @@ function storeOf(clock: VirtualClock, server: ScriptServer, random: Random): Scr
 
 async function enqueue(queue: JobQueue, clock: VirtualClock): Promise<void> {
   const jobs = Array.from({ length: 20 }, (_, i) => ({ payload: i }));
-  await advance(
+  await settled(
     clock,
     queue.enqueueMany(jobs).catch(() => undefined),
   );
-}
-
-/** Moves the clock on until a promise is settled. */
-async function advance<Value>(clock: VirtualClock, promise: Promise<Value>): Promise<Value> {
-  const state = { isSettled: false };
-  const settled = promise.finally(() => (state.isSettled = true));
-  settled.catch(() => undefined);
-  while (!state.isSettled) await clock.advance(10);
-  return settled;
 }

@@ -6,6 +6,7 @@ import { SimulatedOperator } from './processes/operator.js';
 import type { SimulatedProcess } from './processes/process.js';
 import { ScheduleKeeper } from './processes/schedule-keeper.js';
 import { SimulatedSender, Table } from './processes/sender.js';
+import { StreamFollower } from './processes/stream-follower.js';
 import { TurnedWorker } from './processes/turned-worker.js';
 import { SimulatedWorker } from './processes/worker.js';
 import { AfterProducer } from './producers/after-producer.js';
@@ -14,7 +15,7 @@ import { GroupProducer } from './producers/group-producer.js';
 import { HubProducer } from './producers/hub-producer.js';
 import { SimulatedProducer } from './producers/producer.js';
 import { TurnedProducer } from './producers/turned-producer.js';
-import { UniqueProducer } from './producers/unique-producer.js';
+import { keepOrReplace, newestWins, UniqueProducer } from './producers/unique-producer.js';
 import { NEWER, OLDER, type Release } from './release.js';
 import type { QueueName, World } from './world.js';
 
@@ -146,8 +147,11 @@ export class Fleet {
       this.add(new ScheduleKeeper('schedule-keeper', world, this.skew()));
     }
     if (world.parts.has('unique')) {
-      this.add(new UniqueProducer('unique-a', world, this.skew(), true));
-      this.add(new UniqueProducer('unique-b', world, this.skew(), false));
+      this.add(new UniqueProducer('unique-a', world, this.skew(), (random) => keepOrReplace(random, true)));
+      this.add(new UniqueProducer('unique-b', world, this.skew(), (random) => keepOrReplace(random, false)));
+    }
+    if (world.parts.has('newest')) {
+      this.add(new UniqueProducer('newest', world, this.skew(), newestWins));
     }
     if (world.parts.has('after')) {
       this.add(new AfterProducer('after', world, this.skew()));
@@ -163,6 +167,9 @@ export class Fleet {
     }
     if (world.parts.has('groups')) {
       this.add(new GroupProducer('group-producer', world, this.skew()));
+    }
+    if (world.parts.has('streams')) {
+      this.add(new StreamFollower('stream-follower', world, this.skew()));
     }
     if (world.parts.has('limits')) {
       this.add(new LimitsOperator('limits-operator', world, this.skew()));

@@ -17,15 +17,16 @@ function simulate(args: string[], preload = '') {
 }
 
 describe('npm run simulate', () => {
-  it('starts no further seed after its seconds, and prints each seed', async () => {
+  it('starts no further seed after its seconds', async () => {
     const { code, stdout } = await simulate(['--seed', '3', '--seeds', '1000', '--seconds', '0', '--steps', '5']);
     expect(stdout).toMatch(/^seed 3: 5 steps, .*: 0 violations\nran 1 of 1000 seeds from 3 on in /);
     expect(code).toBe(0);
   });
 
-  it('fails on a violation, and prints the command that repeats it', async () => {
+  it('prints each seed, fails on a violation, and prints the command that repeats it', async () => {
     const plant = 'a retry forgets the steps';
-    const { code, stdout } = await simulate(['--seeds', '5', '--steps', '60', '--plant', plant]);
+    const { code, stdout } = await simulate(['--seeds', '2', '--steps', '60', '--plant', plant]);
+    expect(stdout.match(/^seed \d+: 60 steps/gm)).toEqual(['seed 1: 60 steps', 'seed 2: 60 steps']);
     const [, seed] = /^seed (\d+): .* violations\n {2}step: /m.exec(stdout) ?? [];
     expect(stdout).toContain(`  again: npm run simulate -- --seed ${seed} --steps 60 --plant '${plant}'\n`);
     expect(code).toBe(1);

@@ -21,6 +21,9 @@ export const PARTS = [
   'groups',
   'turns',
   'audit',
+  'newest',
+  'streams',
+  'sharing',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
@@ -47,6 +50,9 @@ export function drawParts(random: Random, steps: number, seed: number): Readonly
     groups: new Random(seed + 7_000_000),
     turns: new Random(seed + 8_000_000),
     audit: new Random(seed + 9_000_000),
+    newest: new Random(seed + 10_000_000),
+    streams: new Random(seed + 11_000_000),
+    sharing: new Random(seed + 12_000_000),
   };
   return new Set(PARTS.filter((part) => (later[part] ?? random).chance(share)));
 }

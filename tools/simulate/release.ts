@@ -99,3 +99,6 @@ export const NEWER: Release = {
 
 /** The most attempts of a job without its own option: those of the version that claims it first. */
 export const MOST_ATTEMPTS = Math.max(OLDER.options.maxAttempts, NEWER.options.maxAttempts);
+
+/** The longest wait of a job that is replaced again and again. */
+export const LONGEST_WAIT_MS = 1_500;

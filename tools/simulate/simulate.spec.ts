@@ -1,11 +1,12 @@
 // Fleets by virtual time: seeds find nothing, and a seed comes again exactly.
 import { describe, expect, it } from '@jest/globals';
+import { casesOf } from '../../test/support/run/samples.js';
 import { PARTS } from './parts.js';
 import { plant } from './plants/plant.js';
 import { markOf } from './server/queue-reads.js';
 import { Simulation } from './simulation.js';
 
-const STEPS = 600;
+const STEPS = casesOf(600, 300);
 
 /** Short fleets with different starts; test/long/faults/simulate.spec.ts runs a thousand. */
 const SHORT_SEEDS = 10;

@@ -1,5 +1,6 @@
 // A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
 import { toBytes } from '#memory/lua/values.js';
+import type { StreamEntry } from '#memory/server/containers.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { faultsIn } from '../../test/support/invariants/invariants.js';
@@ -17,7 +18,7 @@ import { NEWER, OLDER } from './release.js';
 import { NO_FAULTS, type NetworkFaults } from './server/network.js';
 import { AuditCheck } from './server/audit-check.js';
 import { MeetingCheck } from './server/meeting-check.js';
-import { sequenceOf, sizesOf } from './server/queue-reads.js';
+import { permitsHeld, sequenceOf, sizesOf, streamOf } from './server/queue-reads.js';
 import { ServerClock } from './server/server-clock.js';
 import { SimulatedServer } from './server/simulated-server.js';
 import { TurnCheck } from './server/turn-check.js';
@@ -39,6 +40,8 @@ const LOOK_EVERY = 50;
 
 /** The time the fleet may take to end all jobs after the last fault, in ms of its time. */
 const CALM_MS = 3 * 60_000;
+/** The time in which the permits of killed workers end: a claim, and six seconds. */
+const PERMITS_MS = 12_000;
 const MOST_CALM_STEPS = 5_000;
 
 /** The time for which schedules tick on after a run with jumps of the clock, in ms. Longer than they may be silent. */
@@ -152,6 +155,11 @@ export class Simulation implements World {
 
   isOfLimits(group: string): boolean {
     return this.parts.has('limits') && group === CHANGED_GROUP;
+  }
+
+  streamOf(name: QueueName, id: string): readonly StreamEntry[] {
+    const queue = this.server.queues.find((each) => each.name === name);
+    return queue ? streamOf(queue, id) : [];
   }
 
   sequenceOf(name: QueueName): number {
@@ -299,8 +307,13 @@ export class Simulation implements World {
     } else {
       this.freezes++;
       victim.clock.freeze();
-      this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
+      this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, this.longestFreezeMs));
     }
+  }
+
+  /** The longest freeze. A permit ends in one that is longer than its claim and six seconds. */
+  private get longestFreezeMs(): number {
+    return this.parts.has('sharing') ? 5_000 : 12_000;
   }
 
   /** Lets the server's clock be wrong for a while. A worker may die before it is right again. */
@@ -341,7 +354,8 @@ export class Simulation implements World {
     if (REOPENS.has(script)) {
       this.server.queues.forEach((queue) => unique.reopened(queue));
     }
-    const place = PLACES.has(script) && (this.parts.has('unique') || this.parts.has('schedules'));
+    const place =
+      PLACES.has(script) && (['unique', 'newest', 'schedules'] as const).some((part) => this.parts.has(part));
     if (place || (script === 'sweepMaintainBatches' && this.parts.has('batches'))) {
       for (const queue of this.server.queues) {
         if (place) {
@@ -395,6 +409,17 @@ export class Simulation implements World {
     }
     await turn();
     this.look();
+    if (this.parts.has('sharing')) {
+      await this.endPermits();
+    }
+  }
+
+  /** Lets the time of permits pass that killed workers have left, and looks whether others are left. */
+  private async endPermits(): Promise<void> {
+    for (const until = this.clock.now() + PERMITS_MS; this.clock.now() < until && this.violations.length === 0;) {
+      await this.clock.fireNext();
+    }
+    this.history.sharing.left(permitsHeld(this.server));
   }
 
   /** Lets schedules tick by the right clock. A schedule whose next time is far ahead stays silent. */

@@ -1,5 +1,6 @@
 // What the processes of a simulated fleet see of its run.
 import type { WakeChannels } from '../../test/support/memory/cluster-store.js';
+import type { StreamEntry } from '#memory/server/containers.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { History } from './history/history.js';
@@ -30,6 +31,8 @@ export interface World {
   faultsOf(process: { name: string }): NetworkFaults;
   /** Returns whether the settings of a group change in the run. */
   isOfLimits(group: string): boolean;
+  /** Returns what is stored of a job's stream. */
+  streamOf(name: QueueName, id: string): readonly StreamEntry[];
   /** Returns the last fence of a queue. */
   sequenceOf(name: QueueName): number;
 }

@@ -58,6 +58,8 @@ const INSTEAD: Record<string, string> = {
   extendLock: 'the worker extends the claim: delete this',
   getChildrenValues: 'these are `job.batch.members()` in a follow-up',
   moveToDelayed: 'this is `throw new RetryLaterError(ms)`, or `return job.snooze(ms)`',
+  moveToWaitingChildren:
+    'a follow-up of the batch runs after its jobs; within a handler `job.waitFor(name)` waits for a signal',
   moveToFailed: 'throw an error: `NonRetryableError` ends all attempts',
   moveToCompleted: 'return the result',
   discard: 'throw a `NonRetryableError` where the job must not be tried again',

@@ -277,8 +277,14 @@ const LEFT: Record<string, [string, 'the-parts' | 'calls']> = {
   Queue: ['a queue of your own is an injected one, or a `JobQueue` of nest-job-queue/core', 'the-parts'],
   Job: ['a job is read by `get(id)` of its queue', 'calls'],
   DelayedError: ['`return job.snooze(ms)`, or throw a `RetryLaterError(ms)`', 'calls'],
-  RateLimitError: ['throw a `RateLimitedError({ retryAfterMs })`: the queue rests for that time', 'calls'],
-  WaitingChildrenError: ['children found at run time are `job.batch.add`', 'the-parts'],
+  RateLimitError: [
+    'throw a `RateLimitedError({ retryAfterMs })`: the queue rests for that time; with `limit` all queues of a limit that they share',
+    'calls',
+  ],
+  WaitingChildrenError: [
+    'children found at run time are `job.batch.add`, and a follow-up runs after them; `job.waitFor(name)` waits for a signal',
+    'the-parts',
+  ],
 };
 
 /** Puts a TODO at what stays. */

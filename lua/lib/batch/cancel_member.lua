@@ -7,15 +7,17 @@
 --   entries that were read. A job that is marked behind the walk starts it again.
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/place/remove_waiting, lib/settle/finish.
 --@include lib/newest/hand_back
+--@include lib/signal/parked
 local line_read = 2000 -- the entries that one call reads
 
 local function cancel_member(id)
-  local status, worker, token = unpack(read(job .. id, 'status', 'worker', 'claim_token'))
+  local status, worker, token, waits = unpack(read(job .. id, 'status', 'worker', 'claim_token', 'waits'))
   if status ~= 'pending' and status ~= 'scheduled' and status ~= 'processing' then
     return
   end
   if status ~= 'processing' and remove_sorted(id) then
     hand_back(id)
+    leave_wait(id, waits)
     return end_cancelled(id)
   end
   redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now_text)

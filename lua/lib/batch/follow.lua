@@ -1,7 +1,7 @@
 -- follow(id, options): makes a new job a member of its batch. Lets it wait for the jobs of its `after`. Returns whether
 --   it may start by its own options, because all that it waits for have ended.
 -- Needs: awaiting, batch_record, job, remote_members, scheduled, lib/after/depend, lib/batch/join, lib/core/clock.
-local never = '253402300799000' -- the score of a start that never comes: the year 9999
+--@include lib/core/never
 
 -- Returns whether a job of another queue must still complete. Its end may have come first: it was asked before this enqueue.
 local function is_open_elsewhere(id, before)
@@ -35,7 +35,7 @@ local function wait_after(id, options)
   end
   redis.call('HSET', job .. id, 'after', table.concat(open, '\n'), 'after_delay_ms',
     string.format('%d', options.delay_ms or 0), 'status', 'scheduled')
-  redis.call('ZADD', scheduled, never, id)
+  redis.call('ZADD', scheduled, string.format('%d', never_ms), id)
   redis.call('ZADD', awaiting, unmet and '0' or now, id)
   if unmet then
     redis.call('HSET', job .. id, 'unmet', unmet) -- the next maintenance ends it

@@ -1,7 +1,7 @@
--- short_hash(key, most): returns the hash of a job without long fields: payload, result, progress, log and steps beyond
--- `most` bytes. A field `left_out:{field}` then has the length. With nil it returns all of it. Returns an error, which has no
--- entries, if the key is no hash.
-local LONG_FIELDS = { 'payload', 'result', 'progress', 'log', 'steps' }
+-- short_hash(key, most): returns the hash of a job without the fields of LONG_FIELDS that have more than `most` bytes. A
+-- field `left_out:{field}` then has the length. With nil it returns all of it. Returns an error, which has no entries, if the
+-- key is no hash.
+local LONG_FIELDS = { 'payload', 'result', 'progress', 'log', 'steps', 'signals' }
 
 local function short_hash(key, most)
   if not most then

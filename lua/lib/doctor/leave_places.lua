@@ -5,6 +5,7 @@
 -- Needs: lib/core/keys, lib/group/slot, lib/kind/change_kind, lib/settle/finish, lib/settle/finish_broken_end,
 --   lib/settle/lifetime.
 --@include lib/reclaim/is_filler
+--@include lib/signal/parked
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   if but ~= 'dead' then
@@ -14,6 +15,9 @@ local function leave_places(at, but)
     if place ~= but then
       redis.call('ZREM', set, at.id)
     end
+  end
+  if but ~= 'scheduled' then
+    redis.call('ZREM', awaiting_signals, at.id)
   end
   if at.group and but ~= 'group' then
     redis.call('ZREM', groups .. 'waiting:' .. at.group, at.id)

@@ -2,6 +2,7 @@
 --   fault.
 -- Needs: lib/core/clock, lib/core/keys, lib/doctor/inspect, lib/group/place, lib/kind/change_kind, lib/place/requeue,
 --   lib/retention/trim_dead_letters, lib/settle/finish.
+--@include lib/core/never
 --@include lib/doctor/correct_place
 --@include lib/doctor/leave_places
 
@@ -30,7 +31,7 @@ end
 -- Gives the job a start that never comes. The sweep checks when the jobs that it waits for have ended.
 local function place_awaiting(at)
   leave_places(at, 'scheduled')
-  redis.call('ZADD', scheduled, '253402300799000', at.id)
+  redis.call('ZADD', scheduled, string.format('%d', never_ms), at.id)
   redis.call('ZADD', awaiting, 0, at.id)
 end
 

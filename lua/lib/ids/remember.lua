@@ -2,7 +2,7 @@
 --   marks: for each a score, see score_of, and its mark. most: the bound. Beyond it the ids that expire first are
 --   forgotten, a hundred more than were added at most.
 -- score_of(lasts_until, state): returns the score of a mark: the instant in ms, which is odd for a cancelled job.
--- Needs: ended_ids, lib/core/clock.
+-- Needs: ended_ids.
 --@include lib/ids/mark_of
 local function score_of(lasts_until, state)
   return string.format('%d', lasts_until - lasts_until % 2 + (state == 'cancelled' and 1 or 0))
@@ -10,14 +10,7 @@ end
 
 local function remember(marks, most)
   redis.call('ZADD', ended_ids, unpack(marks))
-  -- The key goes with its last mark, also where nobody maintains the queue.
-  local longest = now
-  for i = 1, #marks, 2 do
-    longest = math.max(longest, tonumber(marks[i]))
-  end
-  if redis.call('PEXPIREAT', ended_ids, string.format('%d', longest), 'NX') == 0 then
-    redis.call('PEXPIREAT', ended_ids, string.format('%d', longest), 'GT')
-  end
+  redis.call('PERSIST', ended_ids) -- a server that evicts keys with a lifetime must not forget an id; an earlier version set one
   local excess = redis.call('ZCARD', ended_ids) - most
   if excess > 0 then
     redis.call('ZREMRANGEBYRANK', ended_ids, 0, math.min(excess, #marks + 100) - 1)

@@ -3,6 +3,8 @@
 -- own_again(id, key, held_until): makes it the owner of its unique key again. held_until: '' until its end, else an instant in ms.
 -- finish_moved(): wakes a worker, and places the groups. The last call of a script that placed a job.
 -- Needs: lib/core/clock, lib/core/keys, lib/group/join, lib/group/place, lib/group/slot, lib/unique/longest_window.
+--@include lib/signal/parked
+--@include lib/signal/parked_until
 local is_anything_placed = false
 
 local function place_moved(id, place, score, is_first)
@@ -13,6 +15,9 @@ local function place_moved(id, place, score, is_first)
     join_again(redis.call('HGET', job .. id, 'group'), id, score)
   else
     redis.call('ZADD', place == 'dead' and dead or place == 'prioritized' and prioritized or scheduled, score, id)
+    if place == 'scheduled' and parked_until(job .. id) == tonumber(score) then
+      redis.call('ZADD', awaiting_signals, score, id)
+    end
   end
 end
 

@@ -3,6 +3,8 @@
 -- as_replacing(options): returns options for check_keys. A job that ends a waiting one uses the keys of a replacement.
 -- Needs: lib/core/keys, lib/enqueue/add_with_options, lib/unique/owner.
 --@include lib/newest/bound_delay
+--@include lib/signal/parked
+--@include lib/signal/forget_work
 --@include lib/newest/end_waiting
 --@include lib/newest/stop_running
 local function as_replacing(options)
@@ -19,8 +21,10 @@ end
 -- Replaces the owner of the key, if it waits. One that waits for the end of a stopped job goes on waiting for it.
 local function replace_older(id, name, payload, options)
   local verdict, owner = resolve_unique(options)
-  local before = verdict == 'replace' and open_before(owner)
-  local delay, since = options.delay_ms, nil
+  local before, waited, delay, since = nil, nil, options.delay_ms, nil
+  if verdict == 'replace' then
+    before, waited = open_before(owner)
+  end
   if before then
     options.run_at_ms = never_ms
   elseif verdict == 'replace' and options.unique_max_delay then
@@ -28,6 +32,10 @@ local function replace_older(id, name, payload, options)
   end
   local outcome, detail, known_name = add_with_options(id, name, payload, options)
   if outcome == 'replace' and detail == owner then
+    if waited then
+      forget_work(job .. owner)
+      leave_wait(owner, waited)
+    end
     if before then
       wait_for(owner, before, delay)
     elseif since then

@@ -6,6 +6,7 @@
 -- Needs: lib/core/keys, lib/core/listened, lib/enqueue/add_with_options, lib/enqueue/conflict, lib/limits/fullness,
 --   lib/settle/finish, lib/unique/replace.
 --@include lib/newest/wait_for
+--@include lib/signal/parked
 --@include lib/unique/free_window
 local listened_to_ends, listened_to_adds = listened, listened
 
@@ -34,12 +35,12 @@ local function fullness_beside(owner, payload, options)
   end
 end
 
--- Counts the older job as gone, and its room as free. So the queue does not refuse the newer one.
-local function make_room(payload, options)
-  if is_bounded(options) then
-    local room = queue_bounds()
+-- Counts an older job of so many bytes as gone. So the queue does not refuse the newer one.
+local function make_room(bytes)
+  local room = queue_bounds()
+  if room.waiting then
     room.waiting = room.waiting - 1
-    room.waiting_bytes = room.waiting_bytes and room.waiting_bytes - #payload
+    room.waiting_bytes = room.waiting_bytes and room.waiting_bytes - bytes
   end
 end
 
@@ -58,11 +59,15 @@ local function end_waiting(owner, id, name, payload, options)
   if full then
     return full, most, group
   end
-  local before, owner_name = open_before(owner), redis.call('HGET', job .. owner, 'name')
-  make_room(payload, options)
+  local before, waited = open_before(owner)
+  local owner_name = redis.call('HGET', job .. owner, 'name')
+  if is_bounded(options) then
+    make_room(#payload)
+  end
   if not leave_place(owner) then
     return 'kept', owner, owner_name -- taken by a client of the pattern that has not written its claim yet
   end
+  leave_wait(owner, waited)
   free_window(owner, options.unique)
   end_older(owner, 'superseded_by', id)
   if before then

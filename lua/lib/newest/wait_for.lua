@@ -1,15 +1,15 @@
 -- A job that waits for the end of an older one, which it stops. It waits in scheduled, like a job with `after`, and starts
 --   however the older one ends. Its field supersedes names that job.
--- open_before(id): returns the job whose end this one waits for; nil if it waits for none.
+-- open_before(id): returns the job whose end this one waits for; nil if it waits for none. Then whether it has waits or signals.
 -- wait_for(id, before, delay): lets a job in scheduled wait for the end of another. delay: in ms from then.
 -- add_behind(before, id, name, payload, options): adds a job that waits for the end of another. Returns as add_with_options.
 -- Needs: lib/after/depend, lib/core/clock, lib/core/keys, lib/enqueue/add_with_options, lib/retention/retention_args.
-local never_ms = 253402300799000 -- a start that never comes: the year 9999
+--@include lib/core/never
 local home = ARGV[first + 3] .. '\t'
 
 local function open_before(id)
-  local before, after = unpack(redis.call('HMGET', job .. id, 'supersedes', 'after'))
-  return before and after and before
+  local before, after, waits, signals = unpack(redis.call('HMGET', job .. id, 'supersedes', 'after', 'waits', 'signals'))
+  return before and after and before, waits or signals
 end
 
 -- Notes the newer job in the older one like a job of another queue. So each script that ends the older one reports that to

@@ -21,6 +21,22 @@ local function write_ran(id, ran)
   end
 end
 
+-- Adds a job. A forwarding record of a move makes way for a job that comes back, which must be new. If the job is refused, the
+-- record stays.
+local function add_over_forwarding(id, name, payload, options)
+  if not (options and options.must_be_new) or redis.call('HEXISTS', job .. id, 'moved') == 0 then
+    return add_with_options(id, name, payload, options)
+  end
+  local record, lasts = redis.call('HGETALL', job .. id), redis.call('PTTL', job .. id)
+  redis.call('UNLINK', job .. id)
+  local verdict, detail, known_name = add_with_options(id, name, payload, options)
+  if verdict then
+    redis.call('HSET', job .. id, unpack(record))
+    redis.call('PEXPIRE', job .. id, string.format('%d', math.max(1, lasts)))
+  end
+  return verdict, detail, known_name
+end
+
 local function add_entry(index, at, options)
   local group = options and options.group or ''
   if held_groups[group] then
@@ -31,7 +47,7 @@ local function add_entry(index, at, options)
     held_groups[group] = group ~= ''
     return reply(index, reason, about)
   end
-  local verdict, detail, name = add_with_options(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
+  local verdict, detail, name = add_over_forwarding(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], options)
   if verdict then
     reply(index, verdict, detail, name)
   elseif options and options.ran then

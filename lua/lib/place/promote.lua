@@ -6,7 +6,7 @@ local left_behind = { completed = true, failed = true, cancelled = true }
 
 local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  local plain, moved = {}, {}
+  local plain, first, moved = {}, {}, {}
   for i = 1, #due, 2 do
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
@@ -28,18 +28,22 @@ local function promote(limit, rejoin)
         redis.call('HSET', key, 'rank', rank)
         redis.call('ZADD', prioritized, rank, id)
       elseif lifo then
-        redis.call('RPUSH', pending, id)
+        first[#first + 1] = id
       else
         plain[#plain + 1] = id
       end
       moved[#moved + 1] = id
     end
   end
-  if #moved > 0 then
-    redis.call('ZREM', scheduled, unpack(moved))
+  -- The list comes before scheduled. Where it has another type, no job leaves its place, and a repeat doubles none.
+  if #first > 0 then
+    redis.call('RPUSH', pending, unpack(first))
   end
   if #plain > 0 then
     redis.call('LPUSH', pending, unpack(plain))
+  end
+  if #moved > 0 then
+    redis.call('ZREM', scheduled, unpack(moved))
   end
   return #moved
 end

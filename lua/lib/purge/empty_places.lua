@@ -1,7 +1,8 @@
 -- empty_list(list), empty_set(set): take ids out of a place and delete their jobs, until `limit` ids were looked at.
---   They count the ids in `looked`, and the deleted hashes in `deleted`.
+--   They count the ids in `looked`, and the deleted hashes in `deleted`. empty_streams() does the same with streams.
 -- Needs: deleted, limit, looked, lib/core/keys, lib/group/slot.
 --@include lib/kind/change_kind
+--@include lib/stream/forget
 local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
 
 -- Ends a job's slot and hold in the same step as the job, so that an interrupted purge leaves neither.
@@ -23,6 +24,17 @@ local function delete(ids, step)
     change_kind(ids[i])
     deleted = deleted + redis.call('UNLINK', job .. ids[i])
     looked = looked + 1
+  end
+end
+
+-- Deletes the streams of jobs, also of those whose hashes are gone.
+local function empty_streams()
+  if looked < limit then
+    local ids = redis.call('ZPOPMIN', streams, limit - looked)
+    for i = 1, #ids, 2 do
+      redis.call('UNLINK', stream .. ids[i])
+      looked = looked + 1
+    end
   end
 end
 

@@ -1,18 +1,11 @@
 -- delete(id): deletes a job and its keys, and counts it in deleted.
 -- is_old(id, field, ...): returns whether the first existing time among these fields is `latest` or earlier.
 -- Needs: deleted, latest, waits, lib/batch/job_ended, lib/core/keys.
---@include lib/ids/mark_of
---@include lib/unique/free_window
---@include lib/newest/hand_back
+--@include lib/retention/forget_job
 local function delete(id)
-  local unique_key, window, batch, dependents = unpack(redis.call('HMGET', job .. id, 'unique', 'window', 'batch', 'dependents'))
-  hand_back(id)
-  if unique_key and redis.call('HGET', unique, unique_key) == id then
-    redis.call('HDEL', unique, unique_key)
-  end
-  free_window(id, window)
-  redis.call('UNLINK', job .. id)
-  redis.call('ZREM', ended_ids, mark_of(id))
+  local unique_key, window, batch, dependents, has_stream, parked_for = unpack(redis.call('HMGET', job .. id, 'unique', 'window',
+    'batch', 'dependents', 'stream', 'waits'))
+  forget_job(id, unique_key, window, parked_for, has_stream)
   if waits then
     job_ended(id, batch, dependents, 'removed', '')
   end

@@ -7,8 +7,10 @@
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 --@include lib/foreign/note_name
+--@include lib/signal/park
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited',
-  unhandled = 'unhandled', outage = 'interruptions' }
+  unhandled = 'unhandled', outage = 'interruptions', wait = 'parked' }
+gives_back.wait = true -- here alone, because a failure must not pay for it
 local goes_first = { rate_limited = true, outage = true }
 local first_outcome = { pending = 'released', scheduled = 'released', cancelled = 'cancelled', failed = 'failed' }
 
@@ -54,7 +56,9 @@ local function release(claim)
     return 'cancelled'
   end
   if goes_first[reason] then
-    rest(delay, group)
+    if delay > 0 then -- else a limit rests that the queue shares
+      rest(delay, group)
+    end
     count(reason == 'outage' and 'outages_total' or 'rate_limited_total', 1)
   end
   if is_exhausted then
@@ -63,6 +67,8 @@ local function release(claim)
     return 'failed'
   elseif goes_first[reason] then
     to_front(id, priority, rank, group)
+  elseif reason == 'wait' then
+    park(id, key, priority, group)
   elseif delay > 0 then
     wait_apart(id, now + delay, group)
   else

@@ -9,6 +9,7 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/count
+--@include lib/core/read
 --@include lib/core/rank
 --@include lib/group/place
 --@include lib/group/join

@@ -5,7 +5,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] kind     announced (what workers and producers said), queue, groups (the settings of all groups), group, ended or unique
 -- ARGV[2] name     of the group, else ''
--- ARGV[3] until    when the group may be forgotten, or the last of the ids, in ms; else ''
+-- ARGV[3] until    when the group may be forgotten, in ms; else ''
 -- ARGV[4..] pairs  field and value; of ended a mark and its score; of unique a key, and its owner, a tab and the end in ms
 -- Returns 1 if something was written, else 0.
 -- Repeated: 0.
@@ -55,9 +55,6 @@ elseif kind == 'group' and redis.call('EXISTS', state) == 0 then
 elseif kind == 'ended' then
   for i = 4, #ARGV, 2 do
     written = written + redis.call('ZADD', ended_ids, 'NX', ARGV[i + 1], ARGV[i])
-  end
-  if redis.call('PEXPIREAT', ended_ids, until_ms, 'NX') == 0 then
-    redis.call('PEXPIREAT', ended_ids, until_ms, 'GT')
   end
 elseif kind == 'unique' then
   for i = 4, #ARGV, 2 do

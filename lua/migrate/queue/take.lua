@@ -18,6 +18,7 @@
 --@include lib/group/place
 --@include lib/kind/change_kind
 --@include lib/move/transit
+--@include lib/signal/parked
 local fence, place, to = ARGV[1], ARGV[2], ARGV[3]
 local short_ms, long_ms = '600000', '604800000' -- the lifetimes of forwarding records
 local sorted = { prioritized = prioritized, scheduled = scheduled, dead = dead }
@@ -111,8 +112,8 @@ local function forward(id, key, fields)
 end
 
 local function take(id)
-  local status, batch, dependents, after, group, unique_key, window, kind = unpack(read(job .. id, 'status', 'batch', 'dependents',
-    'after', 'group', 'unique', 'window', 'error_kind'))
+  local status, batch, dependents, after, group, unique_key, window, kind, waits = unpack(read(job .. id, 'status', 'batch',
+    'dependents', 'after', 'group', 'unique', 'window', 'error_kind', 'waits'))
   local reason = reason_to_stay(id, status, batch, dependents, after, group)
   if reason then
     return reason
@@ -128,6 +129,7 @@ local function take(id)
     change_kind(id)
   else
     redis.call('ZREM', awaiting, id)
+    leave_wait(id, waits)
     count('removed_total', 1)
   end
   local order = redis.call('HINCRBY', moving_state, 'order', 1)

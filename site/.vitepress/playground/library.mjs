@@ -12,6 +12,7 @@ export const libraryInTheBrowser = {
     const [, room, file] = /^#([a-z]+)\/(.*)\.js$/.exec(id) ?? [];
     if (room) return path(`../../../src/${room}/${file}.ts`);
     if (!importer.startsWith(path('../../../src/'))) return;
+    if (id === 'node:inspector') return path('nothing.mjs'); // imported on demand, for a profile
     if (id.startsWith('node:')) return path('node.mjs');
     if (id === 'ioredis' || id.endsWith('/redis-store.js')) return path('redis-store.mjs');
     // Threads are no part of a browser: their pool and its file are loaded on demand only.

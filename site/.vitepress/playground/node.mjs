@@ -34,6 +34,7 @@ export default { runInThisContext: (code) => (0, eval)(code) };
 export const hostname = () => 'browser';
 export const basename = (path) => path.split('/').at(-1);
 export const setMaxListeners = () => {};
+export const promisify = () => missing;
 export const isDeepStrictEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 function missing() {
@@ -42,6 +43,8 @@ function missing() {
 export {
   missing as createCipheriv,
   missing as createDecipheriv,
+  missing as gunzip,
+  missing as gzip,
   missing as serialize,
   missing as receiveMessageOnPort,
   missing as MessageChannel,

@@ -12,7 +12,6 @@ import type { Output } from '../output.js';
 import type { Session } from '../redis/session.js';
 import { lines, type Part, text } from '../text.js';
 
-/** Adds the commands for batches. */
 export function addBatchCommands(program: Command, run: Run): void {
   program
     .command('batches <queue>')

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
+import { JobNotFoundError } from '../../queue/errors/errors.js';
+import { SignalRefusedError } from '../../queue/errors/signal-errors.js';
 import { ACTIONS, JOB_COMMANDS } from '../../queue/model/actions.js';
+import type { SignalOutcome } from '../../queue/model/signal.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -17,7 +20,13 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   finished: 'unchanged: it has completed, or is a dead letter',
 };
 
-/** Adds the commands for jobs. */
+/** The outcomes of a signal, in words. */
+const SIGNALLED: Readonly<Record<SignalOutcome, string>> = {
+  delivered: 'delivered: the job goes on',
+  kept: 'kept: the job does not wait for it yet',
+  known: 'unchanged: the job has a signal of that name',
+};
+
 export function addJobCommands(program: Command, run: Run): void {
   addList(program, run);
   addShow(program, run);
@@ -43,6 +52,16 @@ function addChanges(program: Command, run: Run): void {
         out.show({ id: job!.id }, () => job!.id);
       }),
     );
+  program
+    .command('signal <queue> <id> <signal> [data]')
+    .description(ACTIONS.signal.command.text)
+    .action(
+      run(async ({ session, out }, [queue, id, signal, data]) => {
+        const content = data === undefined ? undefined : parsed(data, 'data');
+        const outcome = await sent((await session.known(queue!)).signal(id!, signal!, content), queue!, id!);
+        out.show({ id, outcome }, () => SIGNALLED[outcome]);
+      }),
+    );
   for (const name of JOB_COMMANDS) {
     const { verb, command } = ACTIONS[name];
     program
@@ -63,12 +82,22 @@ function addChanges(program: Command, run: Run): void {
   }
 }
 
-function parsed(payload: string): unknown {
+/** Returns the outcome of a signal. @throws CliError where the job does not take it */
+async function sent(signal: Promise<SignalOutcome>, queue: string, id: string): Promise<SignalOutcome> {
   try {
-    return JSON.parse(payload);
+    return await signal;
+  } catch (error) {
+    if (error instanceof JobNotFoundError) throw noJob(queue, id);
+    throw error instanceof SignalRefusedError ? new CliError(error.message) : error;
+  }
+}
+
+function parsed(text: string, what = 'payload'): unknown {
+  try {
+    return JSON.parse(text);
   } catch (error) {
     const hint = 'Expected JSON, such as \'{"to":"ada@example.com"}\'.';
-    throw new CliError(`The payload is not JSON: ${(error as Error).message}. ${hint}`, EXIT.usage);
+    throw new CliError(`The ${what} is not JSON: ${(error as Error).message}. ${hint}`, EXIT.usage);
   }
 }
 

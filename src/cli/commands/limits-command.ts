@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
 import type { LimitsEntry } from '../../inspect/queue-signs.js';
-import { lastLimitsEntries } from '../../inspect/signs.js';
+import { sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
+import { lastLimitsEntries, readSharedLimits } from '../../inspect/signs.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { LimitChanges, LimitsInForce, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
+import { queueOfLimit, type SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -46,7 +48,15 @@ async function limits({ session, out }: Context, [name]: string[], options: Comm
   }
   const now = await queue.get();
   const entries = now.source === 'set' ? await lastLimitsEntries(known) : [];
-  out.show(now, () => lines([...changesInWords(changes, now), ...rows(now, entries, out)]));
+  const shared = await readSharedLimits(known, await known.workers());
+  const shown = shared.length > 0 ? { ...now, shared } : now;
+  out.show(shown, () =>
+    lines([
+      ...changesInWords(changes, now),
+      ...rows(now, entries, out),
+      ...shared.map((limit) => rowOf(limit, out)),
+    ]),
+  );
 }
 
 /** Returns the changes that the options ask for. null clears a limit. */
@@ -107,6 +117,13 @@ function changesInWords(changes: LimitChanges, now: LimitsInForce): Part[] {
       ? 'All of them, the kept ones too, now win over those in the code until --clear.'
       : 'No limit is left, and those in the code do not count until --clear.';
   return named.length === 0 ? [] : [words.join('; '), rule, ''];
+}
+
+function rowOf(limit: SharedLimitState, out: Output): Text {
+  const words = sharedLimitInWords(limit, new Date(out.nowMs));
+  return queueOfLimit(limit.name) === undefined
+    ? text`${padded('shared', 12)} ${limit.name}: ${words}`
+    : text`${padded('rates', 12)} ${words}`;
 }
 
 function rows(now: LimitsInForce, entries: readonly LimitsEntry[], out: Output): Text[] {

@@ -1,4 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
+import { openWaits } from '../../inspect/display/open-waits.js';
 import { jobLabel } from '../../inspect/display/job-label.js';
 import { count } from '../../inspect/words.js';
 import { JOB_STATUSES, type JobFilter, type JobStatus } from '../../queue/model/job.js';
@@ -129,6 +130,7 @@ function jobTable(jobs: readonly ShownJob[], out: Output, { ofSeveral = false } 
       ({ attempts }) => attempts > 0,
     ],
     ['group', ({ group }) => group ?? '', ({ group }) => group],
+    ['waits for', (job) => waitOf(job, out), (job) => openWaits(job).length > 0],
     ['label', (job) => jobLabel(job), (job) => jobLabel(job)],
     ['last error', ({ lastError }) => lastError ?? '', ({ lastError }) => lastError],
   ];
@@ -136,6 +138,12 @@ function jobTable(jobs: readonly ShownJob[], out: Output, { ofSeveral = false } 
   const rows = jobs.map((job) => shown.map(([, cell]) => cell(job)));
   const head = shown.map(([name]) => name);
   return rows.length > 0 ? out.table(head, rows, { whole: ['id'], dropped: ['attempts'] }) : 'No job.';
+}
+
+/** Returns the oldest wait of a parked job, such as "approved since 3 h ago". */
+function waitOf(job: ShownJob, out: Output): Part {
+  const [wait] = openWaits(job);
+  return wait ? text`${wait.name} since ${out.ago(wait.since)}` : '';
 }
 
 /** The last change of a job in each state. */

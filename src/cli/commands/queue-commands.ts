@@ -1,24 +1,27 @@
 import type { Command } from 'commander';
 import { worstOf } from '../../inspect/verdict.js';
 import { count, duration } from '../../inspect/words.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';
 import { timeSpan, wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
+import { judgeOutbox, outboxText } from '../outbox/outbox-command.js';
 import { healthText, serverText } from '../overview-text.js';
 import { readOverview } from '../overview.js';
 import { lines, text, type Text } from '../text.js';
 
 /** Adds the commands for whole queues. */
-export function addQueueCommands(program: Command, run: Run): void {
+export function addQueueCommands(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
   program
     .command('queues')
     .description('lists the queues')
     .action(
       run(async ({ session, out }) => {
-        const names = await session.queueNames();
+        const names = [...new Set((await session.queueNames()).map(wholeOfShard))];
         out.show(names, () => (names.length > 0 ? lines(names) : session.noQueues().message));
       }),
     );
@@ -27,18 +30,27 @@ export function addQueueCommands(program: Command, run: Run): void {
     .description(
       'says in words whether work flows; the exit code says how bad it is: 0, 10 or 20; 3 without a queue',
     )
+    .option('--outbox', 'also looks at the outbox; its database is in DATABASE_URL')
+    .option('--database <url>', 'with --outbox: its database, without a password')
     .action(
-      run(async ({ session, out, exit }, [name]) => {
-        const { server, queues } = await readOverview(session, name);
+      run(async ({ session, out, exit }, [name], options) => {
+        const database = options['database'] as string | undefined;
+        if (database !== undefined && options['outbox'] !== true) {
+          throw new CliError('Pass --database only with --outbox.', EXIT.usage);
+        }
+        const [{ server, queues }, outbox] = await Promise.all([
+          readOverview(session, name),
+          options['outbox'] === true ? judgeOutbox(env, database) : undefined,
+        ]);
         const verdicts = queues.map(({ verdict }) => verdict);
-        const severity = worstOf([...(server ? [server] : []), ...verdicts]);
+        const severity = worstOf([...(server ? [server] : []), ...(outbox ? [outbox] : []), ...verdicts]);
         if (verdicts.length === 0 && severity === 'ok') {
           throw session.noQueues(server); // a probe beside the wrong database must not be green
         }
         exit(exitOf(severity));
         const words = () => (verdicts.length > 0 ? healthText(verdicts, out) : [session.noQueues().message]);
-        out.show({ severity, server: server ?? null, queues: verdicts }, () =>
-          lines([...serverText(server, out), ...words()]),
+        out.show({ severity, server: server ?? null, ...(outbox && { outbox }), queues: verdicts }, () =>
+          lines([...serverText(server, out), ...(outbox ? outboxText(outbox, out) : []), ...words()]),
         );
       }),
     );
@@ -58,8 +70,8 @@ function addPauses(program: Command, run: Run): void {
     )
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
-      run(async ({ session, out, user }, [name], given) => {
-        const queue = await session.known(name!);
+      run(async ({ session, out, user, exit }, [name], given) => {
+        const shards = await session.knownShards(name!);
         const asked = given as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
         const { group, reason, by = user } = asked;
         const forMs = timeSpan('for', asked.for);
@@ -68,15 +80,18 @@ function addPauses(program: Command, run: Run): void {
           ...(reason !== undefined && { reason }),
           ...(forMs !== undefined && { forMs }),
         };
-        const changed = await (group === undefined ? queue.pause(options) : queue.groups.pause(group, options));
+        const { changed, unreached } = await askAll(shards, (each) =>
+          group === undefined ? each.pause(options) : each.groups.pause(group, options),
+        );
         const done = forMs === undefined ? 'paused' : `paused for ${duration(forMs)}`;
         const { pausedUntil } = changed
           ? {}
-          : await (group === undefined ? queue.stats() : queue.groups.get(group));
+          : await firstReply(shards, async (each) => (group === undefined ? each.stats() : each.groups.get(group)));
         const already = pausedUntil
           ? `was paused already, until ${pausedUntil.toISOString()}`
           : 'was paused already';
-        showChange(out, { queue: name!, group, changed }, [done, already]);
+        showChange(out, { queue: name!, group, changed, unreached }, [done, already]);
+        if (unreached.length > 0) exit(EXIT.warning);
       }),
     );
   program
@@ -86,8 +101,8 @@ function addPauses(program: Command, run: Run): void {
     .option('--first <n>', 'starts only n jobs; `limits --clear` starts the rest')
     .option('--rate <n>', 'starts at most n jobs in a second, until `limits --clear`')
     .action(
-      run(async ({ session, out, confirm }, [name], options) => {
-        const queue = await session.known(name!);
+      run(async ({ session, out, confirm, exit }, [name], options) => {
+        const shards = await session.knownShards(name!);
         const { group, first, rate } = options as Record<'group' | 'first' | 'rate', string | undefined>;
         const how = {
           ...(first !== undefined && { first: wholeNumber('first', first) }),
@@ -99,7 +114,15 @@ function addPauses(program: Command, run: Run): void {
             EXIT.usage,
           );
         }
-        const paused = group === undefined ? await queue.stats() : await queue.groups.get(group);
+        if (shards.length > 1 && Object.keys(how).length > 0) {
+          throw new CliError(
+            '--first and --rate limit one shard. Resume the shards of the queue one by one.',
+            EXIT.usage,
+          );
+        }
+        const paused = await firstReply(shards, async (each) =>
+          group === undefined ? each.stats() : each.groups.get(group),
+        );
         const { pending: waiting } = paused;
         if (paused.pausedAt && (paused.pauseReason !== undefined || waiting > 0)) {
           const onlyOnTerminal = paused.pauseReason === undefined;
@@ -107,11 +130,42 @@ function addPauses(program: Command, run: Run): void {
             onlyOnTerminal,
           });
         }
-        const changed = await (group === undefined ? queue.resume(how) : queue.groups.resume(group));
+        const { changed, unreached } = await askAll(shards, (each) =>
+          group === undefined ? each.resume(how) : each.groups.resume(group),
+        );
         const already = Object.keys(how).length > 0 ? 'was not paused, so its limits stay' : 'was not paused';
-        showChange(out, { queue: name!, group, changed }, ['resumed', already]);
+        showChange(out, { queue: name!, group, changed, unreached }, ['resumed', already]);
+        if (unreached.length > 0) exit(EXIT.warning);
       }),
     );
+}
+
+/** Asks all shards for a change. One of several may be away. @throws the first error if none was reached */
+async function askAll(
+  shards: readonly JobQueue[],
+  ask: (shard: JobQueue) => Promise<boolean>,
+): Promise<{ changed: boolean; unreached: string[] }> {
+  const asked = await Promise.allSettled(shards.map(ask));
+  const failed = asked.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+  if (failed.length === shards.length) {
+    throw failed[0]!;
+  }
+  const changed = asked.some((each) => each.status === 'fulfilled' && each.value);
+  return { changed, unreached: shards.flatMap(({ name }, i) => (asked[i]!.status === 'rejected' ? [name] : [])) };
+}
+
+/** Returns the reply of the first shard, or of another one if that is away. @throws the error of the first if all are */
+async function firstReply<Reply>(
+  shards: readonly JobQueue[],
+  read: (shard: JobQueue) => Promise<Reply>,
+): Promise<Reply> {
+  const [first, ...others] = shards.map(read) as [Promise<Reply>, ...Promise<Reply>[]];
+  others.forEach((each) => void each.catch(() => undefined));
+  return first.catch((error: unknown) =>
+    Promise.any(others).catch(() => {
+      throw error;
+    }),
+  );
 }
 
 /** Returns the question before a resume: who paused it, since when and why, and how many jobs start. */
@@ -130,10 +184,18 @@ function resumeQuestion(
 
 function showChange(
   out: Output,
-  { queue, group, changed }: { queue: string; group: string | undefined; changed: boolean },
+  {
+    queue,
+    group,
+    changed,
+    unreached,
+  }: { queue: string; group: string | undefined; changed: boolean; unreached: readonly string[] },
   [done, already]: readonly [string, string],
 ): void {
-  out.show({ queue, ...(group !== undefined && { group }), changed }, () => (changed ? done : already));
+  const isWhole = unreached.length === 0;
+  const left = isWhole ? '' : `. Not reached: ${unreached.join(', ')}. Repeat this command when they are back`;
+  const facts = { queue, ...(group !== undefined && { group }), changed, ...(!isWhole && { unreached }) };
+  out.show(facts, () => `${changed ? done : already}${left}`);
 }
 
 function faultsIn(found: number): string {

@@ -7,12 +7,12 @@ import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
 import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
 import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { refusedByCode } from '../failure.js';
 import type { Output } from '../output.js';
 import type { Session } from '../redis/session.js';
 import { age, joined, text, type Part } from '../text.js';
@@ -155,7 +155,7 @@ async function steer({ out, confirm }: Context, queue: JobQueue, action: Action,
 async function act(queue: JobQueue, action: Action, id: string): Promise<{ outcome: string; jobId?: string }> {
   if (action !== 'run') {
     const asked = queue.schedules[action](id);
-    return { outcome: await asked.catch((error: unknown) => refused(error)) };
+    return { outcome: await asked.catch(refusedByCode) };
   }
   try {
     const job = await queue.schedules.runNow(id);
@@ -166,9 +166,4 @@ async function act(queue: JobQueue, action: Action, id: string): Promise<{ outco
     }
     throw error;
   }
-}
-
-/** Explains a refusal. A schedule that code declares would be created again, although the command line is right. */
-function refused(error: unknown): never {
-  throw error instanceof InvalidOptionError ? new CliError(error.message) : error;
 }

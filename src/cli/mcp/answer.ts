@@ -34,7 +34,7 @@ export interface Refusal {
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]/gu;
 
 /** Returns text in which each invisible character is spelled out. In JSON its value stays the same. */
-export function visible(text: string): string {
+function visible(text: string): string {
   return text.replaceAll(INVISIBLE, (character) =>
     Array.from({ length: character.length }, (_, i) => character.charCodeAt(i))
       .map((code) => `\\u${code.toString(16).padStart(4, '0')}`)

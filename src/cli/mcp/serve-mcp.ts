@@ -73,7 +73,8 @@ async function call(tool: ToolEntry, given: Given, { host, main, globals }: McpO
   const code = await main(argv, { stdin: host.stdin, stdout, stderr, env: host.env, user: 'an assistant' });
   // The exit code of `health` says how bad it is.
   if (code !== EXIT.ok && stdout.text === '') return failed(errorIn(stderr.text));
-  const output = JSON.parse(stdout.text) as Record<string, unknown>;
+  const json = tool.isLines ? `[${stdout.text.trim().replaceAll('\n', ',')}]` : stdout.text;
+  const output = JSON.parse(json) as Record<string, unknown>;
   return { content: [{ type: 'text', text: answerOf(tool.pick ? tool.pick(output) : output) }] };
 }
 

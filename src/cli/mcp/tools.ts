@@ -12,7 +12,6 @@ export interface Field {
 /** The given parameters, which fit the fields. */
 export type Given = Readonly<Record<string, string | number | undefined>>;
 
-/** A tool. */
 export interface ToolEntry {
   name: string;
   description: string;
@@ -22,6 +21,8 @@ export interface ToolEntry {
   effect: 'reads' | 'changes' | 'destroys';
   /** Returns the command. Its arguments are apart from its options, so that none of them is taken for an option. */
   command(given: Given): { name: string; options?: readonly string[]; args: readonly string[] };
+  /** True if the command prints a line of JSON for each item. The answer is the list of them. */
+  isLines?: true;
   /** Returns the part of the command's output that is the answer. */
   pick?(output: Record<string, unknown>): unknown;
 }
@@ -47,6 +48,12 @@ const CONFIRMED: Field = {
   type: 'string',
   description: 'yes, once the user has read who paused it and why, and agrees.',
   enum: ['yes'],
+};
+const LIMIT: Field = { type: 'string', description: 'The name of the limit.' };
+const TOPIC: Field = { type: 'string', description: 'The name of the topic.' };
+const PAUSE: Readonly<Record<'for' | 'reason', Field>> = {
+  for: { type: 'string', description: 'Ends the pause by itself after this time, such as 15m or 2h.' },
+  reason: { type: 'string', description: 'Why, for those who look at the queue.' },
 };
 const GROUP: Field = { type: 'string', description: 'Only this group of the queue.' };
 
@@ -142,6 +149,24 @@ const READING: readonly ToolEntry[] = [
     pick: (job) => Object.fromEntries(Object.entries(job).filter(([field]) => WHY.includes(field))),
   },
   {
+    name: 'stream',
+    description:
+      'Shows what a job has streamed so far. A long answer loses its end: ask again behind the last item that it has.',
+    fields: {
+      queue: QUEUE,
+      id: ID,
+      after: { type: 'string', description: 'Begins behind this item, by the id that an answer has.' },
+    },
+    required: ['queue', 'id'],
+    effect: 'reads',
+    command: ({ queue, id, after }) => ({
+      name: 'stream',
+      options: option('after', after),
+      args: words(queue, id),
+    }),
+    isLines: true,
+  },
+  {
     name: 'schedules',
     description:
       'Lists the recurring jobs of a queue, or of all queues without one, with their next times and last runs.',
@@ -159,6 +184,33 @@ const READING: readonly ToolEntry[] = [
     required: [],
     effect: 'reads',
     command: ({ queue }) => ({ name: 'schedules', options: ['--late'], args: words(queue) }),
+  },
+  {
+    name: 'shared_limit',
+    description:
+      'Shows a limit that queues share: its values, which workers hold it, which queues wait, its pause and its rest. The verdict names it.',
+    fields: { limit: LIMIT },
+    required: ['limit'],
+    effect: 'reads',
+    command: ({ limit }) => ({ name: 'shared-limit', args: words(limit) }),
+  },
+  {
+    name: 'topics',
+    description:
+      'Lists the subscriptions of a topic, or of all: the queue of each, since when it is known, and whether a live worker has its handler.',
+    fields: { topic: TOPIC },
+    required: [],
+    effect: 'reads',
+    command: ({ topic }) => ({ name: 'topics', args: words(topic) }),
+  },
+  {
+    name: 'profile_top',
+    description:
+      'Shows which functions took the time, or the memory, in the last profile of a queue. The tool profile asks for one, which is kept for an hour.',
+    fields: { queue: QUEUE },
+    required: ['queue'],
+    effect: 'reads',
+    command: ({ queue }) => ({ name: 'profile', options: ['--last', '--top'], args: words(queue) }),
   },
 ];
 
@@ -192,8 +244,7 @@ const WRITING: readonly ToolEntry[] = [
     fields: {
       queue: QUEUE,
       group: GROUP,
-      for: { type: 'string', description: 'Ends the pause by itself after this time, such as 15m or 2h.' },
-      reason: { type: 'string', description: 'Why, for those who look at the queue.' },
+      ...PAUSE,
     },
     required: ['queue'],
     command: ({ queue, group, for: time, reason }) => ({
@@ -213,6 +264,26 @@ const WRITING: readonly ToolEntry[] = [
     }),
   },
   {
+    ...named('pause-shared-limit'),
+    fields: { limit: LIMIT, ...PAUSE },
+    required: ['limit'],
+    command: ({ limit, for: time, reason }) => ({
+      name: 'shared-limit',
+      options: ['--pause', ...option('for', time), ...option('reason', reason)],
+      args: words(limit),
+    }),
+  },
+  {
+    ...named('resume-shared-limit'),
+    fields: { limit: LIMIT, confirmed: CONFIRMED },
+    required: ['limit'],
+    command: ({ limit, confirmed }) => ({
+      name: 'shared-limit',
+      options: ['--resume', ...(confirmed === 'yes' ? ['--yes'] : [])],
+      args: words(limit),
+    }),
+  },
+  {
     ...named('mark-error'),
     fields: {
       queue: QUEUE,
@@ -226,6 +297,50 @@ const WRITING: readonly ToolEntry[] = [
       name: 'mark-error',
       options: [...(known === 'yes' ? ['--known'] : []), ...option('quiet', quiet), ...option('note', note)],
       args: words(queue, kind),
+    }),
+  },
+  {
+    ...named('profile'),
+    fields: {
+      queue: QUEUE,
+      name: NAME,
+      kind: {
+        type: 'string',
+        description: 'cpu: the time. heap: the memory. By default cpu.',
+        enum: ['cpu', 'heap'],
+      },
+      for: { type: 'string', description: 'Measures at most this long, such as 10s; at most 5m.' },
+    },
+    required: ['queue'],
+    command: ({ queue, name, kind, for: time }) => ({
+      name: 'profile',
+      options: ['--ask', ...(kind === 'heap' ? ['--heap'] : []), ...option('for', time)],
+      args: words(queue, name),
+    }),
+  },
+  {
+    ...named('signal'),
+    effect: 'destroys', // the first signal of a name stays
+    fields: {
+      queue: QUEUE,
+      id: ID,
+      signal: { type: 'string', description: 'The name of the signal. The tool why says what a job waits for.' },
+      data: { type: 'string', description: 'The data of the signal, as JSON. Without it the signal has none.' },
+    },
+    required: ['queue', 'id', 'signal'],
+    command: ({ queue, id, signal, data }) => ({ name: 'signal', args: words(queue, id, signal, data) }),
+  },
+  {
+    ...named('remove-subscription'),
+    fields: {
+      topic: TOPIC,
+      subscription: { type: 'string', description: 'The name of the subscription, as the tool topics lists it.' },
+    },
+    required: ['topic', 'subscription'],
+    command: ({ topic, subscription }) => ({
+      name: 'topics',
+      options: ['--yes'],
+      args: words(topic, 'remove', subscription),
     }),
   },
   {

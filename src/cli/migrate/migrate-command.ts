@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { BeeSource } from '../../migrate/bee/bee-source.js';
 import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
-import { newReport } from '../../migrate/move-report.js';
+import { newReport, totalOf } from '../../migrate/move-report.js';
 import { placesOf, type MoveRules, type PriorityRule } from '../../migrate/move-rules.js';
 import { Mover, TargetFullError, moveSettings } from '../../migrate/mover.js';
 import { planMove, priorityUse, type MovePlan } from '../../migrate/plan.js';
@@ -177,7 +177,7 @@ async function move(context: Context, { source, queue, rules, plan, quietMs }: M
   });
   const mover = new Mover({ source, era: plan.settings.era, queue, rules, clock: systemClock, report });
   const startedAt = performance.now();
-  const total = Object.values(plan.movable).reduce((sum, each) => sum + each, 0);
+  const total = totalOf(plan.movable);
   let full: TargetFullError | undefined;
   try {
     await runMover(context, mover, { quietMs, total });

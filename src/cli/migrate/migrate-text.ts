@@ -1,13 +1,13 @@
 // What a move shows: its plan, and a report for a ticket.
 import type { Source, SourceSettings } from '../../migrate/bullmq/source.js';
-import type { Left, MoveReport } from '../../migrate/move-report.js';
+import { type MoveReport, totalOf } from '../../migrate/move-report.js';
 import { priorityOf, type MoveRules } from '../../migrate/move-rules.js';
 import type { MovePlan } from '../../migrate/plan.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { count, duration } from '../../inspect/words.js';
-import { instant, joined, lines, padded, type Part, text, type Text } from '../text.js';
+import { instant, joined, lines, text, type Text } from '../text.js';
+import { figures, leftRows, row } from './queue-text.js';
 
-const WIDTH = 16;
 /** The library whose failed jobs stay there. */
 const BEE = 'bee-queue';
 
@@ -16,25 +16,6 @@ export function sourceName({ era, version }: SourceSettings): string {
   return (
     version?.replace('bullmq:', 'BullMQ ') ?? { bull: 'Bull', bullmq5: 'BullMQ', bullmq6: 'BullMQ', bee: BEE }[era]
   );
-}
-
-function row(head: string, part: Part): Text {
-  return text`${padded(head, WIDTH)}${part}`;
-}
-
-function figures(record: Record<string, number>): Text {
-  const shown = Object.entries(record).filter(([, value]) => value > 0);
-  return shown.length === 0 ? text`none` : joined(shown.map(([name, value]) => text`${count(value)} ${name}`), ', '); // prettier-ignore
-}
-
-function leftRows(left: readonly Left[]): Text[] {
-  return left.map(({ what, reason, count: found, ids }) => {
-    const more = found > ids.length ? ', …' : '';
-    return row(
-      'stays there',
-      text`${count(found)} ${what}${found === 1 ? '' : 's'}: ${reason} (${joined(ids, ', ')}${more})`,
-    );
-  });
 }
 
 function dropped(record: Record<string, number>): Text[] {
@@ -61,7 +42,7 @@ export function planText(
       ? [row('limit', text`${settings.rate.max} starts in ${settings.rate.duration} ms, spread evenly here`)]
       : []),
     ...dropped(plan.dropped),
-    ...leftRows(plan.left),
+    ...leftRows('stays there', plan.left),
   ]);
 }
 
@@ -82,7 +63,7 @@ export function reportText(
   { place, tookMs, at }: { place: string; tookMs: number; at: number },
 ): Text {
   const { moved, deduplicated, deleted, schedules, settings, left, remaining, unhandled } = report;
-  const total = Object.values(moved).reduce((sum, each) => sum + each, 0);
+  const total = totalOf(moved);
   return lines([
     text`Moved ${report.from} (${report.source}) to the queue ${report.to} at ${place}`,
     row('when', text`${instant(new Date(at))}, in ${duration(tookMs)}`),
@@ -92,7 +73,7 @@ export function reportText(
     ...(schedules.length > 0 ? [row('schedules', joined(schedules, ', '))] : []),
     ...(settings.length > 0 ? [row('set here', joined(settings, '; '))] : []),
     ...dropped(report.dropped),
-    ...leftRows(left),
+    ...leftRows('stays there', left),
     row('still there', figures(remaining)),
     ...(unhandled.length > 0 ? [row('no worker here', joined(unhandled, ', '))] : []),
     row('next', nextStep(report)),

@@ -1,5 +1,5 @@
 // `migrate queue`: moves a queue of ours to another Redis, prefix, name or hash tag.
-import { newReport, type Left } from '../../migrate/move-report.js';
+import { newReport, totalOf, type Left } from '../../migrate/move-report.js';
 import { NewPlace } from '../../migrate/queue/new-place.js';
 import { OldPlace } from '../../migrate/queue/old-place.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
@@ -164,7 +164,7 @@ async function move(context: Context, { queue, target, there, options }: Move): 
   const report = newReport({ ...names, source: 'nest-job-queue' });
   const mover = new QueueMover({ old, target: place, clock: systemClock, report, by: context.user ?? 'migrate' });
   const startedAt = performance.now();
-  const total = Object.values(plan.counts).reduce((sum, each) => sum + each, 0);
+  const total = totalOf(plan.counts);
   await runMover(context, mover, { quietMs, total });
   report.remaining = await old.counts();
   if (leavesRelated && report.left.length > 0) {

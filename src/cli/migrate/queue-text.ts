@@ -1,5 +1,5 @@
 // What a move of a queue shows: its plan with the order to deploy, and a report.
-import type { Left, MoveReport } from '../../migrate/move-report.js';
+import { type Left, type MoveReport, totalOf } from '../../migrate/move-report.js';
 import type { QueuePlan } from '../../migrate/queue/queue-plan.js';
 import { count, duration } from '../../inspect/words.js';
 import { instant, joined, lines, padded, type Part, text, type Text } from '../text.js';
@@ -24,7 +24,8 @@ export function figures(record: Record<string, number>): Text {
   return shown.length === 0 ? text`none` : joined(shown.map(([name, value]) => text`${count(value)} ${name}`), ', '); // prettier-ignore
 }
 
-function leftRows(head: string, left: readonly Left[]): Text[] {
+/** Returns a line for each reason why something stays. */
+export function leftRows(head: string, left: readonly Left[]): Text[] {
   return left.map(({ what, reason, count: found, ids }) => {
     const [plural, more] = [found === 1 ? '' : what === 'batch' ? 'es' : 's', found > ids.length ? ', …' : ''];
     return row(head, text`${count(found)} ${what}${plural}: ${reason} (${joined(ids, ', ')}${more})`);
@@ -45,7 +46,10 @@ export function queuePlanText(
     ...(plan.groups > 0 ? [row('groups', count(plan.groups))] : []),
     ...(plan.schedules.length > 0 ? [row('schedules', joined(plan.schedules, ', '))] : []),
     ...(plan.isPaused ? [row('pause', 'the queue there is paused, too')] : []),
-    row('not moved', 'counters, figures of minutes, audit trail, action log, outcomes, records of ended batches'),
+    row(
+      'not moved',
+      'counters, figures of minutes, audit trail, action log, outcomes, records of ended batches, what was set on limits',
+    ),
     ...leftRows('cannot move', plan.related),
     ...notes.map((note) => row('note', note)),
     ...ORDER.map((step, i) => row(i === 0 ? 'order' : '', text`${i + 1}. ${step}`)),
@@ -58,7 +62,7 @@ export function queueReportText(
   { copied, tookMs, at }: { copied: number; tookMs: number; at: number },
 ): Text {
   const { moved, schedules, settings, left, remaining, unhandled } = report;
-  const total = Object.values(moved).reduce((sum, each) => sum + each, 0);
+  const total = totalOf(moved);
   return lines([
     text`Moved ${report.from} to ${report.to}`,
     row('when', text`${instant(new Date(at))}, in ${duration(tookMs)}`),

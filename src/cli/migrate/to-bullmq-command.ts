@@ -1,5 +1,6 @@
 // `migrate queue <name> --to bullmq`: the way back.
 import { newReport } from '../../migrate/move-report.js';
+import { BULLMQ } from '../../migrate/queue/new-place.js';
 import { OldPlace } from '../../migrate/queue/old-place.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
 import { BullmqTarget, loadBullmq } from '../../migrate/to-bullmq/bullmq-target.js';
@@ -17,7 +18,7 @@ import { followOf, runMover } from './run-mover.js';
 const LIMITS = [
   'stay here: jobs of groups (or --drop-groups), jobs that wait for others, members of batches, payloads of a codec',
   'not moved: completed jobs, limits, pauses, counters; set limits and pauses there yourself',
-  'dropped: timeoutMs, expiresInMs, maxCrashes, cost, metadata, steps, checkpoint, progress',
+  'dropped: timeoutMs, expiresInMs, maxCrashes, cost, metadata, steps, checkpoint, progress, stream, waits, signals',
   'priorities: 1000 becomes 1, and jobs without one come last, as here',
   'ids: 7 becomes njq-7, and a colon becomes a dash, because BullMQ refuses these',
 ];
@@ -41,14 +42,14 @@ export async function migrateToBullmq(
     ...(secret === undefined ? [] : [{ ...env, REDIS_URL: secret }]),
   );
   try {
-    const old = await OldPlace.of(queue, `BullMQ at ${there.place}`);
+    const old = await OldPlace.of(queue, `${BULLMQ}${there.place}`);
     const [counts, schedules] = await Promise.all([
       old.counts(),
       old.client.zrange(old.keys.scheduleDue, '0', '-1'),
     ]);
     const plan = () =>
       lines([
-        text`${old.keys.base}* → BullMQ at ${there.place}`,
+        text`${old.keys.base}* → ${BULLMQ}${there.place}`,
         row('to move', figures(counts)),
         ...schedules.map((id) => row('schedule', id)),
         ...LIMITS,
@@ -83,7 +84,7 @@ async function move(context: Context, { old, there, hasSchedules, options }: Mov
   const quietMs = followOf(options);
   const report = newReport({
     from: `${keys.base}*`,
-    to: `BullMQ at ${there.place}`,
+    to: `${BULLMQ}${there.place}`,
     source: 'nest-job-queue',
   });
   const name = String(options['toName'] ?? queue.name);

@@ -1,6 +1,11 @@
 import { Argument, Option, type Command } from 'commander';
 import { VERDICT_MARKS } from '../../inspect/display/marks.js';
-import { outboxSentence, outboxVerdictOf } from '../../inspect/servers/outbox-verdict.js';
+import {
+  outboxSentence,
+  type OutboxVerdict,
+  outboxVerdictOf,
+  readOutboxVerdict,
+} from '../../inspect/servers/outbox-verdict.js';
 import { checkTables, unsafeSetting } from '../../outbox/check/check-tables.js';
 import { outboxSql } from '../../outbox/outbox-sql.js';
 import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
@@ -16,6 +21,8 @@ import { openDatabase } from './connect.js';
 
 const ACTIONS = ['sql', 'check', 'list', 'retry', 'discard'] as const;
 const MOST_SHOWN = 5;
+/** The time that the database may take for a verdict, in ms. */
+const ANSWER_MS = 10_000;
 
 /** Adds the command for the outbox: its tables, their check, and rows that do not reach their queues. */
 export function addOutbox(program: Command, run: RunLocally, env: NodeJS.ProcessEnv): void {
@@ -36,6 +43,27 @@ export function addOutbox(program: Command, run: RunLocally, env: NodeJS.Process
         }
       }),
     );
+}
+
+/** Returns the verdict on the outbox in a database. One that gives no answer is a verdict too. */
+export async function judgeOutbox(env: NodeJS.ProcessEnv, given: string | undefined): Promise<OutboxVerdict> {
+  const { database, close } = await openDatabase(given, env);
+  try {
+    const table = new OutboxTable(database);
+    const { cause, ...verdict } = (await readOutboxVerdict({ signs: () => table.stats() }, ANSWER_MS))!;
+    return { ...verdict, ...(cause !== undefined && { cause: withoutPasswords(cause) }) };
+  } finally {
+    await close();
+  }
+}
+
+/** Returns a verdict on the outbox in words. */
+export function outboxText(verdict: OutboxVerdict, out: Output): Text[] {
+  const { severity, next } = verdict;
+  return [
+    text`${out.sign(VERDICT_MARKS[severity])} ${outboxSentence(verdict)}`,
+    ...(next === undefined ? [] : [text`    next:  ${next}`]),
+  ];
 }
 
 function printSql({ out }: LocalContext, dialect: OutboxDialect | undefined): void {
@@ -112,13 +140,12 @@ function showWrong(out: Output, wrong: readonly string[], next: string): void {
 async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<void> {
   const stats = await table.stats();
   const verdict = outboxVerdictOf(stats);
-  const { severity, next } = verdict;
+  const { severity } = verdict;
   const bad = (await table.list(MOST_SHOWN)).filter(({ isFailed, attempts }) => isFailed || attempts > 0);
   exit(exitOf(severity));
   out.show({ severity, verdict, stats, bad }, () =>
     lines([
-      text`${out.sign(VERDICT_MARKS[severity])} ${outboxSentence(verdict)}`,
-      ...(next === undefined ? [] : [text`    next:  ${next}`]),
+      ...outboxText(verdict, out),
       text`    the tables are right; ${stats.waiting} ${stats.waiting === 1 ? 'row waits' : 'rows wait'}, the oldest for ${age(stats.oldestAgeMs)}; ${stats.failed} failed`,
       ...(bad.length > 0 ? ['', rowsText(out, bad)] : []),
     ]),

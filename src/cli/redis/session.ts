@@ -7,6 +7,7 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import { MOST_SHARDS, shardNames } from '../../queue/model/spread.js';
 import { isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
@@ -142,13 +143,59 @@ export class Session {
    * @throws CliError
    */
   async known(name: string): Promise<JobQueue> {
-    const queue = this.queue(name);
-    const { keys } = await redisWithAllKeys(queue);
-    const { stats, pending, workers, names, scheduleDue } = keys;
-    if ((await this.awaitReply(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
+    if (!(await this.isThere(name))) {
       throw noQueue(JSON.stringify(name));
     }
     return this.audited(name);
+  }
+
+  /**
+   * Returns all shards of an existing queue, or the queue itself.
+   *
+   * @throws CliError
+   */
+  async knownShards(name: string): Promise<[JobQueue, ...JobQueue[]]> {
+    const others = await this.otherShards(name);
+    if (others.length === 0) {
+      return [await this.known(name)];
+    }
+    // A shard whose master is away fails in the command, which goes on with the others.
+    const open = (each: string) => this.audited(each).catch(() => this.queue(each));
+    const [first, ...rest] = await Promise.all([name, ...others].map(open));
+    return [first!, ...rest];
+  }
+
+  /**
+   * Returns the names of the shards of a queue beside the first, whose name is that of the queue. Most queues have none, which one
+   * command finds. A shard whose master is away cannot say whether it is there. It is, if others are: their number is a
+   * power of two.
+   */
+  async otherShards(name: string): Promise<string[]> {
+    const first = await this.askShards(shardNames(name, 2).slice(1));
+    if (first[0]!.isThere === false) {
+      return [];
+    }
+    const shards = [...first, ...(await this.askShards(shardNames(name, MOST_SHARDS).slice(2)))];
+    const last = shards.findLastIndex(({ isThere }) => isThere) + 1;
+    const number = last === 0 ? 0 : 2 ** Math.ceil(Math.log2(last + 1));
+    return shards.flatMap(({ shard, isThere }, i) => ((isThere ?? i < number - 1) ? [shard] : []));
+  }
+
+  /** Returns which shards are there; undefined of one whose master is away. */
+  private askShards(names: readonly string[]): Promise<{ shard: string; isThere: boolean | undefined }[]> {
+    return Promise.all(
+      names.map(async (shard) => {
+        // The name of a shard may be too long for a queue.
+        const isThere = isQueueName(shard) && (await this.isThere(shard).catch(() => undefined));
+        return { shard, isThere };
+      }),
+    );
+  }
+
+  private async isThere(name: string): Promise<boolean> {
+    const { keys } = await redisWithAllKeys(this.queue(name));
+    const { stats, pending, workers, names, scheduleDue } = keys;
+    return (await this.awaitReply(this.client.exists(stats, pending, workers, names, scheduleDue))) > 0;
   }
 
   /** Returns a queue, there or not, which writes its audit trail and its outcomes if it has them. */

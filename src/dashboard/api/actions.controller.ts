@@ -12,10 +12,15 @@ import type { LogView } from '../views/log-view.js';
 import type { State } from '../views/views.js';
 import { jobsOf, onJobs, onTarget, onQueue } from '../../queue/actions/noted-action.js';
 import { ACTIONS, JOB_ACTIONS, type JobAction, permissionsOf } from '../../queue/model/actions.js';
+import { JobNotFoundError } from '../../queue/errors/errors.js';
+import { SignalRefusedError } from '../../queue/errors/signal-errors.js';
+import type { SignalOutcome } from '../../queue/model/signal.js';
+import { startOf } from '../../queue/runtime/cut.js';
 import { pauseOptions } from '../../queue/model/pause.js';
 import { pauseInWords, pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
+const LONGEST_SHOWN_SIGNAL = 128;
 export const actionSchema = z.enum(JOB_ACTIONS, { error: `expected ${JOB_ACTIONS.join(', ')}` });
 const actSchema = z.strictObject({
   action: actionSchema,
@@ -27,6 +32,13 @@ const actSchema = z.strictObject({
     .max(MOST_JOBS, `expected at most ${MOST_JOBS} job ids`),
 });
 const editSchema = z.strictObject({ queue: queueName, id: jobId, payload: z.unknown() });
+const signalSchema = z.strictObject({
+  queue: queueName,
+  id: jobId,
+  signal: z.string({ error: 'expected the name of a signal' }),
+  /** Absent for a signal without data. */
+  data: z.unknown().optional(),
+});
 const redriveSchema = z.strictObject({ queue: queueName, id: jobId });
 const queueSchema = z.strictObject({
   action: z.enum(['pause', 'resume'], { error: 'expected pause, resume' }),
@@ -104,6 +116,23 @@ export class ActionsController extends Routes {
       throw new NotFoundException('This job is no dead letter any more.');
     }
     return { done: 1, id: redriven.id };
+  }
+
+  /** Gives a job a signal. */
+  @Changes('api/jobs/signal', signalSchema, {
+    logs: ({ id, signal }) => onTarget('signal', 'job', id, startOf(signal, LONGEST_SHOWN_SIGNAL)),
+  })
+  async signal(
+    { id, signal, data }: z.output<typeof signalSchema>,
+    { queue }: ChangeCall,
+  ): Promise<Outcome & { outcome: SignalOutcome }> {
+    try {
+      const outcome = await queue.signal(id, signal, data);
+      return { done: Number(outcome !== 'known'), outcome };
+    } catch (error) {
+      if (error instanceof JobNotFoundError) throw new NotFoundException('This job is gone meanwhile.');
+      throw error instanceof SignalRefusedError ? new ConflictException(error.message) : error;
+    }
   }
 
   @Changes('api/queue/act', queueSchema, {

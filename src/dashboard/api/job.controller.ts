@@ -5,6 +5,7 @@ import { readJobSigns, type JobSigns } from '../../inspect/job-signs.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { StreamItem } from '../../queue/model/job-stream.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { unreadableView } from '../live/verdict-view.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -23,6 +24,14 @@ import type { JobRow, JobView } from '../views/views.js';
 const jobSchema = z.object({ queue: queueName, id: jobId });
 const fileSchema = jobSchema.extend({ part: z.enum(JOB_PARTS, { error: `expected ${JOB_PARTS.join(', ')}` }) });
 const findSchema = z.object({ id: jobId });
+
+/** A job as it was read for all viewers. */
+interface JobReading {
+  job: JobRecord;
+  signs: JobSigns;
+  /** The last items of its stream. */
+  streamed: readonly StreamItem[];
+}
 
 /** The fields of a job that name other jobs. */
 type Tie = 'followedBy' | 'redrivenFrom' | 'redrivenAs';
@@ -46,7 +55,7 @@ export class JobController extends Routes {
     const parts = new HiddenParts(this.permissions, request);
     const { job, signs } = await parts.ofJob(read.job, read.signs);
     const actions = await this.permissions.actions(request, { queue: queue.name, id });
-    const [view] = await parts.rows([this.describer.view(job, { actions, signs })]);
+    const [view] = await parts.rows([this.describer.view(job, { actions, signs, streamed: read.streamed })]);
     return { ...view!, ...(await this.visibleTies(request, view!)) };
   }
 
@@ -111,8 +120,9 @@ export class JobController extends Routes {
     return job;
   }
 
-  private async read(queue: JobQueue, id: string): Promise<{ job: JobRecord; signs: JobSigns }> {
+  private async read(queue: JobQueue, id: string): Promise<JobReading> {
     const job = await this.stored(queue, id);
-    return { job, signs: await readJobSigns(queue, job) };
+    const streamed = job.stream ? await queue.lastStreamed(id, job.stream.entries) : [];
+    return { job, signs: await readJobSigns(queue, job), streamed };
   }
 }

@@ -11,6 +11,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import { cursor, queryCount, queueName, stateSchema } from './known-queue.js';
 import { Changes, Reads, Routes } from './route.js';
 import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
+import { onKind } from '../../queue/actions/noted-action.js';
 import type { ErrorGroupsPage, JobsPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
@@ -59,7 +60,7 @@ export class JobsController extends Routes {
 
   /** Says something of a kind of error, in place of what was said before. */
   @Changes('api/errors/mark', markSchema, {
-    logs: ({ kind }) => ({ action: 'mark-error', subject: `the kind of error ${kind}` }),
+    logs: ({ kind, mark }) => onKind(kind, mark),
   })
   async mark(
     { queue: _name, kind, mark }: z.output<typeof markSchema>,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
 import type { QueueStats } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { outOf } from '../../inspect/signs.js';
 import { markInWords } from '../../inspect/words.js';
 import type { PercentilesView, QueueView } from '../views/views.js';
 import type { HistoryView } from '../views/history-view.js';
@@ -102,10 +103,6 @@ export function historyView({ points, stepMs, marks }: HistoryReport): HistoryVi
         : [{ at: at.getTime(), endAt: endedAt?.getTime() ?? null, kind, text: markInWords(mark) }];
     }),
   };
-}
-
-function outOf({ completed, failed, cancelled }: HistoryPoint): number {
-  return completed + failed + cancelled;
 }
 
 function percentiles({ p50, p95, p99 }: HistoryPoint['wait']): PercentilesView {

@@ -8,12 +8,10 @@ import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueView } from '../views/views.js';
 import type { QueueVerdictView } from '../views/verdict-views.js';
-import { LIST_BYTES } from '../../inspect/search/walk-state.js';
 import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
-import { GOES_ON_MS, type KindOfQueue } from '../../inspect/shared-errors.js';
-import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
+import { GOES_ON_MS, withCause, type KindOfQueue } from '../../inspect/shared-errors.js';
 import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { HistoryMark } from '../../queue/model/history.js';
 import { drainWords } from '../../inspect/rule.js';
@@ -22,6 +20,7 @@ import {
   deathsOf,
   lastLimitsEntries,
   MOST_SCHEDULES,
+  readClaimed,
   readFacts,
   signsOf,
   type QueueFacts,
@@ -29,12 +28,11 @@ import {
 import type { LimitsInForce } from '../../queue/model/limits.js';
 import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
+import { ownRatesInWords } from '../../inspect/shared-limit-rules.js';
 import { RateWindow } from '../../inspect/rate-window.js';
 import { verdictView } from './verdict-view.js';
 import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
-/** The most claimed jobs that one reading takes of a queue. */
-const MOST_CLAIMED = 100;
 /** The time that the database of the outbox may take, in ms. Then the page says that it gives no answer. */
 const OUTBOX_MS = 1_000;
 
@@ -58,7 +56,7 @@ type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns };
 /** All queues as they were read, before it is known who looks. */
 export interface OverviewReading extends Omit<
   OverviewView,
-  'queues' | 'sentence' | 'outbox' | 'errors' | 'timeline'
+  'queues' | 'sentence' | 'outbox' | 'errors' | 'timeline' | 'sharedLimits' | 'hasTopics'
 > {
   outbox: OutboxVerdict | null;
   /** The kinds of error with a death in the last hour. */
@@ -69,6 +67,8 @@ export interface OverviewReading extends Omit<
   outboxSince: number | null;
   /** The deploys and outages of each queue. */
   deploys: { queue: string; mark: HistoryMark }[];
+  /** The queues of the subscriptions of topics. */
+  topicQueues: readonly string[];
   queues: ReadQueue[];
 }
 
@@ -96,6 +96,8 @@ export class OverviewReader {
   /** The last actions on each queue. */
   private readonly entries = new KeptReads<readonly ActionEntry[]>(LIMITS_MS);
   private outboxSince: number | null = null;
+  /** The queues of the subscriptions of topics. */
+  private readonly topicQueues = new KeptReads<readonly string[]>(OTHERS_MS);
   /** Who set the limits of each queue. The entry may be far back in its log. */
   private readonly limitsEntries = new KeptReads<LimitsEntry[]>(LIMITS_MS);
   /** When the last part of a reading arrived, by the clock of the store. */
@@ -125,12 +127,14 @@ export class OverviewReader {
     );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const [server = null, outbox = null, kinds, entries] = await Promise.all([
+    const [server = null, outbox = null, kinds, entries, topicQueues] = await Promise.all([
       readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
       this.dyingKinds(read, at),
       this.lastEntries(read, at),
+      this.topicQueues.get('', at, () => this.shown.topicQueues().catch((): string[] => [])),
     ]);
+    const ended = endedOf(read.flatMap(({ deaths }) => deaths));
     const isOutboxTroubled = outbox?.severity === 'warning' || outbox?.severity === 'critical';
     this.outboxSince = isOutboxTroubled ? (this.outboxSince ?? at) : null;
     this.hear();
@@ -143,11 +147,12 @@ export class OverviewReader {
       workers: workersOf(
         read.flatMap(({ workers }) => workers),
         read.flatMap(({ claimed }) => claimed),
-      ),
-      ended: endedOf(read.flatMap(({ deaths }) => deaths)),
+      ).filter(({ id, holds }) => holds !== 0 || !ended.some((worker) => worker.id === id)),
+      ended,
       kinds,
       entries,
       outboxSince: this.outboxSince,
+      topicQueues,
       deploys: read.flatMap(({ view, deploys }) => deploys.map((mark) => ({ queue: view.name, mark }))),
     };
   }
@@ -177,16 +182,9 @@ export class OverviewReader {
         name,
         this.shown.get(name).deadLetters.kinds({ lastMs: GOES_ON_MS }),
       );
-      return found.map(({ sample, error, isNew: _isNew, ...kind }) => {
-        const record = sample && this.redactor.record(sample);
-        const words = record ? lastErrorWords(record) : error;
-        return {
-          ...kind,
-          queue: name,
-          ...(words !== undefined && { error: words }),
-          cause: record && lastCause(record),
-        };
-      });
+      return found.map(({ isNew: _isNew, ...kind }) =>
+        withCause(name, kind, (sample) => this.redactor.record(sample)),
+      );
     });
   }
 
@@ -238,24 +236,24 @@ export class OverviewReader {
   }
 
   private async readQueue(queue: JobQueue, atMs: number): Promise<QueueReading> {
+    let reading: Promise<JobRecord[]> | undefined;
+    const readsClaimed = () => (reading ??= readClaimed(queue));
     const [read] = await Promise.all([
-      readFacts(
-        queue,
-        this.history.read(queue, 1),
-        () => this.schedules.get(queue.name, atMs, () => queue.schedules.list({ limit: MOST_SCHEDULES })),
-        () => this.limitsEntries.get(queue.name, atMs, () => lastLimitsEntries(queue)),
-      ),
+      readFacts(queue, {
+        history: () => this.history.read(queue, 1),
+        schedules: () =>
+          this.schedules.get(queue.name, atMs, () => queue.schedules.list({ limit: MOST_SCHEDULES })),
+        limitsEntries: () => this.limitsEntries.get(queue.name, atMs, () => lastLimitsEntries(queue)),
+        claimed: readsClaimed,
+      }),
       this.redactor.learn(queue.name),
     ]);
     this.hear();
     const facts = { ...read, history: { ...read.history, at: new Date(atMs) } };
-    const claimed =
-      facts.stats.processing > 0
-        ? await queue.list('processing', { limit: MOST_CLAIMED, mostBytes: LIST_BYTES })
-        : [];
+    const claimed = facts.stats.processing > 0 ? await readsClaimed() : [];
     return {
       view: this.view(facts),
-      workers: facts.workers.map((worker) => ({ ...worker, queue: queue.name })),
+      workers: [...facts.workers, ...(facts.silent ?? [])].map((worker) => ({ ...worker, queue: queue.name })),
       claimed: claimed.map((job) => this.claimed(job)),
       deaths: deathsOf(facts.history, facts.workers, HOUR_MS).map((death) => ({ ...death, queue: queue.name })),
       deploys: facts.history.marks.filter(({ kind }) => kind !== 'death'),
@@ -267,10 +265,11 @@ export class OverviewReader {
     const { queue: name, stats, limits, history } = facts;
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
-    const signs: QueueSigns = { ...signsOf(facts), ...(rates && { pace: rates }) };
+    const signs = signsOf(facts, rates);
     return {
       name,
       depths: { pending, scheduled, processing, completed, failed, cancelled },
+      parked: stats.parked ?? 0,
       oldestPendingAgeMs: stats.oldestPendingAgeMs,
       drains: drainWords(signs) ?? null,
       expiredClaims: stats.expiredClaims,
@@ -282,7 +281,9 @@ export class OverviewReader {
       totals: stats.totals,
       rates,
       ...lastHourOf(history, stats),
-      limits: limitsInWords(limits, facts.limitsSet, history.at),
+      limits:
+        [limitsInWords(limits, facts.limitsSet, history.at), ownRatesInWords(signs)].filter(Boolean).join('; ') ||
+        null,
       limitsSet: figuresOf(limits),
       signs,
     };

@@ -1,6 +1,7 @@
 // Events of the last hour on one axis: a deploy, a pause, a limit, a death, an error. They come from the reading of the
 // overview and from the action log. The caller has taken out the parts that the viewer may not see.
-import { markInWords } from '../../inspect/words.js';
+import { count, markInWords } from '../../inspect/words.js';
+import { type ActionName, ACTIONS, type ActionRow } from '../../queue/model/actions.js';
 import { oneLine } from '../../queue/errors/one-line.js';
 import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { EndedWorkerView, TimelineEvent } from '../views/views.js';
@@ -13,16 +14,8 @@ const MOST_EVENTS = 30;
 /** The most first deaths of kinds of error. A flood of kinds would hide the other events. */
 const MOST_KINDS = 8;
 const LONGEST_WORDS = 80;
-/** Outages of several queues that begin within this time of each other are one event, in ms. */
-const ONE_OUTAGE_MS = 300_000;
-
-/** The actions on a whole queue that explain a change of its figures, and their kinds on the axis. */
-const ACTIONS: Readonly<Record<string, TimelineEvent['kind']>> = {
-  pause: 'pause',
-  resume: 'resume',
-  limits: 'limit',
-  'clear-limits': 'limit',
-};
+/** Outages of several queues, or deaths, within this time of each other are one event, in ms. */
+const ONE_SERIES_MS = 300_000;
 
 /** The parts of a reading that one viewer may see. */
 interface TimelineParts extends Pick<OverviewReading, 'at' | 'deploys' | 'entries' | 'kinds'> {
@@ -42,12 +35,7 @@ export function timelineOf({ at, deploys, entries, kinds, ended, outboxSince }: 
     ...entries
       .filter((entry) => isRecent(entry.at) && !entry.target && entry.count !== 0)
       .flatMap((entry) => eventOf(entry)),
-    ...ended.map(({ at: endedAt, host }): TimelineEvent => ({
-      at: endedAt,
-      kind: 'death',
-      text: `a worker of ${host} died`,
-      page: ['workers'],
-    })),
+    ...deathsOf(ended),
     ...firsts.map(({ queue, kind, firstAt, error, cause }): TimelineEvent => ({
       at: firstAt.getTime(),
       kind: 'error',
@@ -69,6 +57,25 @@ export function timelineOf({ at, deploys, entries, kinds, ended, outboxSince }: 
   return events.toSorted((a, b) => a.at - b.at).slice(-MOST_EVENTS);
 }
 
+/** Returns an event for each series of deaths: a crash loop would push the other events off the axis. */
+function deathsOf(ended: readonly EndedWorkerView[]): TimelineEvent[] {
+  const series: [EndedWorkerView, ...EndedWorkerView[]][] = [];
+  for (const worker of ended.toSorted((a, b) => a.at - b.at)) {
+    const last = series.at(-1);
+    if (last && worker.at - last.at(-1)!.at < ONE_SERIES_MS) {
+      last.push(worker);
+    } else {
+      series.push([worker]);
+    }
+  }
+  return series.map(([{ at, host }, ...others]) => ({
+    at,
+    kind: 'death',
+    text: others.length === 0 ? `a worker of ${host} died` : `${count(others.length + 1)} workers died`,
+    page: ['workers'],
+  }));
+}
+
 /** Returns an event for each version, at its first sight, and for each outage. Each queue of an app has marks of both. */
 function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
   const events: TimelineEvent[] = [];
@@ -78,7 +85,7 @@ function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
     const at = mark.at.getTime();
     const kind = mark.kind === 'deploy' ? 'deploy' : 'outage';
     const sinceLastMs = at - (lastMs.get(text) ?? -Infinity);
-    if (sinceLastMs > (kind === 'deploy' ? TIMELINE_MS : ONE_OUTAGE_MS)) {
+    if (sinceLastMs > (kind === 'deploy' ? TIMELINE_MS : ONE_SERIES_MS)) {
       events.push({ at, kind, text, page: ['queue', queue], params: { view: 'charts' } });
     }
     lastMs.set(text, at);
@@ -87,7 +94,8 @@ function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
 }
 
 function eventOf({ at, action, by, queue }: ActionEntry & { queue: string }): TimelineEvent[] {
-  const kind = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  const row: ActionRow | undefined = ACTIONS[action as ActionName]; // none for an entry of another version
+  const kind = row?.onTimeline;
   const text = `${action} of ${queue} by ${oneLine(by, LONGEST_WORDS)}`;
   return kind === undefined ? [] : [{ at: at.getTime(), kind, text, page: ['queue', queue] }];
 }

@@ -24,7 +24,6 @@ function remedyOf(
   return next === undefined ? {} : { remedy: asSentence(next), ...(at && { remedyAt: at }) };
 }
 
-/** Returns the view of an unreadable queue. */
 export function unreadableView(verdict: QueueVerdict, isOther: boolean): QueueVerdictView {
   return { name: verdict.queue, verdict: verdictView(verdict), ...(isOther && { isOther: true as const }) };
 }

@@ -8,6 +8,7 @@ import type { Permissions } from '../security/permissions.js';
 import type { VerdictView } from '../views/verdict-views.js';
 import type { OverviewView, SharedErrorView, WorkerView } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
+import { sharedLimitViews } from './shared-limits-view.js';
 import { timelineOf } from './timeline.js';
 import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-view.js';
 
@@ -46,8 +47,10 @@ async function partFor(
   const read = reading.queues.filter(({ name }) => visible.has(name));
   const views = await Promise.all(
     read.map(async ({ signs, ...queue }) => {
-      const verdict = inWords(await parts.ofQueue(signs));
+      const shown = await parts.ofQueue(signs);
+      const verdict = inWords(shown);
       return {
+        shown,
         view: { ...queue, verdict },
         name: queue.name,
         verdict,
@@ -93,6 +96,8 @@ async function partFor(
     workers: workers.filter(hasSomething),
     ended: ended.filter(({ ran }) => ran.length > 0),
     runs: await Promise.all(reading.runs.filter(({ queue }) => visible.has(queue)).map((run) => parts.ofRun(run))),
+    hasTopics: reading.topicQueues.some((name) => visible.has(name)),
+    sharedLimits: sharedLimitViews(views.map(({ shown }) => shown)),
   };
 }
 
@@ -146,9 +151,9 @@ function withoutCause({ cause: _cause, ...verdict }: OutboxVerdict): OutboxVerdi
 async function visibleQueues(
   permissions: Permissions,
   request: DashboardRequest,
-  { queues, unreadable, workers, runs }: OverviewReading,
+  { queues, unreadable, workers, runs, topicQueues }: OverviewReading,
 ): Promise<ReadonlySet<string>> {
-  const named = [...queues, ...unreadable].map(({ name }) => name);
+  const named = [...[...queues, ...unreadable].map(({ name }) => name), ...topicQueues];
   const names = [
     ...new Set([...named, ...workers.flatMap((worker) => worker.queues), ...runs.map(({ queue }) => queue)]),
   ];

@@ -1,5 +1,6 @@
-import type { WorkerRecord } from '../../queue/model/worker-record.js';
+import { slotsOfJob, type WorkerRecord } from '../../queue/model/worker-record.js';
 import type { SeenDeath } from '../../inspect/queue-signs.js';
+import { hostOf } from '../../inspect/words.js';
 import { inOrder } from '../views/overview-changes.js';
 import type { EndedWorkerView, RunningView, WorkerView } from '../views/views.js';
 
@@ -25,7 +26,9 @@ export function workersOf(seen: readonly SeenWorker[], claimed: readonly Claimed
     // Also the claims of a client without an announcement, or of a worker that is gone.
     const owner = id ?? 'another client';
     const worker = byId.get(owner) ?? newWorker(owner);
-    (isPrefetched ? worker.prefetched : worker.running).push(job);
+    const seenBy = seen.find((each) => each.id === owner && each.queue === job.queue);
+    const slots = seenBy ? slotsOfJob(seenBy, job.name) : 1;
+    (isPrefetched ? worker.prefetched : worker.running).push({ ...job, ...(slots > 1 && { slots }) });
     byId.set(owner, worker);
   }
   return [...byId.values()]
@@ -57,14 +60,21 @@ export function endedOf(deaths: readonly (SeenDeath & { queue: string })[]): End
   return [...byId.values()].toSorted((a, b) => b.at - a.at || a.id.localeCompare(b.id)).slice(0, MOST_ENDED);
 }
 
-/** Returns the host and the process in the id of a worker. */
-function hostOf(id: string): Pick<WorkerView, 'host' | 'pid'> {
-  const [, host, pid] = /^(.+?):(\d+)(?::.*)?$/.exec(id) ?? [];
-  return { host: host ?? id, pid: pid === undefined ? null : Number(pid) };
-}
-
 function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
-  const { queue, seenAt, startedAt, host, pid, app, version, slots, processSlots = Infinity, stuck = [] } = seen;
+  const {
+    queue,
+    seenAt,
+    startedAt,
+    host,
+    pid,
+    app,
+    version,
+    slots,
+    processSlots = Infinity,
+    stuck = [],
+    holds,
+  } = seen;
+  const isNew = worker.queues.length === 0;
   return {
     queues: [...worker.queues, queue],
     seenAt: Math.max(worker.seenAt, seenAt.getTime()),
@@ -74,6 +84,8 @@ function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
     version: version ?? worker.version,
     startedAt: startedAt?.getTime() ?? worker.startedAt,
     slots: slots === undefined ? worker.slots : Math.min(processSlots, (worker.slots ?? 0) + slots),
+    // It is silent only if all its queues say so.
+    holds: holds === undefined || (worker.holds === null && !isNew) ? null : (worker.holds ?? 0) + holds,
     stuck: [...worker.stuck, ...stuck.map((job) => ({ ...job, queue }))],
   };
 }
@@ -91,5 +103,6 @@ function newWorker(id: string): WorkerView {
     running: [],
     prefetched: [],
     stuck: [],
+    holds: null,
   };
 }

@@ -58,13 +58,13 @@ export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
  * @param nowMs the time of Redis
  */
 export function groupsOfKinds(
-  kinds: readonly ErrorKind[],
+  kinds: readonly (ErrorKind & { version?: string })[],
   total: number,
   shown: (job: JobRecord) => ShownJob,
   nowMs: number,
 ): ErrorGroupView[] {
   const groups = kinds.map((each): ErrorGroupView => {
-    const { kind, count, lastHour, firstAt, lastAt, isNew, error, sample, mark } = each;
+    const { kind, count, lastHour, firstAt, lastAt, isNew, error, sample, mark, version } = each;
     const words = sample ? failedJobOf(shown(sample)) : { name: 'Error', sample: error ?? `kind ${kind}` };
     const times = { firstAt: firstAt.getTime(), lastAt: lastAt.getTime() };
     return {
@@ -75,7 +75,7 @@ export function groupsOfKinds(
       ...times,
       lastHour,
       isNew,
-      ...(mark && { mark: { words: markWords(mark, nowMs), comesAgain: mark.comesAgain } }),
+      ...(mark && { mark: { words: markWords(mark, nowMs, version), comesAgain: mark.comesAgain } }),
     };
   });
   const rest = total - kinds.reduce((sum, { count }) => sum + count, 0);

@@ -10,6 +10,7 @@ import { JobDescriber } from '../views/job-describer.js';
 import type { EverywherePage } from '../views/search-views.js';
 import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
+import { withVersions } from '../../inspect/mark-words.js';
 import { failedJobOf, groupsOfKinds, type FailedJob } from './error-groups.js';
 import { matcherOf, type Matcher } from './job-match.js';
 
@@ -105,7 +106,12 @@ export class JobSearch {
       queue.stats(),
       queue.exec((calls) => calls.now()),
     ]);
-    const groups = groupsOfKinds(kinds, failed, (job) => this.redactor.record(job), nowMs);
+    const groups = groupsOfKinds(
+      await withVersions(queue, kinds),
+      failed,
+      (job) => this.redactor.record(job),
+      nowMs,
+    );
     return { groups, searched: failed, total: failed, cursor: null };
   }
 

@@ -4,6 +4,7 @@ import { HIDDEN, type JobSigns, type ShownGroup } from '../../inspect/job-signs.
 import type { QueueSigns } from '../../inspect/queue-signs.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { JobReference } from '../../queue/model/batch.js';
+import type { SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { unmetIn } from '../../queue/store/claim-refusal.js';
 import type { DashboardRequest } from '../dashboard-options.js';
@@ -20,6 +21,26 @@ interface Row extends JobReference {
 interface Runs {
   queue: string;
   runs: readonly { jobId: string | null }[];
+}
+
+/** Returns the queues beside this one that use a limit, hold it or wait for it. */
+function othersOf(queue: string, limits: readonly SharedLimitState[]): string[] {
+  const named = limits.flatMap(({ queues, holders, waiting }) => [
+    ...queues,
+    ...holders.map((holder) => holder.queue),
+    ...waiting,
+  ]);
+  return [...new Set(named)].filter((name) => name !== queue);
+}
+
+/** Returns a limit without the names of hidden queues. Their jobs still count. */
+function withoutQueues(limit: SharedLimitState, isShown: (queue: string) => boolean): SharedLimitState {
+  return {
+    ...limit,
+    holders: limit.holders.filter(({ queue }) => isShown(queue)),
+    waiting: limit.waiting.filter(isShown),
+    queues: limit.queues.filter(isShown),
+  };
 }
 
 /** Looks for one viewer at what names others. */
@@ -60,16 +81,21 @@ export class HiddenParts {
 
   /** Returns the signs of a queue without what may not be seen. The same object if all may be. */
   async ofQueue(signs: QueueSigns): Promise<QueueSigns> {
-    const { queue, lostMembers = [], waitingGroups = [] } = signs;
-    if (lostMembers.length + waitingGroups.length === 0 || this.permissions.areOpen) {
+    const { queue, lostMembers = [], waitingGroups = [], sharedLimits = [] } = signs;
+    if (lostMembers.length + waitingGroups.length + sharedLimits.length === 0 || this.permissions.areOpen) {
       return signs;
+    }
+    const others = othersOf(queue, sharedLimits);
+    const visible = new Set(await this.permissions.visibleQueues(this.request, others));
+    if (others.length > visible.size) {
+      const isShown = (name: string) => name === queue || visible.has(name);
+      return this.ofQueue({ ...signs, sharedLimits: sharedLimits.map((limit) => withoutQueues(limit, isShown)) });
     }
     const groups = await Promise.all(
       waitingGroups.map(({ name }) => this.permissions.allows('view', this.request, { queue, group: name })),
     );
     if (!groups.every(Boolean)) {
-      const { waitingGroups: _hidden, ...others } = signs;
-      return this.ofQueue({ ...others, waitingGroups: waitingGroups.filter((_, i) => groups[i]) });
+      return this.ofQueue({ ...signs, waitingGroups: waitingGroups.filter((_, i) => groups[i]) });
     }
     const seen = await Promise.all(
       lostMembers.map(

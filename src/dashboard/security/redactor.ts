@@ -73,6 +73,11 @@ export class Redactor {
     return this.of(job.queue).record(job);
   }
 
+  /** Returns a chunk of a job's stream as it may be shown. */
+  chunk(chunk: unknown, job: JobRecord): unknown {
+    return this.of(job.queue).chunk(chunk, job);
+  }
+
   /** Returns the schedule as it may be shown. */
   schedule(schedule: ScheduleRecord): ScheduleRecord {
     return this.of(schedule.queue).schedule(schedule);

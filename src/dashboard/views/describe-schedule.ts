@@ -1,11 +1,12 @@
 import { nextTimes } from '../../inspect/schedules/next-times.js';
 import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
 import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
+import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { EditedScheduleView, ScheduleView } from './schedules-view.js';
 
-/** Converts a schedule for a row of the page. */
-export function describeSchedule(record: ScheduleRecord): ScheduleView {
+/** Converts a schedule for a row of the page. @param nowMs the time of Redis */
+export function describeSchedule(record: ScheduleRecord, nowMs: number): ScheduleView {
   const { id, queue, name, status, source, isDeclared, ticks, skipped, cron, everyMs, pausedAt, endedAt } = record;
   return {
     id,
@@ -16,6 +17,7 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     timeZone: record.timeZone ?? 'UTC',
     rules: rulesInWords(record),
     status,
+    late: lateWords(record, nowMs),
     since: timeOf(pausedAt ?? endedAt),
     source,
     isDeclared,
@@ -24,6 +26,11 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
     skipped,
     runs: record.runs.map(({ at, ...run }) => ({ ...run, at: at.getTime() })),
   };
+}
+
+function lateWords(record: ScheduleRecord, nowMs: number): string | null {
+  const late = lateSchedule({ schedules: [record], at: new Date(nowMs) });
+  return late ? `${late.summary.replace(/^late: (schedule `.*?` )?/, '')}: ${late.cause}` : null;
 }
 
 /** Converts a schedule for the form. */

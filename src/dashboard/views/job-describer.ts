@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobSigns } from '../../inspect/job-signs.js';
 import { jobLabel } from '../../inspect/display/job-label.js';
+import { openWaits } from '../../inspect/display/open-waits.js';
+import { streamText } from '../../inspect/display/stream-text.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
 import { capitalised } from '../../inspect/words.js';
 import { codecOf } from '../../queue/codec/codec.js';
@@ -9,6 +11,7 @@ import { ShownContent, type ShownJob } from '../../queue/store/shown-content.js'
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import type { StreamItem } from '../../queue/model/job-stream.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
 import type { JobPart } from './job-file.js';
 import { cut } from '../../queue/runtime/cut.js';
@@ -41,6 +44,7 @@ export class JobDescriber {
   }
 
   private rowOf(job: ShownJob): JobRow {
+    const [wait] = openWaits(job);
     return {
       id: job.id,
       name: cut(job.name, 256),
@@ -56,11 +60,17 @@ export class JobDescriber {
       worker: job.worker ?? null,
       isPrefetched: job.unstarted === true,
       error: job.status === 'completed' || job.lastError === undefined ? null : cut(job.lastError, ERROR_LENGTH),
+      killed: job.status === 'failed' && job.attemptLog.at(-1)?.outcome === 'crash',
       progress: percentOf(job.progress),
+      parked: wait ? { name: wait.name, since: wait.since.getTime() } : null,
     };
   }
 
-  view(stored: JobRecord, context: { actions: JobView['actions']; signs: JobSigns }): JobView {
+  /** @param context.streamed the last items of its stream */
+  view(
+    stored: JobRecord,
+    context: { actions: JobView['actions']; signs: JobSigns; streamed: readonly StreamItem[] },
+  ): JobView {
     const job = this.redactor.record(stored);
     const { payload, result, progress } = job;
     return {
@@ -74,6 +84,15 @@ export class JobDescriber {
       cut: cutParts(job),
       progressValue: bounded(progress ?? null),
       steps: (job.steps ?? []).map(({ name, at, attempt }) => ({ name, at: at.getTime(), attempt })),
+      waits: (job.waits ?? []).map(({ name, kind, since, until, state }) => ({
+        name,
+        kind,
+        since: since.getTime(),
+        until: timeOf(until),
+        state,
+      })),
+      signals: (job.signals ?? []).map(({ name, at }) => ({ name, at: at.getTime() })),
+      stream: job.stream ? { entries: job.stream.entries, text: this.streamEnd(stored, context.streamed) } : null,
       log: job.log.map(({ at, message }) => ({ at: at.getTime(), message })),
       errors: job.errors,
       crashes: job.crashes,
@@ -96,6 +115,14 @@ export class JobDescriber {
       editRefusal: this.editRefusal(stored),
       actions: context.actions,
     };
+  }
+
+  /** Returns the end of a stream as text. */
+  private streamEnd(job: JobRecord, items: readonly StreamItem[]): string {
+    return items
+      .map((item) => streamText(item, (chunk) => this.redactor.chunk(chunk, job)))
+      .join('')
+      .slice(-SHOWN_START);
   }
 
   /** Returns why the payload of a job cannot be edited here; null if it can. */

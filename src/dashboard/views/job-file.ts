@@ -14,7 +14,6 @@ export interface TextFile {
 export const JOB_PARTS = ['payload', 'result', 'progress', 'errors', 'log'] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
 
-/** Returns a part of a job as a file. */
 export function fileOf(job: ShownJob, part: JobPart): TextFile {
   const name = `${job.queue}-${job.id}-${part}`;
   const text = (of: string): TextFile => ({ name: `${name}.txt`, type: 'text/plain', text: of });

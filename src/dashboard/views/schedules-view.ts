@@ -23,6 +23,8 @@ export interface ScheduleView {
   /** What else it keeps to: jitter, limit, bounds, overlap. */
   rules: string[];
   status: 'active' | 'paused' | 'undeclared' | 'ended';
+  /** That nobody makes its runs, or that one does not end, with the cause; null for neither. */
+  late: string | null;
   /** When it was paused, or when it ended. */
   since: number | null;
   source: 'code' | 'call';

@@ -8,6 +8,7 @@ import type { OutboxRecord } from '../../queue/store/outbox-writer.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
 import type { DashboardAction } from '../dashboard-options.js';
 import type { JobPart } from './job-file.js';
+import type { SharedLimitView } from './limit-views.js';
 import type { QueueVerdictView, VerdictView } from './verdict-views.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
@@ -16,6 +17,8 @@ export type PercentilesView = Record<'p50' | 'p95' | 'p99', number | null>;
 
 export interface QueueView extends QueueVerdictView {
   depths: Record<State, number>;
+  /** The number of scheduled jobs that wait for a signal or sleep. */
+  parked: number;
   oldestPendingAgeMs: number;
   /** The time until no job waits, at the pace of the last minutes, in words; null where no backlog waits. */
   drains: string | null;
@@ -54,6 +57,8 @@ export interface RunningView {
   label: string;
   attempt: number;
   claimedAt: number | null;
+  /** The slots that it takes in its worker. Absent: one. */
+  slots?: number;
 }
 
 export interface WorkerView {
@@ -61,7 +66,7 @@ export interface WorkerView {
   host: string;
   pid: number | null;
   seenAt: number;
-  /** The number of jobs that it runs at once; null if it does not announce it. */
+  /** The number of its slots; null if it does not announce it. A job takes one, or says how many. */
   slots: number | null;
   app: string | null;
   version: string | null;
@@ -72,6 +77,8 @@ export interface WorkerView {
   prefetched: RunningView[];
   /** Jobs whose handlers continue although their signals were aborted. */
   stuck: { id: string; name: string; queue: string }[];
+  /** The number of jobs that a silent worker holds; null for a live one. */
+  holds: number | null;
 }
 
 /** A worker that died in the last hour while it ran jobs. */
@@ -132,6 +139,10 @@ export interface OverviewView {
   /** The workers that died in the last hour, the last first. At most a hundred. */
   ended: EndedWorkerView[];
   runs: RunView[];
+  /** True if the viewer may see a subscription of a topic. */
+  hasTopics: boolean;
+  /** The limits that queues share, by name. */
+  sharedLimits: SharedLimitView[];
 }
 
 export interface SessionView {
@@ -164,7 +175,11 @@ export interface JobRow {
   /** True if its worker has claimed it and not started it. */
   isPrefetched: boolean;
   error: string | null;
+  /** True for a dead letter that killed its last worker. */
+  killed: boolean;
   progress: number | null;
+  /** The oldest wait of a parked job; null for any other job. */
+  parked: { name: string; since: number } | null;
 }
 
 export interface JobsPage {
@@ -183,7 +198,6 @@ interface Slice {
   cursor: string | null;
 }
 
-/** One slice of a search. */
 export interface SearchPage extends Slice {
   jobs: JobRow[];
   /** The number of jobs that may match, and whose payload could not be looked into. */
@@ -249,7 +263,11 @@ export interface JobView extends JobRow {
   cut: JobPart[];
   progressValue: unknown;
   log: { at: number; message: string }[];
+  /** What it has streamed: the number of the last entry, and the end of the text. Null for nothing. */
+  stream: { entries: number; text: string } | null;
   steps: { name: string; at: number; attempt: number }[];
+  waits: { name: string; kind: 'signal' | 'sleep'; since: number; until: number | null; state: string }[];
+  signals: { name: string; at: number }[];
   errors: number;
   crashes: number;
   interruptions: number;

@@ -12,6 +12,7 @@ const ATTEMPT_WORDS: Readonly<Record<AttemptRecord['outcome'], string>> = {
   snooze: 'snoozed',
   rate_limited: 'met a rate limit',
   outage: 'refused by Redis',
+  wait: 'began to wait',
 };
 
 /**

@@ -19,7 +19,6 @@ export interface Mark {
 const RING: Stroke = { d: 'M13.5 8a5.5 5.5 0 1 1-11 0a5.5 5.5 0 1 1 11 0', width: 2 };
 const CROSS: readonly Stroke[] = [{ d: 'M4 4l8 8M12 4l-8 8', width: 2.2 }];
 
-/** The marks of the states of a job. */
 export const STATE_MARKS: Readonly<Record<JobStatus, Mark>> = {
   pending: { sign: '○', strokes: [RING], color: 'yellow' },
   scheduled: { sign: '◷', strokes: [RING, { d: 'M8 5v3.2l2 1.3', width: 1.6 }], color: 'magenta' },
@@ -54,7 +53,6 @@ export const VERDICT_MARKS: Readonly<Record<Severity | 'idle', Mark>> = {
   idle: { sign: '⋯', strokes: [{ d: 'M3.5 8h.01M8 8h.01M12.5 8h.01', width: 2.6 }], color: 'dim' },
 };
 
-/** Returns the mark of a verdict on a queue. */
 export function verdictMark({ severity, state }: Pick<QueueVerdict, 'severity' | 'state'>): Mark {
   return VERDICT_MARKS[state === 'idle' ? 'idle' : severity];
 }
@@ -69,4 +67,5 @@ export const ATTEMPT_STATES: Readonly<Record<AttemptRecord['outcome'], JobStatus
   snooze: 'scheduled',
   rate_limited: 'scheduled',
   outage: 'scheduled',
+  wait: 'scheduled',
 };

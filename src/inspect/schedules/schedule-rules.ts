@@ -15,13 +15,16 @@ const MANY_TIMES = 10;
 /** A run is never called hanging before this, in ms. */
 const SHORTEST_HANG_MS = 60_000;
 
+/** The signs that these rules read. */
+type ScheduleSigns = Pick<QueueSigns, 'schedules' | 'at' | 'usualRunMs'>;
+
 /** Finds a schedule whose runs nobody makes, or whose run does not end. */
-export function lateSchedule(signs: QueueSigns): ReturnType<Rule> {
+export function lateSchedule(signs: ScheduleSigns): ReturnType<Rule> {
   return unrunSchedule(signs) ?? hangingSchedule(signs);
 }
 
 /** Finds the schedule that is late for longest: for longer than its period, and than a deploy. */
-export function unrunSchedule({ schedules = [], at = new Date() }: QueueSigns): ReturnType<Rule> {
+export function unrunSchedule({ schedules = [], at = new Date() }: ScheduleSigns): ReturnType<Rule> {
   const late = schedules
     .flatMap((schedule) => unrunFor(schedule, at.getTime()) ?? [])
     .toSorted((a, b) => b.lateMs - a.lateMs);
@@ -75,7 +78,7 @@ function followingTimes(schedule: ScheduleRecord, afterMs: number): number[] {
 }
 
 /** Finds a schedule whose run does not end, so that its next ones are skipped. */
-export function hangingSchedule(signs: QueueSigns): ReturnType<Rule> {
+export function hangingSchedule(signs: ScheduleSigns): ReturnType<Rule> {
   for (const schedule of signs.schedules ?? []) {
     const found = hangingRun(schedule, signs);
     if (found) {
@@ -87,7 +90,7 @@ export function hangingSchedule(signs: QueueSigns): ReturnType<Rule> {
 
 function hangingRun(
   { id, status, runs }: ScheduleRecord,
-  { at = new Date(), usualRunMs }: QueueSigns,
+  { at = new Date(), usualRunMs }: ScheduleSigns,
 ): Finding | undefined {
   const open = runs.find((run) => isOpen(run.status));
   const skips = runs.findIndex((run) => run.status !== 'kept');

@@ -2,6 +2,7 @@ import { lastCause } from '../../queue/dead-letters/error-kinds.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { ShownJob, ShownPayload } from '../../queue/store/shown-content.js';
+import { openWaits } from '../display/open-waits.js';
 import { type SearchField, type SearchTerm, parseSearch } from './parse-search.js';
 
 /** A search that jobs are held against. */
@@ -73,6 +74,7 @@ function checkOf({ field, path, value }: OtherTerm): Check {
     id: ({ id }) => isWhole(id),
     name: ({ name }) => isWhole(name),
     group: ({ group }) => group !== undefined && isWhole(group),
+    waits: (job) => openWaits(job).some(({ name: waited }) => isWhole(waited)),
     error: (job) => errorTexts(job).some(isPart),
     cause: (job) => (lastCause(job)?.key ?? job.errorKind) === value,
     tag: ({ metadata = {} }) =>

@@ -19,8 +19,8 @@ export interface OutboxVerdict {
 const LOOK_AT_DATABASE = 'look at its database; enqueues in a transaction fail until then';
 const REMOVE_THE_CAUSE = 'remove the cause; committed rows stay until then';
 const RUN_A_RELAY = 'run a process whose JobOutboxModule has the relay on, and read its log';
-/** Names the database too, because the command needs it. */
-const READ_ROWS = 'read their errors: `DATABASE_URL=… npx nest-job-queue outbox list`';
+/** Each command runs as it is, where `DATABASE_URL` names the database. */
+const READ_ROWS = 'read their errors: `npx nest-job-queue outbox list`';
 
 /** A shorter obstacle needs no action, in ms. */
 const OBSTACLE_MS = 30_000;
@@ -59,7 +59,7 @@ export function outboxSentence({ summary, cause }: OutboxVerdict): string {
  * @param mostMs how long its database may take
  */
 export async function readOutboxVerdict(
-  outbox: OutboxWriter | undefined,
+  outbox: Pick<OutboxWriter, 'signs'> | undefined,
   mostMs: number,
 ): Promise<OutboxVerdict | undefined> {
   if (!outbox?.signs) {
@@ -128,7 +128,7 @@ function failed({ failed: lost }: OutboxSigns): OutboxVerdict | undefined {
     ? {
         severity: 'warning',
         summary: `${rows(lost)} of the outbox failed for good`,
-        next: `${READ_ROWS}, then \`outbox retry\` or \`outbox discard <row>\` sees to them`,
+        next: `${READ_ROWS}; then \`npx nest-job-queue outbox retry\` sends them again, and \`npx nest-job-queue outbox discard <row>\` deletes one`,
       }
     : undefined;
 }

@@ -29,7 +29,6 @@ type Kind = 'number' | 'text' | 'boolean' | 'table' | 'nil' | 'any';
 /** What a function returns: nothing, one value, or perhaps several. */
 type Returns = 'none' | 'single' | 'several';
 
-/** Runs a script. */
 export type RunScript = (KEYS: LuaTable, ARGV: LuaTable) => Returned;
 
 /** Makes the functions of a script for a server. */

@@ -149,8 +149,7 @@ export class LuaTable {
   }
 }
 
-// oxlint-disable-next-line no-control-regex -- ASCII begins with the control characters
-const NOT_ASCII = /[^\x00-\x7f]/;
+const NOT_ASCII = /\P{ASCII}/u;
 
 /** Returns a text as its bytes in UTF-8. */
 export function toBytes(text: string): string {

@@ -128,12 +128,17 @@ export class QueueView {
     return this.hash(this.keys.stats) ?? {};
   }
 
+  /** Whether the queue has a batch, a member of one, or a job that waits for others. */
+  get hasBatches(): boolean {
+    const { batches, remoteMembers, batchOutbox, awaiting } = this.keys;
+    return [batches, remoteMembers, batchOutbox, awaiting].some((key) => this.server.keys.entry(toBytes(key)));
+  }
+
   /** Returns the hash of a job; undefined if it has none. */
   job(id: string): Fields | undefined {
     return this.hash(this.keys.job(id));
   }
 
-  /** Returns one field of a job. */
   jobField(id: string, field: string): string | undefined {
     // A key is made once, because a text that is looked up often is hashed once then.
     const key = keptIn(this.jobKeys, id, () => toBytes(this.keys.job(id)), MOST_KEYS);

@@ -51,7 +51,6 @@ export function keyOf(entry: string): string {
   return entry.slice(0, entry.indexOf(' '));
 }
 
-/** Returns the place, the score and the digest of an entry. */
 export function placeOf(entry: string): { place: Place; score: number; digest: string } {
   const [, place, score, , digest] = entry.split(' ') as [string, Place, string, string, string];
   return { place, score: Number(score), digest };

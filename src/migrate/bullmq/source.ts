@@ -168,6 +168,11 @@ export class Source {
     this.fence = String(await this.redis.hincrby(this.keys.mover, 'fence', 1));
   }
 
+  /** Returns whether a move of a queue of ours came here, by the name of that move. */
+  async received(move: string): Promise<boolean> {
+    return (await this.redis.hexists(this.keys.mover, `from:${move}`)) === 1;
+  }
+
   /** Returns the sender of this mover; see docs/internals/enqueue-once.md. */
   async sender(): Promise<{ source: string; fence: number }> {
     const source = await this.redis.hget(this.keys.mover, 'source');

@@ -3,7 +3,7 @@ import type { EndedJob, NewPlace } from './new-place.js';
 import { fieldsOf, STEP, type OldPlace } from './old-place.js';
 
 /** The most characters of one call, which must not block the server. */
-export const MOST_LENGTH = 1_000_000;
+const MOST_LENGTH = 1_000_000;
 const IDS_OF_A_CALL = 1_000;
 
 /** Copies ended jobs, ids of ended jobs, and unique keys that are held for a time. */
@@ -80,8 +80,7 @@ export class EndedCopier {
     this.rememberedCount = count;
     for (let at = 0; at < count; at += IDS_OF_A_CALL) {
       const pairs = await client.zrange(keys.endedIds, String(at), String(at + IDS_OF_A_CALL - 1), 'WITHSCORES');
-      const last = pairs.at(-1);
-      await this.target.putSettings('ended', pairs, last === undefined ? {} : { until: last });
+      await this.target.putSettings('ended', pairs);
     }
   }
 

@@ -1,15 +1,17 @@
 // The place that a queue goes to: what a mover adds there.
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisWithAllKeys, type RedisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { listOf, textOf, wholeNumberOf } from '../../queue/replies/check-reply.js';
-import type { QueueKeys } from '../../queue/scripts/queue-keys.js';
-import { call } from '../../queue/scripts/script-call.js';
-import type { ScriptName } from '../../queue/transport/script-runner.js';
 import { JobQueueError } from '../../queue/errors/errors.js';
-import { MoverOvertakenError, type MoverRight, type MoveTarget, type MovingJob, type PutReply } from './transit.js';
+import type { Source } from '../bullmq/source.js';
+import { Place } from './place.js';
+import type { MoverRight, MoveTarget, MovingJob, PutReply } from './transit.js';
 
 /** The kinds of settings that are copied. */
 type SettingKind = 'announced' | 'queue' | 'groups' | 'group' | 'ended' | 'unique';
+
+/** The beginning of a new place in words, if that is a queue of BullMQ. */
+export const BULLMQ = 'BullMQ at ';
 
 /** An ended job as it is copied. */
 export interface EndedJob {
@@ -30,26 +32,9 @@ class UnfinishedMoveError extends JobQueueError {
   }
 }
 
-export class NewPlace implements MoveTarget {
-  private constructor(
-    readonly queue: JobQueue,
-    private readonly access: RedisAccess & { keys: QueueKeys },
-  ) {}
-
+export class NewPlace extends Place implements MoveTarget {
   static async of(queue: JobQueue): Promise<NewPlace> {
     return new NewPlace(queue, await redisWithAllKeys(queue));
-  }
-
-  get keys(): QueueKeys {
-    return this.access.keys;
-  }
-
-  get client(): RedisAccess['client'] {
-    return this.access.client;
-  }
-
-  private moving(part: string): string {
-    return `${this.keys.base}moving:${part}`;
   }
 
   /** Refuses a place with jobs in transit to elsewhere. @throws UnfinishedMoveError */
@@ -73,6 +58,27 @@ export class NewPlace implements MoveTarget {
       await this.client.del(this.moving('watch'));
       await this.client.del(this.moving('state'));
     }
+  }
+
+  /**
+   * Ends the pause if the queue went to this queue of BullMQ. The schedules that went there make way; one that code declares
+   * stays paused.
+   *
+   * @throws UnfinishedMoveError
+   */
+  async takeBackFromBullmq(there: Pick<Source, 'received'>): Promise<void> {
+    const [to, move] = await this.client.hmget(this.moving('state'), 'to', 'source');
+    if (!to?.startsWith(BULLMQ) || !move || !(await there.received(move))) {
+      return;
+    }
+    await this.check();
+    for (const id of await this.client.zrange(this.keys.scheduleDue, '0', '-1')) {
+      const [hasMoved, source] = await this.client.hmget(this.keys.schedule(id), 'moved', 'source');
+      if (hasMoved !== null && source !== 'code') {
+        await this.queue.schedules.remove(id);
+      }
+    }
+    await this.takeBack();
   }
 
   /** Adds jobs in transit. @throws MoverOvertakenError */
@@ -134,20 +140,5 @@ export class NewPlace implements MoveTarget {
   /** Lets maintenance check a batch, or a job that waits for others. */
   async watch(kind: 'watch-batch' | 'watch-job', id: string): Promise<void> {
     await this.run('migrateQueueSettle', [kind, id, ''], wholeNumberOf);
-  }
-
-  private mine<Reply>(reply: Reply): Reply {
-    if (Array.isArray(reply) && reply[0] === 'stale') {
-      throw new MoverOvertakenError(this.queue.name);
-    }
-    return reply;
-  }
-
-  private run<Reply>(
-    script: ScriptName,
-    args: readonly (string | number)[],
-    decode: (reply: unknown) => Reply,
-  ): Promise<Reply> {
-    return this.queue.exec(() => call(script, this.keys.standard, args, decode));
   }
 }

@@ -1,43 +1,28 @@
 // The place that a queue leaves: what a mover reads and changes there.
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisWithAllKeys, type RedisAccess } from '../../queue/redis-access.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { listOf, textOf, wholeNumberOf } from '../../queue/replies/check-reply.js';
-import type { QueueKeys } from '../../queue/scripts/queue-keys.js';
-import { call } from '../../queue/scripts/script-call.js';
-import type { ScriptName } from '../../queue/transport/script-runner.js';
 import { randomId } from '../../queue/runtime/random-id.js';
-import { MoverOvertakenError, type LinePlace, type MoverRight, type MovingJob, type TakeReply } from './transit.js';
+import { Place, type PlaceAccess } from './place.js';
+import type { LinePlace, MoverRight, MovingJob, TakeReply } from './transit.js';
 
 /** The jobs of one step, which must not block the server. */
 export const STEP = 200;
 
-type Access = RedisAccess & { keys: QueueKeys };
-
-export class OldPlace {
+export class OldPlace extends Place {
   private right: MoverRight | undefined;
 
   private constructor(
-    readonly queue: JobQueue,
-    private readonly access: Access,
+    queue: JobQueue,
+    access: PlaceAccess,
     /** The new place in words. */
     private readonly to: string,
-  ) {}
+  ) {
+    super(queue, access);
+  }
 
   static async of(queue: JobQueue, to: string): Promise<OldPlace> {
     return new OldPlace(queue, await redisWithAllKeys(queue), to);
-  }
-
-  get keys(): QueueKeys {
-    return this.access.keys;
-  }
-
-  get client(): Access['client'] {
-    return this.access.client;
-  }
-
-  /** Returns a key of the move. */
-  moving(part: string): string {
-    return `${this.keys.base}moving:${part}`;
   }
 
   /** Becomes the mover, and pauses the queue. Returns the right to move, and whether the queue was paused before. */
@@ -121,17 +106,19 @@ export class OldPlace {
     return bytes.every((each) => each.equals(Buffer.from(each.toString())));
   }
 
-  async giveBack(jobs: readonly MovingJob[]): Promise<void> {
-    if (jobs.length > 0) {
-      const args = [this.fence, ...jobs.flatMap(({ id, entry }) => [id, entry])];
-      this.mine(await this.run('migrateQueueGiveBack', args, wholeNumberOf));
-    }
+  giveBack(jobs: readonly MovingJob[]): Promise<void> {
+    return this.end('migrateQueueGiveBack', jobs);
   }
 
-  async acknowledge(jobs: readonly MovingJob[]): Promise<void> {
+  acknowledge(jobs: readonly MovingJob[]): Promise<void> {
+    return this.end('migrateQueueAcknowledge', jobs);
+  }
+
+  /** Ends the transit of jobs. */
+  private async end(script: 'migrateQueueGiveBack' | 'migrateQueueAcknowledge', jobs: readonly MovingJob[]) {
     if (jobs.length > 0) {
       const args = [this.fence, ...jobs.flatMap(({ id, entry }) => [id, entry])];
-      this.mine(await this.run('migrateQueueAcknowledge', args, wholeNumberOf));
+      this.mine(await this.run(script, args, wholeNumberOf));
     }
   }
 
@@ -166,21 +153,6 @@ export class OldPlace {
 
   private get fence(): number {
     return this.right!.fence;
-  }
-
-  private mine<Reply>(reply: Reply): Reply {
-    if (reply === 'stale' || reply === -1) {
-      throw new MoverOvertakenError(this.queue.name);
-    }
-    return reply;
-  }
-
-  private run<Reply>(
-    script: ScriptName,
-    args: readonly (string | number)[],
-    decode: (reply: unknown) => Reply,
-  ): Promise<Reply> {
-    return this.queue.exec(() => call(script, this.keys.standard, args, decode));
   }
 }
 

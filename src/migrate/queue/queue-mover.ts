@@ -1,6 +1,6 @@
 // Moves a queue of ours to another place: take, put, acknowledge. See docs/internals/moving.md.
 import type { Clock } from '../../queue/runtime/clock.js';
-import { LeftCounter, tally, type MoveReport } from '../move-report.js';
+import { LeftCounter, tally, totalOf, type MoveReport } from '../move-report.js';
 import { BatchMover } from './batch-mover.js';
 import { copySettings } from './copy-settings.js';
 import { EndedCopier, slicesBySize } from './copy-ended.js';
@@ -24,6 +24,7 @@ const WHY: Record<Exclude<TakeReply | PutReply, 'taken' | 'gone' | 'new' | 'know
   full: 'the new place is full of dead letters',
   ofGroup: 'it belongs to a group, which BullMQ has not: pass --drop-groups',
   waits: 'it waits for other jobs (after)',
+  signal: 'it waits for a signal, or sleeps',
   content: 'its payload is not plain JSON',
   bytes: 'its content is not UTF-8',
 };
@@ -59,7 +60,7 @@ export class QueueMover {
   }
 
   get movedCount(): number {
-    return Object.values(this.parts.report.moved).reduce((sum, each) => sum + each, 0);
+    return totalOf(this.parts.report.moved);
   }
 
   /** The number of ended jobs that were copied. */
@@ -101,7 +102,7 @@ export class QueueMover {
     await target.check();
     const { right, wasPaused } = await old.begin(by);
     this.right = right;
-    await target.takeBack();
+    await target.takeBack(right);
     onStep?.('begin');
     if (this.own) {
       report.settings = await copySettings(old, this.own.target, wasPaused);

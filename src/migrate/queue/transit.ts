@@ -13,15 +13,18 @@ export type TakeReply = 'taken' | 'gone' | Stays;
 /** The reply of `put` about one job. */
 export type PutReply = 'new' | 'known' | PutRefusal;
 
-/** Why a job cannot be added at the new place. The last three are those of BullMQ. */
-type PutRefusal = 'existing' | 'unique' | 'full' | 'ofGroup' | 'waits' | 'content';
+/** Why a job stays, because BullMQ has nothing like it. */
+export type LeftBehind = 'ofGroup' | 'waits' | 'signal' | 'content';
+
+/** Why a job cannot be added at the new place. */
+type PutRefusal = 'existing' | 'unique' | 'full' | LeftBehind;
 
 /** A new place as a mover needs it: one of ours, or a queue of BullMQ. */
 export interface MoveTarget {
   /** Refuses a place that cannot take the queue now. */
   check(): Promise<void>;
   /** Prepares the place, once this mover has begun. */
-  takeBack(): Promise<void>;
+  takeBack(right: MoverRight): Promise<void>;
   /** Adds jobs in transit. */
   put(right: MoverRight, jobs: readonly MovingJob[]): Promise<PutReply[]>;
   /** Returns false if a schedule stays, or is there already. */
@@ -43,7 +46,6 @@ export interface MovingJob {
   isText: boolean;
 }
 
-/** Returns the place of an entry, and its key. */
 export function partsOf(entry: string): { key: string; place: LinePlace } {
   const [key, place] = entry.split('\t') as [string, LinePlace];
   return { key, place };

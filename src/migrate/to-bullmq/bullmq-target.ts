@@ -8,6 +8,7 @@ import { hashOf } from '../queue/old-place.js';
 import {
   MoverOvertakenError,
   partsOf,
+  type LeftBehind,
   type MoverRight,
   type MoveTarget,
   type MovingJob,
@@ -46,9 +47,9 @@ export class BullmqTarget implements MoveTarget {
     return Promise.resolve();
   }
 
-  /** Does nothing: a move from there is another command. */
-  takeBack(): Promise<void> {
-    return Promise.resolve();
+  /** Notes the move there, so that the way back knows its source. Ends nothing: a move from there is another command. */
+  async takeBack({ source }: MoverRight): Promise<void> {
+    await this.parts.client.hsetnx(this.key('njq:mover'), `from:${source}`, '0'); // add.lua raises it to a fence
   }
 
   async put({ source, fence }: MoverRight, jobs: readonly MovingJob[]): Promise<PutReply[]> {
@@ -80,7 +81,7 @@ export class BullmqTarget implements MoveTarget {
     return outgoing.map((each, i) => (typeof each === 'string' ? each : replies.get(jobs[i]!.id)!));
   }
 
-  private translated({ id, entry, fields }: MovingJob): OutgoingJob | 'ofGroup' | 'waits' | 'content' {
+  private translated({ id, entry, fields }: MovingJob): OutgoingJob | LeftBehind {
     const [, place, score, owns, heldUntil] = entry.split('\t') as [string, string, string, string, string];
     const { rules } = this.parts;
     const found = translateOut(id, { place, score: Number(score) }, hashOf(fields), rules);

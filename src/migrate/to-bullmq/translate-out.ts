@@ -1,6 +1,7 @@
 // What a job and a schedule of ours become in BullMQ 6.
 import { z } from 'zod';
 import { jsonLines, parseJson } from '../../queue/codec/parse-json.js';
+import type { LeftBehind } from '../queue/transit.js';
 
 /** The place of a job in BullMQ, and the fields of its hash. */
 export interface OutgoingJob {
@@ -45,9 +46,15 @@ const DROPPED: Record<string, string> = {
   checkpoint: 'checkpoint',
   steps: 'steps',
   progress: 'progress',
+  stream: 'stream',
+  waits: 'waits',
+  signals: 'signals',
   cost: 'cost',
   group: 'group',
 };
+
+/** An open wait or sleep of a job: a line without a state. See docs/internals/signals.md. */
+const OPEN_WAIT = /\t$/m;
 
 /** Returns what a job becomes, or why it stays. */
 export function translateOut(
@@ -55,9 +62,12 @@ export function translateOut(
   { place, score }: { place: string; score: number },
   hash: Readonly<Record<string, string>>,
   rules: OutgoingRules,
-): OutgoingJob | 'ofGroup' | 'waits' | 'content' {
+): OutgoingJob | LeftBehind {
   if (hash['after'] !== undefined) {
     return 'waits';
+  }
+  if (place === 'scheduled' && OPEN_WAIT.test(hash['waits'] ?? '')) {
+    return 'signal';
   }
   if (hash['group'] !== undefined && !rules.dropGroups) {
     return 'ofGroup';

@@ -1,8 +1,10 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { type OwnQueueOptions, type QueueOptions, resolveQueueOptions } from '../../queue/model/queue-options.js';
+import { markOfShard, shardName, shardNames } from '../../queue/model/spread.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { own, withoutUndefined } from '../../queue/runtime/fields.js';
@@ -10,11 +12,12 @@ import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
+import { refuseOfOneQueue, SpreadQueue } from './spread-queue.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
 /** The options that a handler sets for its own queue. */
-type OptionsOfHandler = OwnQueueOptions & Pick<QueueSettings, 'concurrency' | 'prefetch'>;
+type OptionsOfHandler = OwnQueueOptions & Pick<QueueSettings, 'concurrency' | 'prefetch' | 'spread'>;
 
 /** Receives the queues that become known. */
 interface QueueWatcher {
@@ -31,11 +34,20 @@ export class QueueRegistry {
   /** Made, but not known to be used by this app. */
   private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OptionsOfHandler>();
+  private readonly spreadQueues = new Map<string, SpreadQueue>();
+  /** The names of queues that classes inject. */
+  private readonly injectedNames = new Set<string>();
+  /** The queue of each shard, by the shard's name. */
+  private readonly queueOfShard = new Map<string, string>();
   private readonly watchers = new Set<QueueWatcher>();
   /** Returns the definition of the handler of a job's name in a queue. It checks payloads that operators edit. */
   definitionOf: (queue: string, job: string) => JobDefinition | undefined = () => undefined;
-  /** Finds the queue of a job by its definition or name, as an enqueue does. */
-  targetOf: (job: string | JobDefinition, queue: string | undefined) => JobQueue = (job, queue) =>
+  /** Finds the queue of members of a batch as an enqueue does: one for all, or the shard of each. */
+  targetsOf: (
+    job: string | JobDefinition,
+    queue: string | undefined,
+    members: readonly object[],
+  ) => JobQueue | readonly JobQueue[] = (job, queue) =>
     this.reference(queue ?? (typeof job === 'string' ? job : job.name));
   /** The outbox of the app, for enqueues in a transaction. */
   outbox: OutboxWriter | undefined;
@@ -58,7 +70,10 @@ export class QueueRegistry {
       add: (queue) => this.add(queue),
       remove: (queues) => this.remove(queues),
     });
-    Object.keys(settings.queues).forEach((name) => this.queue(name));
+    Object.keys(settings.queues).forEach((name) => {
+      this.queue(name);
+      this.spread(name);
+    });
   }
 
   /**
@@ -117,6 +132,73 @@ export class QueueRegistry {
     return this.byName.has(name);
   }
 
+  /** Returns whether the code of the app names this queue. One that a call merely asked for is known for some minutes. */
+  declares(name: string): boolean {
+    const queue = this.byName.get(name);
+    return queue !== undefined && !this.requests.has(queue);
+  }
+
+  /** Returns the queue that a class injects. @throws InvalidOptionError for one with shards */
+  injected(name: string): JobQueue {
+    this.injectedNames.add(name);
+    this.refuseInjected(name, this.spreadQueues.has(name));
+    return this.queue(name);
+  }
+
+  /** @throws InvalidOptionError if a class injects a queue with shards, because it would get one of them */
+  private refuseInjected(name: string, isSpread: boolean): void {
+    if (isSpread && this.injectedNames.has(name)) {
+      const hint = 'Inject JobQueueService: its `enqueue` and `shards` know all shards.';
+      throw new InvalidOptionError(`@InjectQueue("${name}")`, 'a queue without `spread`', 'one with shards', hint);
+    }
+  }
+
+  /** Returns the shards of a queue; undefined for a queue without `spread`. */
+  spreadOf(name: string): SpreadQueue | undefined {
+    return this.spreadQueues.get(name);
+  }
+
+  /** True if some queue has shards. */
+  get hasSpreads(): boolean {
+    return this.spreadQueues.size > 0;
+  }
+
+  /** The queues with shards. */
+  get spreads(): SpreadQueue[] {
+    return [...this.spreadQueues.values()];
+  }
+
+  /** Returns the shards of a queue; the queue itself if it has none. */
+  shardsOf(name: string): readonly JobQueue[] {
+    return this.spreadQueues.get(name)?.shards ?? [this.queue(name)];
+  }
+
+  /** Returns the name of the queue that a shard is part of; that of any other queue unchanged. */
+  wholeOf(name: string): string {
+    return this.queueOfShard.get(name) ?? name;
+  }
+
+  /** Makes the shards of a queue with `spread`, once. @throws InvalidOptionError for an option that counts in one queue */
+  private spread(name: string): void {
+    const number = own(this.settings.queues, name)?.spread ?? this.own.get(name)?.spread ?? 1;
+    if (number === 1) {
+      return;
+    }
+    refuseOfOneQueue(name, this.optionsOf(name));
+    this.refuseInjected(name, true);
+    if (!this.spreadQueues.has(name)) {
+      const names = shardNames(name, number);
+      names.forEach((each) => this.queueOfShard.set(each, name));
+      const shards = names.map((each) => this.queue(each));
+      const made = new SpreadQueue(name, shards, (shard) => this.reference(shardName(name, shard)));
+      shards.forEach((shard, i) => {
+        shard.idMark = markOfShard(i);
+        shard.shardOfJob = (subject, options) => made.ofJob(subject, options);
+      });
+      this.spreadQueues.set(name, made);
+    }
+  }
+
   /**
    * Returns the queue of a name. This process does not maintain the queue for it.
    *
@@ -128,11 +210,12 @@ export class QueueRegistry {
       checkQueueName(name);
       queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
       const made = queue;
-      queue.definitionOf = (job) => this.definitionOf(name, job);
+      queue.definitionOf = (job) => this.definitionOf(this.wholeOf(name), job);
       queue.outbox = () => this.outbox;
-      queue.queueOfMember = (job, asked) => (asked instanceof JobQueue ? asked : this.targetOf(job, asked));
+      queue.queueOfMember = (job, asked, members) =>
+        asked instanceof JobQueue ? asked : this.targetsOf(job, asked, members);
       queue.afterChange = (verb) => this.afterChange(made, verb);
-      queue.unservedHint = (job) => this.unservedHint(name, job);
+      queue.unservedHint = (job) => this.unservedHint(this.wholeOf(name), job);
     }
     this.referenced.set(name, queue);
     return queue;
@@ -141,9 +224,10 @@ export class QueueRegistry {
   /** Sets the options of a handler for its own queue, which may have been injected before. */
   configure(name: string, options: OptionsOfHandler): void {
     this.own.set(name, options);
-    const known = this.referenced.get(name);
-    if (known) {
-      Object.assign(known.options, resolveQueueOptions(`queue "${name}"`, this.optionsOf(name)));
+    this.spread(name);
+    const known = this.spreadQueues.get(name)?.shards ?? [this.referenced.get(name)];
+    for (const queue of known) {
+      if (queue) Object.assign(queue.options, resolveQueueOptions(`queue "${name}"`, this.optionsOf(name)));
     }
   }
 
@@ -193,10 +277,17 @@ export class QueueRegistry {
   }
 
   private optionsOf(name: string): QueueOptions {
-    const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = own(this.settings.queues, name) ?? {};
-    const { concurrency: _own, prefetch: _ownPrefetch, ...ofHandler } = this.own.get(name) ?? {};
+    const whole = this.wholeOf(name);
+    const settings = withoutSlots(own(this.settings.queues, whole));
+    const ofHandler = withoutSlots(this.own.get(whole));
     return { ...this.settings.queueDefaults, ...withoutUndefined(ofHandler), ...settings };
   }
+}
+
+/** Returns the options of a queue without those of its slots in a process and of its shards. */
+function withoutSlots(options: OptionsOfHandler | QueueSettings | undefined): QueueOptions {
+  const { concurrency: _concurrency, prefetch: _prefetch, spread: _spread, ...others } = options ?? {};
+  return others;
 }
 
 /** The time without a call after which a process releases a queue that it only requested, in ms. */
@@ -246,6 +337,11 @@ class RequestedQueues implements BackgroundRole {
     }
   }
 
+  /** Returns whether a queue is known by requests alone. */
+  has(queue: JobQueue): boolean {
+    return this.usedAt.has(queue);
+  }
+
   /** Keeps a queue as long as the process runs. */
   keep(queue: JobQueue): void {
     this.taken(queue);
@@ -269,7 +365,7 @@ class RequestedQueues implements BackgroundRole {
     this.clock.clear(this.timer);
   }
 
-  /** Releases each queue that no call used for five minutes, if none of its jobs waits or runs. Joins a look in progress. */
+  /** Releases each queue that no call used for five minutes, if it is idle. Joins a look in progress. */
   runOnce(): Promise<void> {
     this.running ??= this.look().finally(() => {
       this.running = undefined;
@@ -319,11 +415,11 @@ class RequestedQueues implements BackgroundRole {
   }
 }
 
-/** Returns whether no job of a queue waits or runs. A queue that cannot be read stays. */
+/** Returns whether no job of a queue waits or runs, and no id is remembered, which maintenance forgets. A queue that cannot be read stays. */
 async function isIdle(queue: JobQueue): Promise<boolean> {
   try {
-    const { pending, scheduled, processing } = await queue.stats();
-    return pending + scheduled + processing === 0;
+    const { pending, scheduled, processing, rememberedIds } = await queue.stats();
+    return pending + scheduled + processing === 0 && rememberedIds === undefined;
   } catch {
     return false; // the next look asks again
   }

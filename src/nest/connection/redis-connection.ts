@@ -184,8 +184,10 @@ export class RedisConnection implements ServerConnection {
     return this.limit(timeoutMs, ask());
   }
 
+  /** Asks for a reply. Of a Cluster any master may give it. */
   async ping(): Promise<void> {
-    await this.client.ping();
+    const masters = isCluster(this.client) ? this.client.nodes('master') : [];
+    await (masters.length > 0 ? Promise.any(masters.map((master) => master.ping())) : this.client.ping());
   }
 
   async audit(queues: readonly JobQueue[]): Promise<ServerFinding[]> {

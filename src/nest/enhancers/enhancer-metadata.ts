@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { Decorated } from './handler-host.js';
-import { parameterRecords } from './job-params.decorator.js';
+import { parameterRecords, WRITE_PIPES } from './job-params.decorator.js';
 
 /** An instance, or the class that Nest makes it of. */
 type Enhancer = object | Type;
@@ -74,8 +74,7 @@ function checkSchemas(handler: Decorated, globalPipes: readonly object[]): void 
       handler.subject,
       'a pipe that applies the schema of @JobPayload',
       'none',
-      'Write @JobPayload({ schema, pipes: [StandardSchemaValidationPipe] }), or bind the handler to a definition: ' +
-        '@JobHandler(defineJob(name, { payload: schema })).',
+      WRITE_PIPES,
     );
   }
 }

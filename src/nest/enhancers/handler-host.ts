@@ -34,5 +34,4 @@ export interface HandlerHost {
   contextId: ContextId | undefined;
 }
 
-/** Calls a handler on an instance. */
 export type Call = (instance: HandlerHost['instance'], args: unknown[]) => unknown;

@@ -46,6 +46,11 @@ export function JobPayload(...args: (string | JobPayloadOptions | Pipe)[]): Para
   return parameter('@JobPayload', PAYLOAD_TYPE, { data: field, schema, pipes: [...(pipes ?? [])] });
 }
 
+/** How to apply a schema. */
+export const WRITE_PIPES =
+  'Write @JobPayload({ schema, pipes: [StandardSchemaValidationPipe] }), or bind the handler to a definition: ' +
+  '@JobHandler(defineJob(name, { payload: schema })).';
+
 /** @throws InvalidOptionError, such as for a schema, whose `transform` would be called as that of a pipe */
 function checkPipes(pipes: readonly unknown[]): void {
   const wrong = pipes.find((pipe) => isSchema(pipe) || !isPipe(pipe));
@@ -54,10 +59,7 @@ function checkPipes(pipes: readonly unknown[]): void {
       '@JobPayload',
       'pipes, or { schema, pipes }',
       isSchema(wrong) ? 'a schema' : show(wrong),
-      isSchema(wrong)
-        ? 'Write @JobPayload({ schema, pipes: [StandardSchemaValidationPipe] }), or bind the handler to a definition: ' +
-            '@JobHandler(defineJob(name, { payload: schema })).'
-        : '',
+      isSchema(wrong) ? WRITE_PIPES : '',
     );
   }
 }

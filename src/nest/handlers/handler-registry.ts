@@ -5,7 +5,11 @@ import { z } from 'zod';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
+import { spreadFields } from '../../queue/model/spread.js';
+import { isOfPublications, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
+import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
@@ -18,12 +22,14 @@ import {
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
+import type { Job } from '../../worker/handlers/job.js';
 import { withBulkSchemas, withSchemas } from '../../worker/handlers/schema-handler.js';
 import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { findProvider } from '../connection/find-provider.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
+import type { SpreadQueue } from '../connection/spread-queue.js';
 import { isMade, isScoped } from '../enhancers/attempt-scope.js';
 import { hasPipes } from '../enhancers/enhancer-metadata.js';
 import { HandlerBinder } from '../enhancers/handler-binder.js';
@@ -34,7 +40,11 @@ import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.
 import { resolveThread } from './thread-option.js';
 
 /** The options that a handler sets for its own queue. */
-const QUEUE_OPTIONS = [...(Object.keys(slotFields) as (keyof typeof slotFields)[]), ...OWN_QUEUE_OPTIONS] as const;
+const QUEUE_OPTIONS = [
+  ...(Object.keys(slotFields) as (keyof typeof slotFields)[]),
+  ...OWN_QUEUE_OPTIONS,
+  'spread',
+] as const;
 const HANDLER_OPTIONS = Object.keys(handlerOptionFields) as (keyof typeof handlerOptionFields)[];
 
 const optionsSchema = z.strictObject(
@@ -43,12 +53,19 @@ const optionsSchema = z.strictObject(
     queue: z.string({ error: "expected a queue's name" }).optional(),
     connection: z.string({ error: 'expected the name of a connection' }).optional(),
     ...slotFields,
+    ...spreadFields,
     ...picked(withoutDefaults(queueOptionFields), OWN_QUEUE_OPTIONS),
     thread: z.unknown().optional(),
     bulk: bulkSchema.optional(),
   },
   { error: 'expected an object of handler options' },
 );
+
+/** The retries of a fan-out: no fault of some hours ends a publication. */
+const HAND_ON = {
+  maxAttempts: 1_000,
+  backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000 },
+} as const;
 
 type BoundHandler = FoundHandler & { handler: Handler | BulkHandler };
 
@@ -66,6 +83,10 @@ export class HandlerRegistry {
   private readonly known = new Set<FoundHandler['wrapper']>();
   private connections: readonly string[] = [];
   bound = false;
+  /** The topics with a subscription here, by the queue of their publications. This process hands these on. */
+  private readonly topicOf = new Map<string, string>();
+  /** Hands on a publication to the subscriptions of its topic. */
+  handOn: HandlerFunction = () => undefined;
 
   constructor(
     private readonly explorer: HandlerExplorer,
@@ -93,7 +114,11 @@ export class HandlerRegistry {
 
   private addFailureHandler(found: FoundHandler): void {
     const queue = this.failures.add(found, this.functionOf(found), (name) => this.queueOf(name));
-    this.queues.queue(queue).definitions.use(found.definition, found.subject);
+    this.useDefinition(queue, found);
+  }
+
+  private useDefinition(queue: string, { definition, subject }: FoundHandler): void {
+    this.queues.shardsOf(queue).forEach((shard) => shard.definitions.use(definition, subject));
   }
 
   /**
@@ -117,8 +142,10 @@ export class HandlerRegistry {
         `the queue "${queueOfHandler(shared)}", which a worker of this process serves already`,
       );
     }
+    const served = new Set(this.topicOf.keys());
     await this.addAll(found);
-    return [...new Set(found.map(queueOfHandler))];
+    const publications = [...this.topicOf.keys()].filter((queue) => !served.has(queue));
+    return [...new Set([...found.map(queueOfHandler), ...publications])];
   }
 
   /** @throws InvalidOptionError for a connection that the app does not have */
@@ -142,7 +169,26 @@ export class HandlerRegistry {
     this.byQueue.forEach(refuseHidingNames);
     found.forEach((each) => this.configureQueue(each));
     found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
+    found.forEach((each) => this.subscribe(each));
     made.filter(({ failures }) => failures).forEach((each) => this.addFailureHandler(each));
+  }
+
+  private subscribe(found: FoundHandler): void {
+    if (found.subscribes) {
+      const queue = queueOfHandler(found);
+      const { topic } = found.subscribes;
+      if (this.queues.spreadOf(queue)) {
+        const hint = 'Publications are added by queue. Let its handler enqueue into the queue with shards.';
+        throw new InvalidOptionError(`queue of ${found.subject}`, 'one without `spread`', show(queue), hint);
+      }
+      const publications = publicationsOf(topic);
+      this.topicOf.set(publications, topic);
+      this.queues.configure(publications, { groups: { maxRunning: 1 } }); // keeps the order of a group
+      refuseBareContent(found.subject, this.queues.queue(queue), this.queues.queue(publications));
+      const register = this.queues.reference(PUBLICATIONS); // the one that a publication reads
+      const { prefix } = this.queues.queue(queue).options;
+      DeclaredTopics.of(register.store).add(register, { ...found.subscribes, queue, prefix });
+    }
   }
 
   /**
@@ -163,11 +209,15 @@ export class HandlerRegistry {
 
   /** The queues with handlers. */
   get queueNames(): string[] {
-    return [...new Set([...this.byQueue.keys(), ...this.failures.queueNames])];
+    return [...new Set([...this.byQueue.keys(), ...this.failures.queueNames, ...this.topicOf.keys()])];
   }
 
   /** Returns the handlers of a queue by job name, as a worker takes them. */
   handlersOf(queue: string): Record<string, Handler | BulkHandler> {
+    const topic = this.topicOf.get(queue);
+    if (topic !== undefined) {
+      return { [topic]: { ...HAND_ON, handle: (job: Job) => this.handOn(job) } };
+    }
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
   }
@@ -194,6 +244,23 @@ export class HandlerRegistry {
     return queues[0] ?? name;
   }
 
+  /** Returns the shards of a queue; undefined for a queue without `spread`. */
+  spreadOf(queue: string): SpreadQueue | undefined {
+    // While Nest still creates providers, only the decorators are known.
+    if (!this.bound) this.spreadDeclared();
+    return this.queues.spreadOf(queue);
+  }
+
+  private spreadDeclared(): void {
+    for (const found of this.explorer.find().filter((each) => !each.failures && this.isOfConnection(each))) {
+      const spread = spreadFields.spread.safeParse(found.options?.spread).data;
+      const queue = queueOfHandler(found);
+      if (spread !== undefined && !this.queues.spreadOf(queue)) {
+        this.queues.configure(queue, { spread });
+      }
+    }
+  }
+
   private declaredQueuesOf(name: string): string[] {
     const found = this.explorer
       .find()
@@ -213,6 +280,9 @@ export class HandlerRegistry {
     const handlerOptions = picked(checked, HANDLER_OPTIONS);
     const queue = queueOfHandler(found);
     checkQueueName(queue, `queue name of ${subject}`);
+    if (isOfPublications(queue)) {
+      throw new InvalidOptionError(`queue of ${subject}`, 'another name', `${show(queue)}, which is for topics`);
+    }
     const handlers = this.byQueue.get(queue) ?? new Map<string, BoundHandler>();
     const other = handlers.get(name);
     if (other) {
@@ -253,20 +323,40 @@ export class HandlerRegistry {
   private configureQueue(found: FoundHandler): void {
     const queue = queueOfHandler(found);
     const shared = (queue !== found.name && found.names === undefined) || this.byQueue.get(queue)!.size > 1;
-    const option = QUEUE_OPTIONS.find((each) => found.options[each] !== undefined);
+    const options = { ...found.options, limits: found.options.limits ?? found.definition?.defaults.limits };
+    const option = QUEUE_OPTIONS.find((each) => options[each] !== undefined);
     if (shared && option) {
       throw new InvalidOptionError(
         `${found.subject}.${option}`,
         `no option of the shared queue "${queue}" on one of its handlers`,
-        show(found.options[option]),
+        show(options[option]),
         `Set it on the queue: JobQueueModule.forRoot({ queues: { ${JSON.stringify(queue)}: { ${option}: … } } }).`,
       );
     }
     if (!shared) {
-      const { thread, concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      this.queues.configure(queue, { ...picked(found.options, QUEUE_OPTIONS), concurrency });
+      const { thread, concurrency = thread === undefined ? undefined : availableParallelism() } = options;
+      this.queues.configure(queue, { ...picked(options, QUEUE_OPTIONS), concurrency });
     }
-    this.queues.queue(queue).definitions.use(found.definition, found.subject);
+    this.useDefinition(queue, found);
+  }
+}
+
+/** @throws InvalidOptionError if publications lack a codec or redact of their jobs' queue */
+function refuseBareContent(subject: string, { name, options }: JobQueue, publications: JobQueue): void {
+  const { codec, redact } = publications.options;
+  const hides = (field: string) => redact !== undefined && (!Array.isArray(redact) || redact.includes(field));
+  const lacksRedact = Array.isArray(options.redact)
+    ? !options.redact.every(hides)
+    : options.redact !== undefined && options.redact !== redact;
+  const lacksCodec = options.codec !== undefined && options.codec.name !== codec?.name;
+  const lacking = lacksCodec ? 'codec' : lacksRedact ? 'redact' : undefined;
+  if (lacking) {
+    throw new InvalidOptionError(
+      `${lacking} of queue ${show(publications.name)}`,
+      `the ${lacking} of queue ${show(name)}, which ${subject} subscribes with`,
+      lacksCodec && codec ? `the codec ${show(codec.name)}` : 'none that covers it',
+      'Set codec and redact for all queues, in forRoot itself, or in its queues for the queue of publications too.',
+    );
   }
 }
 
@@ -438,7 +528,7 @@ async function withMadeOptions(found: FoundHandler): Promise<FoundHandler> {
   const made: unknown = await make(source, found.wrapper.host!.getProviderByKey<ModuleRef>(ModuleRef).instance);
   const place = `${subject}.${source.optionsFrom ? 'optionsFrom' : 'useFactory'}`;
   checkObject(place, 'an object of handler options', made);
-  const fixed = ['queue', 'connection'].find((key) => key in made);
+  const fixed = ['queue', 'connection', 'spread'].find((key) => key in made);
   if (fixed) {
     throw new InvalidOptionError(`${place}.${fixed}`, 'this option in the decorator', 'it in what a provider made');
   }

@@ -7,7 +7,9 @@ import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';
 import type { BulkOptions } from '../../worker/handlers/bulk-handler.js';
 import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
-import type { QueueLimits } from '../../queue/model/limits.js';
+import type { StreamOptions } from '../../queue/model/job-stream.js';
+import type { SharedLimitUse } from '../../queue/model/shared-limit.js';
+import type { QueueLimits, RateLimit } from '../../queue/model/limits.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { ThreadOptions } from './thread-option.js';
 
@@ -15,7 +17,9 @@ import type { ThreadOptions } from './thread-option.js';
 const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
-export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
+export interface JobHandlerOptions extends HandlerOptions, Omit<QueueLimits, 'rateLimit'> {
+  /** The most jobs that start in a period, or up to eight such rates, which all hold; see {@link QueueOptions.rateLimit}. @default without a limit */
+  rateLimit?: RateLimit | readonly RateLimit[] | undefined;
   /** The number of jobs that may wait in its queue before an enqueue of this process is refused. @default without a limit */
   maxPending?: number | undefined;
   /**
@@ -23,6 +27,17 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
    * limit
    */
   maxPendingBytes?: number | undefined;
+  /**
+   * The effect of an enqueue of this process on a full queue or group. `refuse`: it throws a QueueFullError. `drop-oldest`: it
+   * cancels the oldest waiting jobs, at most 100, until the new job fits. @default `refuse`
+   */
+  onFull?: 'refuse' | 'drop-oldest' | undefined;
+  /**
+   * The names of limits of `forRoot({ limits })` that its queue shares with others. A job starts once each has a permit for it.
+   * @default the definition's, else none. In a shared queue: an option of the queue
+   * @example \@JobHandler('chat', { limits: ['openai'] })
+   */
+  limits?: readonly (string | SharedLimitUse)[] | undefined;
   /** The queue whose jobs it runs. @default the definition's, else a queue named after the job */
   queue?: string | undefined;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
@@ -31,8 +46,16 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   concurrency?: number | undefined;
   /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
   prefetch?: number | undefined;
+  /**
+   * The number of shards of its queue, from 1 to 64. They fall evenly on the masters of a Cluster. A producer
+   * without this handler sets it in `forRoot({ queues })`. @default 1. In a shared queue: an option of the queue
+   * @example \@JobHandler('ingest', { spread: 8 })
+   */
+  spread?: number | undefined;
   /** The time a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number | undefined;
+  /** How the chunks of `job.stream` are kept, and what a new attempt does to them. In a shared queue: an option of the queue */
+  stream?: StreamOptions | undefined;
   /**
    * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job,
    * or a Map of outcomes by job or id. An outcome is a result, or an Error that fails the attempt. An error of the call
@@ -63,8 +86,8 @@ export interface QueueHandlerOptions extends JobHandlerOptions {
   names?: 'all' | 'others' | undefined;
 }
 
-/** Options of a handler that the app makes at boot. The queue and the connection must be in the decorator. */
-export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>;
+/** Options of a handler that the app makes at boot. The queue, its spread and the connection must be in the decorator. */
+export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection' | 'spread'>;
 
 /** The interface of a class given to `@JobHandler(name, { optionsFrom })`. */
 export interface JobHandlerOptionsFactory {
@@ -85,7 +108,7 @@ export interface JobHandlerOptionsSource {
 const SOURCE_KEYS = ['optionsFrom', 'useFactory', 'inject'] as const;
 
 /** Splits the options of a decorator into those given there and the source of others. */
-function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
+export function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
   options: JobHandlerOptions;
   source?: JobHandlerOptionsSource;
 } {
@@ -111,6 +134,8 @@ export interface HandlerRecord {
   names?: QueueHandlerOptions['names'];
   /** True if it handles the final failures of the jobs of that name, and not the jobs. */
   failures?: true;
+  /** The subscription whose jobs it handles. */
+  subscribes?: { topic: string; name: string };
 }
 
 /** Decorates a class or a method that takes the payload of a definition and returns its result. */
@@ -189,20 +214,29 @@ export function JobHandler(
   given: DecoratorOptions = {},
 ) {
   const record = recordOf(job, given);
-  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
-    const place = method === undefined ? target : descriptor?.value;
-    if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
-      throw new InvalidOptionError(
-        handlerSubject(record),
-        'a class or an instance method',
-        `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
-      );
-    }
-    declareQueueOf(record);
-    recordHandler(place, record);
-    const owner = typeof target === 'function' ? target : target.constructor;
-    decorated.push({ record, place: `${owner.name}${method === undefined ? '' : `.${String(method)}`}` });
-  };
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) =>
+    decorate(record, target, method, descriptor);
+}
+
+/** Makes a class or a method the handler of a record. @throws InvalidOptionError for another place */
+export function decorate(
+  record: HandlerRecord,
+  target: object,
+  method?: string | symbol,
+  descriptor?: PropertyDescriptor,
+): void {
+  const place: unknown = method === undefined ? target : descriptor?.value;
+  if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
+    throw new InvalidOptionError(
+      handlerSubject(record),
+      record.subscribes ? 'an instance method' : 'a class or an instance method',
+      `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
+    );
+  }
+  declareQueueOf(record);
+  recordHandler(place, record);
+  const owner = typeof target === 'function' ? target : target.constructor;
+  decorated.push({ record, place: `${owner.name}${method === undefined ? '' : `.${String(method)}`}` });
 }
 
 /** All that this process has decorated, also classes that no module provides. */
@@ -234,7 +268,10 @@ function recordOf(
 }
 
 /** Returns how errors name the decorator. */
-export function handlerSubject({ name, names, options, failures }: HandlerRecord): string {
+export function handlerSubject({ name, names, options, failures, subscribes }: HandlerRecord): string {
+  if (subscribes) {
+    return `@OnTopic(${JSON.stringify(subscribes.topic)})`;
+  }
   const given = names === undefined ? JSON.stringify(name) : `{ queue: ${JSON.stringify(options?.queue)} }`;
   return `@${failures ? 'OnJobFailed' : 'JobHandler'}(${given})`;
 }

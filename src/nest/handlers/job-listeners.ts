@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import type { WorkerTrip } from '../../worker/fetch/fetch-loop.js';
 import type { WorkerEvent, WorkerEventListener } from '../../worker/reports/worker-event.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
@@ -23,6 +24,11 @@ const TYPES: readonly JobEventType[] = [
 
 const text = z.string({ error: 'expected text' }).min(1, 'expected text').optional();
 const optionsSchema = z.strictObject({ queue: text, name: text }, { error: 'expected { queue?, name? }' });
+
+/** Returns whether a queue is the asked one, or one of its shards. */
+function isOfQueue(queue: string, asked: string | undefined): boolean {
+  return asked === undefined || asked === queue || asked === wholeOfShard(queue);
+}
 
 /** Measures what the workers of a connection do. */
 interface WorkerMeter {
@@ -93,7 +99,7 @@ export class JobListeners {
     }
     const call = (event: WorkerEvent) => {
       const { job } = event;
-      if ((filter.queue ?? job.queue) === job.queue && (filter.name ?? job.name) === job.name) {
+      if (isOfQueue(job.queue, filter.queue) && (filter.name ?? job.name) === job.name) {
         void this.call(subject, () => (instance[name] as (event: WorkerEvent) => unknown).call(instance, event));
       }
     };

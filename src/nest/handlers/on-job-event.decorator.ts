@@ -59,7 +59,6 @@ export function OnJobEvent(
   };
 }
 
-/** Returns the records of a method. */
 export function listenerRecords(method: object): ListenerRecord[] {
   return (Reflect.getOwnMetadata(LISTENER_METADATA, method) as ListenerRecord[] | undefined) ?? [];
 }

@@ -11,13 +11,16 @@ const PUBLIC_MESSAGES: Partial<Record<HttpStatus, string>> = {
 /** The status of each error that a controller can meet. Any other one is a fault of the app: 500. */
 export const STATUSES: ReadonlyMap<string, HttpStatus> = new Map<string, HttpStatus>([
   ['INVALID_PAYLOAD', HttpStatus.BAD_REQUEST],
+  ['STREAM_CURSOR', HttpStatus.BAD_REQUEST],
   ['JOB_NOT_FOUND', HttpStatus.NOT_FOUND],
   ['SCHEDULE_NOT_FOUND', HttpStatus.NOT_FOUND],
   ['BATCH_NOT_FOUND', HttpStatus.NOT_FOUND],
   ['JOB_CANCELLED', HttpStatus.CONFLICT],
   ['BATCH_SEALED', HttpStatus.CONFLICT],
+  ['SIGNAL_REFUSED', HttpStatus.CONFLICT],
   ['QUEUE_FULL', HttpStatus.SERVICE_UNAVAILABLE],
   ['ENQUEUE', HttpStatus.SERVICE_UNAVAILABLE],
+  ['PUBLISH', HttpStatus.SERVICE_UNAVAILABLE],
   ['DURABILITY_TIMEOUT', HttpStatus.SERVICE_UNAVAILABLE],
   ['REDIS_OUT_OF_MEMORY', HttpStatus.SERVICE_UNAVAILABLE],
   ['REDIS_STATE', HttpStatus.SERVICE_UNAVAILABLE],

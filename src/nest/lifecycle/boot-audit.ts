@@ -30,6 +30,9 @@ export class BootAudit {
   private readonly unmaintained = new Set<string>();
   /** The other apps that were logged. */
   private readonly otherApps = new Set<string>();
+  /** The timers of the looks to come. */
+  private readonly looks = new Set<NodeJS.Timeout>();
+  private isShutDown = false;
 
   constructor(
     private readonly parts: AuditParts,
@@ -56,6 +59,13 @@ export class BootAudit {
     }
   }
 
+  /** Leaves out the looks to come. Their timers would keep the closed app in memory. */
+  onApplicationShutdown(): void {
+    this.isShutDown = true; // the audit may be in flight, and plan more
+    this.looks.forEach((timer) => clearTimeout(timer));
+    this.looks.clear();
+  }
+
   private async audit(): Promise<void> {
     const { redis, all } = this.parts.queues;
     const findings = await redis.audit(all);
@@ -78,8 +88,15 @@ export class BootAudit {
 
   /** Looks some ms later, unless the connection is closed then. An error leaves the look out. */
   private later(ms: number, look: () => Promise<void>): void {
+    if (this.isShutDown) {
+      return;
+    }
     const run = async () => (this.parts.queues.redis.isClosed ? undefined : look());
-    setTimeout(() => void run().catch(() => undefined), ms).unref();
+    const timer = setTimeout(() => {
+      this.looks.delete(timer);
+      void run().catch(() => undefined);
+    }, ms).unref();
+    this.looks.add(timer);
   }
 
   private async lookAtCodec(queue: JobQueue): Promise<void> {

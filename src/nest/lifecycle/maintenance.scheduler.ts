@@ -5,8 +5,8 @@ import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
-import { nextTick } from '../../queue/schedules/recurrence.js';
 import { EndReports } from '../../worker/maintenance/end-reports.js';
+import { nextMaintenanceAt } from '../options/maintenance-options.js';
 import { reclaimWorker } from '../../worker/maintenance/reclaim-worker.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import { FailureLog } from '../../worker/reports/failure-log.js';
@@ -172,8 +172,8 @@ export class MaintenanceJob implements BackgroundRole {
 
   /** Returns the current time between two turns, in ms. */
   get periodMs(): number {
-    const first = this.after(Date.now());
-    return this.after(first) - first;
+    const first = nextMaintenanceAt(this.recurrence, Date.now());
+    return nextMaintenanceAt(this.recurrence, first) - first;
   }
 
   start(): void {
@@ -200,25 +200,24 @@ export class MaintenanceJob implements BackgroundRole {
 
   /** Returns the start of the next run. */
   nextDate(): Instant {
-    return instant(this.isActive ? this.nextAt : this.after(Date.now()));
+    return instant(this.isActive ? this.nextAt : nextMaintenanceAt(this.recurrence, Date.now()));
   }
 
   /** Returns the starts of the next runs. */
   nextDates(count: number): Instant[] {
     const dates: Instant[] = [];
-    for (let at = this.nextDate(); dates.length < count; at = instant(this.after(at.toMillis()))) {
+    for (
+      let at = this.nextDate();
+      dates.length < count;
+      at = instant(nextMaintenanceAt(this.recurrence, at.toMillis()))
+    ) {
       dates.push(at);
     }
     return dates;
   }
 
-  private after(ms: number): number {
-    const { everyMs } = this.recurrence;
-    return everyMs === undefined ? nextTick(this.recurrence, ms) : ms + everyMs;
-  }
-
   private plan(): void {
-    this.nextAt = this.after(Date.now());
+    this.nextAt = nextMaintenanceAt(this.recurrence, Date.now());
     this.wait();
   }
 

@@ -117,7 +117,8 @@ export class UnusedNames {
 
   /** Returns whether a handler of jobs or an option of this process names the queue. */
   private isExpected(name: string): boolean {
-    return this.queues.isConfigured(name) || this.handlers.queueNames.includes(name);
+    const whole = this.queues.wholeOf(name);
+    return this.queues.isConfigured(whole) || this.handlers.queueNames.includes(whole);
   }
 
   /** Returns the names that this process knows beside one. */

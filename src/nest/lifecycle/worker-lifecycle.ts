@@ -6,6 +6,7 @@ import { withRemedy } from '../../queue/errors/redis-errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { resolveQueueOptions } from '../../queue/model/queue-options.js';
+import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
@@ -15,7 +16,8 @@ import { checkCount } from '../../queue/validation/validate-options.js';
 import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
 import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import { Repetition } from '../../worker/maintenance/repeated-start.js';
-import { HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
+import type { WorkerQueue } from '../../worker/handlers/worker-queue.js';
+import { checkSlots, HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
 import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import { Worker } from '../../worker/worker.js';
 import { causeInWords } from '../connection/connection-remedy.js';
@@ -28,6 +30,7 @@ import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
 import type { LifecycleParts } from './lifecycle-parts.js';
+import { checkSpreads } from './spread-check.js';
 
 /** The time the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;
@@ -38,7 +41,8 @@ const LOOK_MS = 2_000;
  * `startWorkers`. The connection closes last.
  */
 export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
-  private current: Worker | undefined;
+  /** The workers of the boot, each with its queues. */
+  private booted: readonly ServingWorker[] = [];
   /** The workers of lazy modules. */
   private readonly later: Worker[] = [];
   private startedAt: number | undefined;
@@ -54,7 +58,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private threads: Promise<void> | undefined;
   private readonly starts: WorkerStarts;
   /** The pauses and other requests to the workers of this process. */
-  readonly controls = new WorkerControls(() => this.workers);
+  readonly controls = new WorkerControls(
+    () => this.workers,
+    (queue) => this.parts.queues.spreadOf(queue)?.shards.map(({ name }) => name) ?? [queue],
+  );
 
   constructor(private readonly parts: LifecycleParts) {
     this.starts = new WorkerStarts(parts.redis.store, parts.logger);
@@ -73,7 +80,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** The worker, once it runs. */
   get worker(): Worker | undefined {
-    return this.current;
+    return this.booted[0]?.worker;
   }
 
   /** Returns whether this process has handlers, and may run them. */
@@ -105,8 +112,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Returns the ms since the last reply to a fetch, or since the app's start. 0 while all slots are busy. */
   get sinceLastFetchMs(): number {
-    const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
-    return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
+    const sinceStart = Math.round(this.startedAt === undefined ? 0 : performance.now() - this.startedAt);
+    const since = this.booted.map(({ worker }) => worker.sinceLastFetchMs ?? sinceStart);
+    return since.length === 0 ? sinceStart : Math.max(...since);
   }
 
   /** The jobs of this process whose handlers still run although their signals were aborted, each until it ends. */
@@ -157,9 +165,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
-  /** @throws QueueLayoutError; RedisAuditError with `audit: 'error'` */
+  /** @throws QueueLayoutError; InvalidOptionError for another number of shards; RedisAuditError with `audit: 'error'` */
   private async auditOnce(): Promise<void> {
     await this.parts.queues.checkLayouts();
+    await checkSpreads(this.parts.queues, this.parts.logger);
     await this.parts.audit.run();
     this.audited = true;
   }
@@ -234,7 +243,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (!this.audited || this.expected) await this.parts.redis.connection.whenReady();
     if (!this.audited && !this.draining) await this.auditOnce();
     if (this.expected && !this.draining) await this.openThreads();
+    if (!this.draining) await this.declaredTopics.keepWriting();
     if (!this.draining) await this.startWorker();
+  }
+
+  private get declaredTopics(): DeclaredTopics {
+    return DeclaredTopics.of(this.parts.redis.store);
   }
 
   /** Opens the threads of handlers, once. */
@@ -247,6 +261,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async serveLoaded(): Promise<void> {
     const queues = this.draining ? [] : await this.parts.handlers.bindLoaded();
     await this.parts.handlers.schedules.whenChecked();
+    if (this.audited) await this.checkLoaded(queues);
+    if (queues.length > 0) await this.declaredTopics.keepWriting();
     if (queues.length === 0 || !this.canServe || this.awaitsCall) {
       return;
     }
@@ -254,17 +270,27 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (this.startedAt === undefined) {
       return; // their jobs run from the start of the app
     }
-    const worker = this.make(queues);
-    this.later.push(worker);
+    const workers = this.makeAll(queues);
+    this.later.push(...workers.map(({ worker }) => worker));
     const isAtHand = this.parts.redis.ready;
-    const starting = this.starts.run(`The worker of ${queues.join(', ')}`, () => this.run(worker, queues));
+    const starting = this.starts.run(`The worker of ${queues.join(', ')}`, () => this.run(workers));
     if (isAtHand) {
       await within(systemClock, LOOK_MS, starting, () => undefined);
     }
   }
 
+  /** Compares the numbers of shards of lazily loaded queues. Before the audit of the boot, that does it. */
+  private checkLoaded(names: readonly string[]): Promise<void> {
+    const { queues, logger } = this.parts;
+    return checkSpreads(
+      queues,
+      logger,
+      names.flatMap((name) => queues.spreadOf(name) ?? []),
+    );
+  }
+
   get workers(): readonly Worker[] {
-    return this.current ? [this.current, ...this.later] : this.later;
+    return [...this.booted.map(({ worker }) => worker), ...this.later];
   }
 
   /** Starts the worker, where this process is to run one. The boot says in three lines what this process does. */
@@ -274,15 +300,14 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const isBoot = !this.isIdle;
     const connected = () => isBoot && this.parts.logger.log(where);
     if (this.expected) {
-      const names = this.parts.handlers.queueNames;
-      this.current ??= this.make(names);
-      await this.run(this.current, names, connected);
+      if (this.booted.length === 0) this.booted = this.makeAll(this.parts.handlers.queueNames);
+      await this.run(this.booted, connected);
     } else {
       connected();
       this.parts.logger.log(`Worker: none, ${this.whyNone}`);
     }
     if (isBoot) this.parts.logger.log(`Maintenance: ${maintenanceInWords(this.parts.options.maintenance)}`);
-    this.isIdle = this.current === undefined;
+    this.isIdle = this.booted.length === 0;
   }
 
   private get whyNone(): string {
@@ -290,7 +315,23 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.canServe ? 'until the app calls startWorkers()' : 'this process has no handlers';
   }
 
-  /** Makes a worker of these queues, once. */
+  /** Makes the workers of these queues, once: one of its own for each queue with shards, which share its slots. */
+  private makeAll(names: readonly string[]): ServingWorker[] {
+    const { queues, options } = this.parts;
+    const spread = names.filter((name) => queues.spreadOf(name));
+    const others = names.filter((name) => !spread.includes(name));
+    const groups = [...(others.length > 0 ? [others] : []), ...spread.map((name) => [name])];
+    if (groups.length > 1 && options.concurrency !== undefined) {
+      throw new InvalidOptionError(
+        'JobQueueModule.forRoot.concurrency',
+        `none beside other queues and \`spread\` of queue "${spread[0]!}"`,
+        show(options.concurrency),
+        'Set the `concurrency` of each queue instead.',
+      );
+    }
+    return groups.map((each) => ({ worker: this.make(each), names: each }));
+  }
+
   private make(names: readonly string[]): Worker {
     const worker = makeWorker(names, {
       options: this.parts.options,
@@ -300,24 +341,37 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       listeners: this.parts.listeners,
       middleware: [...(this.jobLines ? [this.jobLines.middleware] : []), ...this.parts.middleware.list],
     });
-    this.controls.apply(worker, names);
+    const served = names.flatMap((name) => this.parts.queues.shardsOf(name));
+    this.controls.apply(
+      worker,
+      served.map(({ name }) => name),
+    );
     return worker;
   }
 
-  private async run(worker: Worker, names: readonly string[], started = () => {}): Promise<void> {
-    await worker.start();
+  private async run(workers: readonly ServingWorker[], started = () => {}): Promise<void> {
+    await Promise.all(workers.map(({ worker }) => worker.start()));
     started();
-    const served = names.map((name) => ({
-      name,
-      concurrency: this.parts.queues.concurrencyOf(name),
-      handlers: this.parts.handlers.handlersOf(name),
-    }));
-    this.parts.logger.log(workerInWords(worker.id, served, this.parts.options.concurrency));
+    for (const { worker, names } of workers) {
+      const served = names.map((name) => ({
+        name,
+        concurrency: this.parts.queues.concurrencyOf(name),
+        handlers: this.parts.handlers.handlersOf(name),
+        shards: this.parts.queues.shardsOf(name).length,
+      }));
+      this.parts.logger.log(workerInWords(worker.id, served, this.parts.options.concurrency));
+    }
   }
 
   /** Sets how many jobs of a queue this process runs at once, from now on. @throws InvalidOptionError */
   setConcurrency(queue: string, concurrency: number): void {
-    this.controls.setConcurrency(queue, concurrency, this.expected ? this.parts.handlers.queueNames : []);
+    const { queues, handlers } = this.parts;
+    if (queues.spreadOf(queue)) {
+      const hint = 'Set the `concurrency` of its handler or in forRoot.';
+      throw new InvalidOptionError('setConcurrency queue', 'a queue without `spread`', show(queue), hint);
+    }
+    const isServed = this.expected && handlers.queueNames.includes(queue);
+    this.controls.setConcurrency(queue, concurrency, isServed ? servedShards(queue, this.parts)[0] : undefined);
   }
 
   /** Stops the worker and the sweep permanently, within `shutdownTimeoutMs`. A second call waits for the first. */
@@ -330,6 +384,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const { shutdownTimeoutMs } = this.parts.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
     this.starts.end();
+    this.declaredTopics.end();
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),
@@ -362,8 +417,15 @@ function namesBeside(queue: string, handlers: object): string {
   return names.length === 1 && names[0] === queue ? '' : ` (${names.join(', ')})`;
 }
 
+/** A worker and the queues that it serves. */
+interface ServingWorker {
+  worker: Worker;
+  names: readonly string[];
+}
+
 interface ServedQueue {
   name: string;
+  shards: number;
   concurrency: number;
   handlers: object;
 }
@@ -371,7 +433,8 @@ interface ServedQueue {
 /** Returns which queues a worker serves, and how many jobs it runs at once. */
 function workerInWords(id: string, queues: readonly ServedQueue[], most = Infinity): string {
   const served = queues.map(
-    ({ name, concurrency, handlers }) => `${name} ×${concurrency}${namesBeside(name, handlers)}`,
+    ({ name, concurrency, handlers, shards }) =>
+      `${name} ×${concurrency}${namesBeside(name, handlers)}${shards > 1 ? ` over ${shards} shards` : ''}`,
   );
   const slots = queues.reduce((sum, { concurrency }) => sum + concurrency, 0);
   return `Worker ${id} serves ${served.join(', ')}; ${Math.min(slots, most)} at once in this process`;
@@ -445,26 +508,36 @@ interface WorkerParts {
   middleware: readonly AttemptMiddleware[];
 }
 
-/** Makes the worker of some queues of an app. */
-function makeWorker(names: readonly string[], parts: WorkerParts): Worker {
-  const { handlers, listeners, logger, options, queues } = parts;
-  const { concurrency, shutdownTimeoutMs, logFailures, app, version, onTrip } = options;
-  const served = names.map((name) => ({
-    queue: queues.queue(name),
+/** Returns a queue with its handlers, as a worker takes it: each of its shards. */
+function servedShards(name: string, { queues, handlers }: Pick<WorkerParts, 'queues' | 'handlers'>): WorkerQueue[] {
+  return queues.shardsOf(name).map((queue, shard) => ({
+    queue,
     concurrency: queues.concurrencyOf(name),
     prefetch: queues.prefetchOf(name),
     handlers: handlers.handlersOf(name),
     onFailed: handlers.failures.of(name),
-    schedules: handlers.schedules.of(name),
+    // Of several shards the first has the schedules. Its name stays with another number.
+    schedules: shard === 0 ? handlers.schedules.of(name) : {},
   }));
+}
+
+/** Makes the worker of some queues of an app. */
+function makeWorker(names: readonly string[], parts: WorkerParts): Worker {
+  const { listeners, logger, options, queues } = parts;
+  const { concurrency, limits, shutdownTimeoutMs, logFailures, app, version, profiles, onTrip } = options;
+  const served = names.flatMap((name) => servedShards(name, parts));
+  const spread = queues.spreadOf(names[0]!);
   return new Worker(served, {
-    concurrency,
+    concurrency: spread ? Math.min(queues.concurrencyOf(spread.name), concurrency ?? Infinity) : concurrency,
+    claimsFromOne: spread !== undefined,
+    limits,
     shutdownTimeoutMs,
     sweepIntervalMs: 0, // the scheduler sweeps, which covers queues without handlers too
     logger,
     logFailures,
     app,
     version,
+    profiles,
     onTrip: listeners.tripListener(onTrip),
     middleware: [...(options.currentJob ? [currentJobMiddleware] : []), ...parts.middleware],
     onEvent: listeners.listener,
@@ -479,13 +552,17 @@ class WorkerControls {
 
   private served: (worker: string, queues: readonly string[]) => void = () => undefined;
 
-  constructor(private readonly workers: () => readonly Worker[]) {}
+  /** @param shardsOf returns the names of the shards of a queue, or its own */
+  constructor(
+    private readonly workers: () => readonly Worker[],
+    private readonly shardsOf: (queue: string) => readonly string[],
+  ) {}
 
   /** @param served the queues of the worker */
   apply(worker: Worker, served: readonly string[]): void {
     this.servedBy.set(worker, served);
     this.served(worker.id, served);
-    this.paused.forEach((queue) => worker.pause(queue));
+    this.paused.forEach((queue) => this.namesOf(queue).forEach((name) => worker.pause(name)));
     this.concurrencies.forEach((slots, queue) => served.includes(queue) && worker.setConcurrency(queue, slots));
   }
 
@@ -497,7 +574,7 @@ class WorkerControls {
 
   pause(queue?: string): void {
     this.paused.add(queue);
-    this.workers().forEach((worker) => worker.pause(queue));
+    this.workers().forEach((worker) => this.namesOf(queue).forEach((name) => worker.pause(name)));
   }
 
   resume(queue?: string): void {
@@ -505,20 +582,25 @@ class WorkerControls {
       this.paused.clear();
     }
     this.paused.delete(queue);
-    this.workers().forEach((worker) => worker.resume(queue));
+    this.workers().forEach((worker) => this.namesOf(queue).forEach((name) => worker.resume(name)));
+  }
+
+  private namesOf(queue: string | undefined): readonly (string | undefined)[] {
+    return queue === undefined ? [undefined] : this.shardsOf(queue);
   }
 
   /**
-   * @param served the queues with handlers here
+   * @param served the queue with its handlers here
    * @throws InvalidOptionError
    */
-  setConcurrency(queue: string, concurrency: number, served: readonly string[]): void {
-    if (!served.includes(queue)) {
+  setConcurrency(queue: string, concurrency: number, served: WorkerQueue | undefined): void {
+    if (!served) {
       throw new InvalidOptionError('setConcurrency queue', 'a queue that this process serves', show(queue));
     }
     checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
-    this.concurrencies.set(queue, concurrency);
+    checkSlots([served], undefined, () => concurrency); // also before the start, which would fail
     this.servedBy.forEach((queues, worker) => queues.includes(queue) && worker.setConcurrency(queue, concurrency));
+    this.concurrencies.set(queue, concurrency);
   }
 }
 

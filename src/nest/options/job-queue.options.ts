@@ -5,6 +5,8 @@ import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { queueOptionFields, type QueueOptions } from '../../queue/model/queue-options.js';
+import { spreadFields } from '../../queue/model/spread.js';
+import { sharedLimitsField, type SharedLimitValues } from '../../queue/model/shared-limit.js';
 import { duration, timerDuration } from '../../queue/validation/numbers.js';
 import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
@@ -18,6 +20,7 @@ import { picked, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
 import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
+import { flag } from '../../queue/validation/flag.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
@@ -35,6 +38,12 @@ export interface QueueSettings extends QueueOptions {
   concurrency?: number | undefined;
   /** The number of jobs that it prefetches, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
   prefetch?: number | undefined;
+  /**
+   * The number of shards of the queue, from 1 to 64. They fall evenly on the masters of a Cluster. It must be the same in all
+   * processes of the queue. A power of two of at least twice the masters spreads best.
+   * @default the handler's, else 1: one queue
+   */
+  spread?: number | undefined;
 }
 
 /**
@@ -43,7 +52,7 @@ export interface QueueSettings extends QueueOptions {
  *
  * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5, queues: { video: { concurrency: 2 } } })
  */
-export interface JobQueueModuleOptions extends QueueOptions {
+export interface JobQueueModuleOptions extends Omit<QueueOptions, 'limits'> {
   /**
    * A URL, options of ioredis, or your own Redis or Cluster client, which this module never closes. `'memory'`: no server. The
    * jobs are in the memory of this process, and lost at its end. For development; refused where `NODE_ENV` is `production`.
@@ -54,6 +63,14 @@ export interface JobQueueModuleOptions extends QueueOptions {
   memoryInProduction?: boolean | undefined;
   /** The options of single queues, by name. They win over those of `@JobHandler`. */
   queues?: Record<string, QueueSettings> | undefined;
+  /**
+   * The limits that queues share, by their names. They hold for the whole fleet, also for queues of other apps. A handler, a
+   * definition or a queue names them in its option `limits`. `{}` takes the values that other apps define.
+   *
+   * @default none
+   * @example limits: { openai: { maxRunning: 20, rateLimit: { limit: 500, periodMs: 60_000 } } }
+   */
+  limits?: Readonly<Record<string, SharedLimitValues>> | undefined;
   /** The number of jobs that this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
   concurrency?: number | undefined;
   /**
@@ -112,6 +129,11 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   version?: string | undefined;
   /**
+   * False if no attempt of this process is profiled, whoever asks: by the command line, the dashboard or code.
+   * @default true
+   */
+  profiles?: boolean | undefined;
+  /**
    * Runs around the attempts and enqueues of this process; the first is outermost. An entry is an object or a class. The
    * class is the app's provider, or is created from global providers.
    * @default none
@@ -144,9 +166,10 @@ export interface JobQueueOptionsFactory {
   createJobQueueOptions(): JobQueueModuleOptions | Promise<JobQueueModuleOptions>;
 }
 
-const boolean = () => z.boolean({ error: 'expected true or false' });
-const queueFields = withoutDefaults(queueOptionFields);
-const settingsFields = { ...queueFields, ...slotFields };
+const ofQueue = withoutDefaults(queueOptionFields);
+/** The options of all queues. Each queue names its own limits. */
+const { limits: _limits, ...queueFields } = ofQueue;
+const settingsFields = { ...ofQueue, ...slotFields, ...spreadFields };
 
 const enhancersSchema = z.custom<boolean | readonly EnhancerKind[]>(
   (value) =>
@@ -163,12 +186,13 @@ const moduleFields = {
       { error: 'expected a URL, an object of ioredis options, or a Redis or Cluster client' },
     )
     .optional(),
-  memoryInProduction: boolean().default(false),
+  memoryInProduction: flag.default(false),
   queues: z
     .record(z.string(), z.strictObject(settingsFields, { error: 'expected an object of queue options' }), {
       error: 'expected an object of queue options by queue name',
     })
     .default({}),
+  limits: sharedLimitsField.default({}),
   concurrency: slotFields.concurrency,
   worker: z.union([z.boolean(), z.literal('manual')], { error: "expected true, false or 'manual'" }).default(true),
   maintenance: z.unknown().optional(),
@@ -178,6 +202,7 @@ const moduleFields = {
   logFailures: logFailuresSchema.default(true),
   app: versionSchema.optional(),
   version: versionSchema.optional(),
+  profiles: flag.default(true),
   onTrip: z
     .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
     .optional(),
@@ -188,7 +213,7 @@ const moduleFields = {
     .optional(),
   middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
   globalEnhancers: enhancersSchema.default(false),
-  currentJob: boolean().default(false),
+  currentJob: flag.default(false),
   logContext: z
     .custom<boolean | DescribeJob>((value) => ['boolean', 'function'].includes(typeof value), {
       error: 'expected true, false or a function of a job',
@@ -237,6 +262,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
   const { redis, memoryInProduction, ...own } = picked(checked, MODULE_OPTIONS);
   const { queues, globalEnhancers, currentJob, logContext } = own;
   Object.keys(queues).forEach((name) => checkQueueName(name));
+  Object.keys(own.limits).forEach((name) => checkQueueName(name, `${FOR_ROOT}.limits`));
   return {
     ...own,
     redis: checkRedis(redis, memoryInProduction),

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { Recurrence } from '../../queue/model/schedule.js';
 import { timerDuration } from '../../queue/validation/numbers.js';
-import { checkRecurrence } from '../../queue/schedules/recurrence.js';
+import { checkRecurrence, nextTick } from '../../queue/schedules/recurrence.js';
 
 /** The times of maintenance: at an interval in ms, or by a cron expression. */
 export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string | undefined };
@@ -42,6 +43,11 @@ export function checkMaintenance(subject: string, value: unknown): MaintenanceSc
     throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
   }
   return { everyMs };
+}
+
+/** Returns the time of the first maintenance after an instant, both in ms. */
+export function nextMaintenanceAt(recurrence: Recurrence, ms: number): number {
+  return recurrence.everyMs === undefined ? nextTick(recurrence, ms) : ms + recurrence.everyMs;
 }
 
 function isCron(expression: string): boolean {

@@ -22,11 +22,12 @@ const KNOWN = `
   failoverDetector natMap
 `;
 
+const anything = z.unknown().optional();
 const redisSchema = z.strictObject(
   Object.fromEntries(
     KNOWN.trim()
       .split(/\s+/)
-      .map((option) => [option, z.unknown().optional()]),
+      .map((option) => [option, anything]),
   ),
 );
 

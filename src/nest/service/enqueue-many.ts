@@ -11,7 +11,9 @@ import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
+import type { StoredIn } from '../../queue/store/outbox-writer.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
+import { SpreadQueue } from '../connection/spread-queue.js';
 import {
   type EnqueueManyOptions,
   type JobOfAnyName,
@@ -20,9 +22,7 @@ import {
   storedIn,
 } from './enqueue-job-options.js';
 import { checkJob } from './queue-choice.js';
-
-/** Finds the queue that a call means. */
-type FindQueue = (job: string | JobDefinition, queue: string | undefined) => JobQueue;
+import { type QueueFinder, refuseOwnIdOfOthers, ShardsOfCall, withShardsOfOthers } from './shard-choice.js';
 
 /** The arguments of an `enqueueMany`: jobs of one name with their array, or of several names. */
 export type ManyArguments = [
@@ -37,7 +37,7 @@ export type ManyArguments = [
  * @throws InvalidOptionError, InvalidPayloadError, EnqueueError
  */
 export async function enqueueMany(
-  find: FindQueue,
+  finder: QueueFinder,
   ...[job, jobs, options = {}]: ManyArguments
 ): Promise<JobHandle[]> {
   if (typeof job !== 'string' && !isJobDefinition(job)) {
@@ -48,11 +48,18 @@ export async function enqueueMany(
         show(job),
       );
     }
-    return enqueueOfAnyName(find, job);
+    return enqueueOfAnyName(finder, job);
   }
   checkKnown('enqueueMany', options, ['queue', 'transaction', 'ordered']);
-  const target = find(job, options.queue);
+  const target = finder.find(job, options.queue);
   const checked = validateBulk(jobs!);
+  const stored = storedIn('enqueueMany', options);
+  if (target instanceof SpreadQueue) {
+    const all = checked.map((each) => ({ ...each, job, queue: options.queue }));
+    if (stored) all.forEach((each, i) => refuseOwnIdOfOthers(finder, target, byPlace(i), each));
+    const mixed = await inShards(finder, all);
+    return stored ? storeMixed(mixed, stored) : enqueueMixed(mixed);
+  }
   const many =
     typeof job === 'string'
       ? checked.map(({ payload, ...rest }, i) => ({
@@ -60,30 +67,79 @@ export async function enqueueMany(
           ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
         }))
       : checked;
-  return target.producer.many(typeof job === 'string' ? undefined : job, many, storedIn('enqueueMany', options));
+  return target.producer.many(typeof job === 'string' ? undefined : job, many, stored);
 }
 
-function enqueueOfAnyName(find: FindQueue, jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {
-  const mixed = validateBulk(jobs).map(({ job, payload, queue, ...rest }, i) => {
-    checkJob(`enqueueMany[${i}].job`, job);
-    const target = find(job, queue);
-    return typeof job === 'string'
-      ? { target, definition: undefined, payload, options: optionsFor(target, job, rest, `enqueueMany[${i}]`) }
-      : { target, definition: job, payload, options: rest };
+/** Names a job of a call in errors, by its place. */
+type SubjectOf = (place: number) => string;
+
+const byPlace: SubjectOf = (place) => `enqueueMany[${place}]`;
+
+/**
+ * Adds jobs of several names or queues.
+ *
+ * @throws InvalidOptionError, InvalidPayloadError, EnqueueError
+ */
+export async function enqueueOfAnyName(
+  finder: QueueFinder,
+  jobs: readonly JobOfAnyName[],
+  subjectOf = byPlace,
+): Promise<JobHandle[]> {
+  return enqueueMixed(await inShards(finder, validateBulk(jobs), subjectOf));
+}
+
+/** Returns the jobs of a call, each with its queue or its shard. */
+async function inShards(
+  finder: QueueFinder,
+  jobs: readonly JobOfAnyName[],
+  subjectOf = byPlace,
+): Promise<MixedJob[]> {
+  const shards = new ShardsOfCall();
+  const found = jobs.map(({ job, queue }, i) => {
+    checkJob(`${subjectOf(i)}.job`, job);
+    return finder.find(job, queue);
   });
-  return enqueueMixed(mixed);
+  const waits = found.some((each) => each instanceof SpreadQueue) || jobs.some(({ after }) => after !== undefined);
+  const mixed: MixedJob[] = [];
+  for (const [i, { job, payload, queue: _queue, ...given }] of jobs.entries()) {
+    const subject = subjectOf(i);
+    const rest = waits ? await withShardsOfOthers(finder, found[i]!, given) : given;
+    const target = shards.shardOf(found[i]!, subject, rest);
+    const spread = found[i] instanceof SpreadQueue ? found[i] : undefined;
+    const options = typeof job === 'string' ? optionsFor(target, job, rest, subject) : rest;
+    const definition = typeof job === 'string' ? undefined : job;
+    mixed.push({ subject, target, spread, definition, payload, options });
+  }
+  return mixed;
+}
+
+/** Stores the jobs of a call in a transaction, shard by shard. An error rolls all back. */
+async function storeMixed(jobs: readonly MixedJob[], stored: StoredIn): Promise<JobHandle[]> {
+  const handles: JobHandle[] = [];
+  for (const { target, definition, places } of groupsOf(jobs)) {
+    const own = places.map((place) => ({ ...jobs[place]!.options, payload: jobs[place]!.payload }));
+    const made = await target.producer.many(definition, own, stored).catch((error: unknown) => {
+      throw ofCall(error as Error, places, jobs);
+    });
+    places.forEach((place, i) => (handles[place] = made[i]!));
+  }
+  return handles;
 }
 
 /** A job of a call that adds jobs of several names or queues. */
 interface MixedJob {
+  /** Its name in errors. */
+  subject: string;
   target: JobQueue;
+  /** The queue that the target is a shard of; undefined for a queue without. */
+  spread: SpreadQueue | undefined;
   definition: JobDefinition | undefined;
   payload: unknown;
   options: EnqueueOptions | undefined;
 }
 
 /** Jobs of one queue and one definition, with their places in the call. */
-interface Group extends Pick<MixedJob, 'target' | 'definition'> {
+interface Group extends Pick<MixedJob, 'target' | 'spread' | 'definition'> {
   places: number[];
 }
 
@@ -145,23 +201,22 @@ class Gate {
 }
 
 async function checkAll(jobs: readonly MixedJob[]): Promise<EncodedJob[]> {
-  const checks = jobs.map(async ({ target, definition, payload, options }, i) => {
-    const subject = `enqueueMany[${i}]`;
-    return definition
+  const checks = jobs.map(async ({ subject, target, definition, payload, options }) =>
+    definition
       ? encodeTypedJob(target, definition, payload, options, subject)
-      : encodeJob(target, payload, options, subject);
-  });
+      : encodeJob(target, payload, options, subject),
+  );
   return Promise.all(checks);
 }
 
 function groupsOf(jobs: readonly MixedJob[]): Group[] {
   const groups: Group[] = [];
-  jobs.forEach(({ target, definition }, place) => {
+  jobs.forEach(({ target, spread, definition }, place) => {
     const group = groups.find((each) => each.target === target && each.definition === definition);
     if (group) {
       group.places.push(place);
     } else {
-      groups.push({ target, definition, places: [place] });
+      groups.push({ target, spread, definition, places: [place] });
     }
   });
   return groups;
@@ -169,7 +224,7 @@ function groupsOf(jobs: readonly MixedJob[]): Group[] {
 
 /** Sends the jobs of one queue. @param part its number at the gate */
 async function send(
-  { target, definition, places }: Group,
+  { target, spread, definition, places }: Group,
   jobs: readonly MixedJob[],
   gate: Gate | undefined,
   part: number,
@@ -177,20 +232,25 @@ async function send(
   const own = places.map((place) => ({ ...jobs[place]!.options, payload: jobs[place]!.payload }));
   try {
     const passes = gate && (() => gate.pass(part));
-    const handles = await target.producer.many(definition, own, undefined, 'enqueueMany', passes);
+    const add = () => target.producer.many(definition, own, undefined, 'enqueueMany', passes);
+    const handles = await (spread ? spread.follow(target, add) : add());
     void gate?.pass(part); // middleware may have made a request of its own
     return handles;
   } catch (error) {
-    const named = error instanceof InvalidOptionError ? withPlaces(error, places) : (error as Error);
+    const named = ofCall(error as Error, places, jobs);
     gate?.refuse(part, named);
     throw named;
   }
 }
 
-/** Names the job by its place in the whole call. */
-function withPlaces({ subject, expected, found, hint }: InvalidOptionError, places: readonly number[]): Error {
-  const placed = subject.replace(/^enqueueMany\[(\d+)\]/, (_, i: string) => `enqueueMany[${places[Number(i)]}]`);
-  return new InvalidOptionError(placed, expected, found, hint);
+/** Names the job as in the whole call. The error has its place among those of its queue. */
+function ofCall(error: Error, places: readonly number[], jobs: readonly MixedJob[]): Error {
+  if (!(error instanceof InvalidOptionError)) {
+    return error;
+  }
+  const { subject, expected, found, hint } = error;
+  const named = subject.replace(/^enqueueMany\[(\d+)\]/, (_, place) => jobs[places[Number(place)]!]!.subject);
+  return new InvalidOptionError(named, expected, found, hint);
 }
 
 /** Returns the error of one queue unchanged, if all jobs were for that queue or nothing was written. */
@@ -236,5 +296,5 @@ function itemOf(outcome: PromiseSettledResult<JobHandle[]>, i: number, { target,
     const { id, outcome: answer } = error.handles[i]!;
     return { id, outcome: answer };
   }
-  return { id: options?.id ?? target.store.clock.randomId(), outcome: 'not-sent' };
+  return { id: options?.id ?? target.store.clock.randomId() + target.idMark, outcome: 'not-sent' };
 }

@@ -5,6 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { JOB_EVENT_STATUSES, type JobEvent, type JobEventStatus } from '../../queue/model/job-event.js';
 import { decodeEvent } from '../../queue/store/decode-event.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
+import { LISTENER_THREW } from '../../worker/reports/safe-listener.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { SafeObservable } from './safe-observable.js';
 
@@ -12,7 +13,7 @@ import { SafeObservable } from './safe-observable.js';
 export interface FleetJobEvent {
   /** The queue of the job. */
   queue: string;
-  /** Empty for `drained`, which is of the queue. */
+  /** Empty for `drained`, which is of the queue. With `spread` each shard says it of its own jobs. */
   id: string;
   /** The job's name. The queue's name for `drained`, and for an event of a client of the Redis pattern without a name. */
   name: string;
@@ -82,11 +83,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
     private readonly filters: readonly JobEventFilter[] = [],
   ) {
     super(
-      (error) =>
-        logger.error(
-          'A listener of job events threw an error; the others got the event. Catch errors inside the listener',
-          error,
-        ),
+      (error) => logger.error(LISTENER_THREW, error),
       (subscriber) => this.open(subscriber),
     );
   }
@@ -116,12 +113,13 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
     const ids = inAll(this.filters.map(({ id }) => id));
     const stops: (() => void)[] = [];
     const follow = (queue: JobQueue) => {
-      if (names && !names.includes(queue.name)) {
+      const whole = this.queues.wholeOf(queue.name);
+      if (names && !names.includes(whole)) {
         return;
       }
       const forward = (published: JobEvent) => {
-        const { id, name = queue.name, status: what } = published;
-        const subject = { queue: queue.name, id, name, status: what as JobEventStatus };
+        const { id, name = whole, status: what } = published;
+        const subject = { queue: whole, id, name, status: what as JobEventStatus };
         // A newer version, or anybody with the permission to publish, may send other statuses.
         if (JOB_EVENT_STATUSES.includes(subject.status) && acceptors.every((accepts) => accepts(subject))) {
           subscriber.next({ ...decodeEvent(queue.options.codec, queue.name, published), ...subject });
@@ -133,7 +131,9 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       );
     };
     // Before the watch, because a queue that this call creates would be followed twice.
-    const known = names ? names.map((name) => this.queues.requested(name)) : this.queues.all;
+    const known = names
+      ? names.flatMap((name) => this.queues.spreadOf(name)?.shards ?? this.queues.requested(name))
+      : this.queues.all;
     const closed = () => subscriber.complete();
     const unwatch = this.queues.watch({ added: follow, closed, keepsAll: true });
     [...new Set(known)].forEach(follow);

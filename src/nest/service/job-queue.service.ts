@@ -1,22 +1,43 @@
 import { Injectable } from '@nestjs/common';
 import { Batch } from '../../queue/batches/batch.js';
 import { encodeBatch } from '../../queue/batches/batch-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
-import { type JobDefinition, type PayloadFor, type ResultFor } from '../../queue/enqueue/define-job.js';
+import {
+  type ChunkFor,
+  type ChunkInput,
+  type JobDefinition,
+  type PayloadFor,
+  type ResultFor,
+  type ResultOf,
+  type SignalData,
+  type SignalName,
+} from '../../queue/enqueue/define-job.js';
+import type { TopicDefinition, TopicInput } from '../../queue/enqueue/define-topic.js';
+import type { EnqueueFields, StartTime } from '../../queue/enqueue/enqueue-options.js';
+import { Topics } from '../../queue/operate/topics.js';
+import { PUBLICATIONS } from '../../queue/model/topic.js';
+import { ANY_QUEUE } from '../../queue/model/shared-limit.js';
+import type { SharedLimit } from '../../queue/operate/shared-limit.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
+import type { ReadStreamOptions } from '../../queue/results/stream-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { SignalOutcome } from '../../queue/model/signal.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
 import type { StatusCondition } from '../../queue/store/job-ref.js';
+import type { StoredIn } from '../../queue/store/outbox-writer.js';
 import { checkText } from '../../queue/validation/names.js';
 import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { onceIn, type Once } from './once.js';
+import { enqueueInShard, itemsOf, type QueueFinder, refuseOwnIdOfOthers, ShardsOfCall } from './shard-choice.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
+import { JobStream } from './job-stream.js';
 import { placeBatch, type JobBatchOptions } from './batch-home.js';
 import {
   optionsFor,
@@ -27,8 +48,10 @@ import {
   type OneOfManyOptions,
 } from './enqueue-job-options.js';
 import { enqueueMany, type ManyArguments } from './enqueue-many.js';
+import { type Publication, type PublishOptions, TopicPublisher } from './topic-publisher.js';
 import { checkQueue, checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
+import { SpreadQueue } from '../connection/spread-queue.js';
 import { addServiceClass } from '../connection/service-classes.js';
 import { UnusedNames } from '../lifecycle/unused-names.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
@@ -51,6 +74,13 @@ export class JobQueueService {
   readonly schedules: JobSchedules;
   /** Runs the database work of a job once, however often the job runs. Needs JobOutboxModule. */
   readonly once: Once;
+  /** The subscriptions of topics, also of apps that do not run now. */
+  readonly topics: Topics;
+  private readonly publisher: TopicPublisher;
+  private readonly finder: QueueFinder = {
+    find: (job, queue) => this.find(job, queue),
+    spreadOf: (queue) => this.handlers.spreadOf(queue),
+  };
 
   /** @internal */
   constructor(
@@ -60,11 +90,14 @@ export class JobQueueService {
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
-    queues.targetOf = (job, queue) => this.target(job, queue);
+    queues.targetsOf = (job, queue, members) => this.targetsOf(job, queue, members);
     this.once = onceIn(() => queues.outbox);
+    this.topics = new Topics(() => queues.reference(PUBLICATIONS));
+    this.publisher = new TopicPublisher(queues);
+    handlers.handOn = this.publisher.handOn;
     this.events = new JobEvents(queues, queues.redis.connection.logger);
     this.schedules = new JobSchedules({
-      target: (job, queue) => this.target(job, queue),
+      of: (job, queue) => this.shardsOf(job, queue)[0]!,
       all: () => queues.all,
     });
   }
@@ -77,7 +110,45 @@ export class JobQueueService {
    * @example await jobs.queue('email').deadLetters.redriveAll({ error: 'ECONNREFUSED' });
    */
   queue(job: string | JobDefinition): JobQueue {
-    return this.target(job, typeof job === 'string' && this.queues.has(job) ? job : undefined);
+    return this.target(job, this.knownOr(job, undefined));
+  }
+
+  /** Returns the queue of a call. Without one it is the queue that a text names, if the code of the app names it too. */
+  private knownOr(job: string | JobDefinition, queue: string | undefined): string | undefined {
+    return queue === undefined && typeof job === 'string' && this.queues.declares(job) ? job : queue;
+  }
+
+  /**
+   * Returns a limit that queues share, to read, set, change and pause it for the whole fleet.
+   *
+   * @param name one of `forRoot({ limits })`, or of another app on this Redis
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   * @example await jobs.limits('openai').pause({ by: 'ada', reason: 'the key is replaced', forMs: 600_000 });
+   */
+  limits(name: string): SharedLimit {
+    // Any queue leads to the Redis and the prefix of the app. No key of it is written.
+    return (this.queues.all[0] ?? this.queues.reference(ANY_QUEUE)).sharedLimit(name);
+  }
+
+  /**
+   * Returns the shards of a queue with `spread`. Each is a queue with all verbs. Any other queue is its only shard.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @example await Promise.all(jobs.shards('ingest').map((shard) => shard.deadLetters.redriveAll()));
+   */
+  shards(job: string | JobDefinition, options: QueueChoice = {}): readonly JobQueue[] {
+    return this.shardsOf(job, this.knownOr(job, onlyQueue('shards', options)));
+  }
+
+  /**
+   * Returns the shard that has a job, to remove it, redrive it or change it. Of a queue without `spread` the queue itself.
+   *
+   * @throws RedisUnsuitableError if a shard that may have the job does not reply
+   * @example await (await jobs.shardOf('ingest', id)).remove(id);
+   */
+  async shardOf(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobQueue> {
+    checkJobAndId('shardOf', job, id);
+    return this.holder(job, this.knownOr(job, onlyQueue('shardOf', options)), id);
   }
 
   /** Returns the names of all queues that this process knows: of its handlers, of `forRoot({ queues })`, and those asked for. */
@@ -98,7 +169,7 @@ export class JobQueueService {
     job: Job,
     payload: PayloadFor<Job>,
     options?: EnqueueJobOptions,
-  ): Promise<JobHandle<ResultFor<Job, Result>>>;
+  ): Promise<JobHandle<ResultFor<Job, Result>, ChunkFor<Job>>>;
   async enqueue(
     job: string | JobDefinition,
     payload: unknown,
@@ -106,12 +177,14 @@ export class JobQueueService {
   ): Promise<JobHandle> {
     checkObject('enqueue', 'an object of enqueue options', options);
     const { queue, transaction, ordered, ...rest } = options;
-    const target = this.target(job, queue);
+    const found = this.find(job, queue);
     try {
       const stored = storedIn('enqueue', { transaction, ordered });
-      return await (typeof job === 'string'
-        ? target.producer.one(undefined, payload, optionsFor(target, job, rest, 'enqueue'), stored)
-        : target.producer.one(job, payload, rest, stored));
+      const asked = { job, payload, stored };
+      if (stored && this.queues.hasSpreads) refuseOwnIdOfOthers(this.finder, found, 'enqueue', rest);
+      return await (this.queues.hasSpreads
+        ? enqueueInShard(this.finder, found, rest, (shard, own) => add(shard, asked, own))
+        : add(found as JobQueue, asked, rest));
     } catch (error) {
       throw withCaller(error);
     }
@@ -129,7 +202,7 @@ export class JobQueueService {
     job: Job,
     jobs: readonly ({ payload: PayloadFor<Job> } & OneOfManyOptions)[],
     options?: EnqueueManyOptions,
-  ): Promise<JobHandle<ResultFor<Job, Result>>[]>;
+  ): Promise<JobHandle<ResultFor<Job, Result>, ChunkFor<Job>>[]>;
   /**
    * Adds many jobs of several names and queues. All are checked before the first is sent. Then each queue gets its own,
    * at most 500 in one atomic step.
@@ -138,10 +211,32 @@ export class JobQueueService {
    */
   async enqueueMany<Jobs extends readonly (string | JobDefinition)[]>(
     jobs: JobsOfAnyName<Jobs>,
-  ): Promise<{ -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>> }>;
+  ): Promise<{
+    -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>, ChunkFor<Jobs[Index]>>;
+  }>;
   async enqueueMany(...asked: ManyArguments): Promise<JobHandle[]> {
     try {
-      return await enqueueMany((each, queue) => this.target(each, queue), ...asked);
+      return await enqueueMany(this.finder, ...asked);
+    } catch (error) {
+      throw withCaller(error);
+    }
+  }
+
+  /**
+   * Publishes to a topic: each subscription (`@OnTopic`) gets a job of its own, also while its processes are away.
+   *
+   * @param topic its name, or its definition, by which the compiler knows the payload
+   * @throws NoSubscriptionError, InvalidPayloadError, InvalidOptionError: nothing was written. PublishError: some jobs are there,
+   *   and a repeat with its `publicationId` adds the others. EnqueueError as `enqueue`
+   * @example await jobs.publish('order.paid', { orderId: '17' }, { id: 'paid-17' });
+   */
+  async publish<Topic extends string | TopicDefinition>(
+    topic: Topic,
+    payload: TopicInput<Topic>,
+    options: PublishOptions = {},
+  ): Promise<Publication> {
+    try {
+      return await this.publisher.publish(topic, payload, options);
     } catch (error) {
       throw withCaller(error);
     }
@@ -163,11 +258,11 @@ export class JobQueueService {
   >(options: JobBatchOptions<Then, OnFailure, Finally>): Batch<string> {
     const placed = placeBatch(options, {
       targetOf: (job) => this.target(job, undefined),
-      queueOf: (name) => this.queues.requested(name),
+      queueOf: (name) => this.target(name, name),
     });
     const { home } = placed;
     const encoded = encodeBatch(home, placed.options, placed.find);
-    return new Batch<string>(home, encoded, (job, queue) => this.target(job, queue));
+    return new Batch<string>(home, encoded, (job, queue, members) => this.targetsOf(job, queue, members));
   }
 
   /**
@@ -178,7 +273,7 @@ export class JobQueueService {
   findBatch(job: string | JobDefinition, id: string, options: QueueChoice = {}): Batch<string> {
     checkText('batch id', id);
     const home = this.target(job, onlyQueue('findBatch', options));
-    return new Batch<string>(home, id, (each, queue) => this.target(each, queue));
+    return new Batch<string>(home, id, (each, queue, members) => this.targetsOf(each, queue, members));
   }
 
   /**
@@ -203,8 +298,49 @@ export class JobQueueService {
     checkJobAndId('result', job, id);
     const { queue: name, rest } = takeQueue('result', options);
     const { timeoutMs, signal } = checkResultOptions(rest);
-    const target = this.target(job, name);
+    const target = await this.holder(job, name, id);
     return (typeof job === 'string' ? target : typedSource(target, job)).awaitResult(id, { timeoutMs, signal });
+  }
+
+  /**
+   * Reads what the handler of a job writes by `job.stream`, or yields, while it runs and afterwards. Ends with the job's result or its
+   * error. No chunk is missed or repeated, also over reconnects.
+   *
+   * @param job its definition, by which result and chunks are typed, its name, or the name of its queue
+   * @param options.after the `id` of the last item that the caller has had. Default: from the start
+   * @param options.cancelOnLeave true to cancel the job if the reader leaves before its end
+   * @throws InvalidOptionError at once, a StreamCursorError for `after`. In the loop: JobNotFoundError, JobFailedError, JobCancelledError
+   * @example for await (const item of jobs.stream<string>('chat', id, { after })) if (item.type === 'chunk') show(item.data);
+   */
+  stream<Definition extends JobDefinition>(
+    job: Definition,
+    id: string,
+    options?: ReadStreamOptions & QueueChoice,
+  ): JobStream<ChunkInput<Definition>, ResultOf<Definition>>;
+  /** Reads the stream of a job. The types of chunks and result are those that the caller expects: nothing checks the chunks. */
+  stream<Data = unknown, Result = unknown>(
+    job: string | JobDefinition,
+    id: string,
+    options?: ReadStreamOptions & QueueChoice,
+  ): JobStream<Data, Result>;
+  stream(job: string | JobDefinition, id: string, options: ReadStreamOptions & QueueChoice = {}): JobStream {
+    checkJobAndId('stream', job, id);
+    const { queue: name, rest } = takeQueue('stream', options);
+    const found = this.find(job, name);
+    const sourceIn = (target: JobQueue) => (typeof job === 'string' ? target : typedSource(target, job));
+    const readIn = (target: JobQueue, signal: AbortSignal | undefined) =>
+      target.readStream(id, { ...rest, signal }, sourceIn(target));
+    const known = found instanceof SpreadQueue ? found.named(id) : found;
+    const any = known ?? (found as SpreadQueue).shards[0]!;
+    any.readStream(id, rest, sourceIn(any)); // checks the options
+    const read = (signal: AbortSignal | undefined) =>
+      known
+        ? readIn(known, signal)
+        : itemsOf(
+            () => (found as SpreadQueue).holderOf(id),
+            (each) => readIn(each, signal),
+          );
+    return new JobStream(this.queues.redis.connection.logger, read, rest.signal);
   }
 
   /** Returns the record of a job by its definition and its id; null if it is unknown or has expired. */
@@ -221,7 +357,7 @@ export class JobQueueService {
   ): Promise<JobRecord<Payload, Result> | null>;
   async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobRecord | null> {
     checkJobAndId('get', job, id);
-    return this.target(job, onlyQueue('get', options)).get(id);
+    return (await this.holder(job, onlyQueue('get', options), id)).get(id);
   }
 
   /**
@@ -238,7 +374,33 @@ export class JobQueueService {
   ): Promise<CancelOutcome> {
     checkJobAndId('cancel', job, id);
     const { queue, rest } = takeQueue('cancel', options);
-    return this.target(job, queue).cancel(id, rest);
+    return (await this.holder(job, queue, id)).cancel(id, rest);
+  }
+
+  /**
+   * Gives a job a signal, from any process. If the job waits for it (`job.waitFor`), it goes on. Otherwise the signal is kept for a
+   * later wait. The first signal of a name stays: a second one changes nothing.
+   *
+   * @param job its definition, its name, or the name of its queue. A definition checks the name and the data
+   * @returns `delivered`: the job goes on; `kept`: for a later wait; `known`: the job has a signal of that name
+   * @throws see JobQueue.signal
+   * @example await jobs.signal(Order, id, 'approved', { by: 'ada' });
+   */
+  async signal<Job extends string | JobDefinition, Name extends SignalName<Job>>(
+    job: Job,
+    id: string,
+    signal: Name,
+    ...rest: [...SignalData<Job, Name>, options?: QueueChoice]
+  ): Promise<SignalOutcome>;
+  async signal(
+    job: string | JobDefinition,
+    id: string,
+    signal: string,
+    ...[data, options = {}]: [data?: unknown, options?: QueueChoice]
+  ): Promise<SignalOutcome> {
+    checkJobAndId('signal', job, id);
+    const target = await this.holder(job, onlyQueue('signal', options), id);
+    return typeof job === 'string' ? target.signal(id, signal, data) : target.signal(job, id, signal, data);
   }
 
   /**
@@ -249,12 +411,15 @@ export class JobQueueService {
    */
   async pause(job: string | JobDefinition, options: PauseOptions & QueueChoice = {}): Promise<boolean> {
     const { queue, rest } = takeQueue('pause', options);
-    return this.target(job, queue).pause(rest);
+    const changed = await Promise.all(this.shardsOf(job, queue).map((each) => each.pause(rest)));
+    return changed.includes(true);
   }
 
   /** Ends the pause of a queue. False when it was not paused. */
   async resume(job: string | JobDefinition, options: QueueChoice = {}): Promise<boolean> {
-    return this.target(job, onlyQueue('resume', options)).resume();
+    const shards = this.shardsOf(job, onlyQueue('resume', options));
+    const changed = await Promise.all(shards.map((each) => each.resume()));
+    return changed.includes(true);
   }
 
   /**
@@ -285,7 +450,7 @@ export class JobQueueService {
    * @example jobs.setConcurrency('email', 20);
    */
   setConcurrency(job: string | JobDefinition, concurrency: number, options: QueueChoice = {}): void {
-    this.lifecycle.setConcurrency(this.target(job, onlyQueue('setConcurrency', options)).name, concurrency);
+    this.lifecycle.setConcurrency(this.find(job, onlyQueue('setConcurrency', options)).name, concurrency);
   }
 
   /** Lets this process claim again. */
@@ -302,10 +467,68 @@ export class JobQueueService {
     return this.lifecycle.drain();
   }
 
-  /** Returns the queue of a call. */
+  /** Returns the queue of a call. @throws InvalidOptionError for one with shards, which the call cannot choose from */
   private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
-    return this.queues.requested(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
+    const found = this.find(job, queue);
+    if (found instanceof SpreadQueue) {
+      const hint = 'Use `jobs.shards` for all of its shards, or `jobs.shardOf` for that of a job.';
+      throw new InvalidOptionError(
+        `queue "${found.name}"`,
+        'one without `spread` for this call',
+        'its shards',
+        hint,
+      );
+    }
+    return found;
   }
+
+  /** Returns the queue of the members of a batch, or the shard of each. */
+  private targetsOf(
+    job: string | JobDefinition,
+    queue: string | undefined,
+    members: readonly object[],
+  ): JobQueue | readonly JobQueue[] {
+    const found = this.find(job, queue);
+    const shards = new ShardsOfCall();
+    return found instanceof SpreadQueue
+      ? members.map((member, i) => shards.shardOf(found, `batch.addMany[${i}]`, member))
+      : found;
+  }
+
+  /** Returns the queue of a call, or its shards. */
+  private find(job: string | JobDefinition, queue: string | undefined): JobQueue | SpreadQueue {
+    const name = chosenQueue(job, queue, (each) => this.handlers.queueOf(each));
+    return this.handlers.spreadOf(name) ?? this.queues.requested(name);
+  }
+
+  /** Returns the queue, or the shard, that has a job. */
+  private async holder(job: string | JobDefinition, queue: string | undefined, id: string): Promise<JobQueue> {
+    const found = this.find(job, queue);
+    return found instanceof SpreadQueue ? found.holderOf(id) : found;
+  }
+
+  private shardsOf(job: string | JobDefinition, queue: string | undefined): readonly JobQueue[] {
+    const found = this.find(job, queue);
+    return found instanceof SpreadQueue ? found.shards : [found];
+  }
+}
+
+/** A job of an enqueue. */
+interface RequestedJob {
+  readonly job: string | JobDefinition;
+  readonly payload: unknown;
+  readonly stored: StoredIn | undefined;
+}
+
+/** Enqueues one job in a queue. */
+function add(
+  queue: JobQueue,
+  { job, payload, stored }: RequestedJob,
+  options: Omit<EnqueueFields, 'name'> & StartTime,
+): Promise<JobHandle> {
+  return typeof job === 'string'
+    ? queue.producer.one(undefined, payload, optionsFor(queue, job, options, 'enqueue'), stored)
+    : queue.producer.one(job, payload, options, stored);
 }
 
 addServiceClass(JobQueueService);

@@ -19,9 +19,10 @@ export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'd
 /** The payload of a definition's jobs is of its type. */
 export type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
-/** Finds the queue of a call. */
-interface QueueFinder {
-  target(job: string | JobDefinition, queue: string | undefined): JobQueue;
+/** Finds the queue of a schedule. */
+interface ScheduleHomes {
+  /** Returns the queue of a schedule. With `spread` it is the first shard, whose name another number of shards does not change. */
+  of(job: string | JobDefinition, queue: string | undefined): JobQueue;
   all(): readonly JobQueue[];
 }
 
@@ -34,7 +35,7 @@ interface QueueFinder {
  */
 export class JobSchedules {
   /** @internal */
-  constructor(private readonly finder: QueueFinder) {}
+  constructor(private readonly homes: ScheduleHomes) {}
 
   /**
    * Creates or changes a schedule, which lives until it is removed. An equal one changes nothing, so it may be called
@@ -69,7 +70,7 @@ export class JobSchedules {
     checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
     const { queue, ...rest } = options;
     const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };
-    return this.finder.target(job, queue).schedules.upsert(id, recurrence, asked);
+    return this.homes.of(job, queue).schedules.upsert(id, recurrence, asked);
   }
 
   /**
@@ -87,7 +88,7 @@ export class JobSchedules {
   ): Promise<ScheduleRecord[]> {
     const { queue: given, rest } = takeQueue('schedules.list', options);
     const all = job === undefined && given === undefined;
-    const queues = all ? this.finder.all() : [this.finder.target(job ?? given!, given)];
+    const queues = all ? this.homes.all() : [this.homes.of(job ?? given!, given)];
     const lists = await Promise.all(queues.map((queue) => queue.schedules.list(rest)));
     return lists.flat();
   }
@@ -130,6 +131,6 @@ export class JobSchedules {
   }
 
   private of(job: string | JobDefinition, options: QueueChoice): Schedules {
-    return this.finder.target(job, takeQueue('schedules', options).queue).schedules;
+    return this.homes.of(job, takeQueue('schedules', options).queue).schedules;
   }
 }

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { requiredOutbox } from '../../queue/results/store-jobs.js';
 import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { Job } from '../../worker/handlers/job.js';
 
@@ -23,11 +23,7 @@ export type Once = <Value>(
 /** Returns the verb for an app. */
 export function onceIn(outboxOf: () => OutboxWriter | undefined): Once {
   return async (transaction, job, work) => {
-    const outbox = outboxOf();
-    if (!outbox) {
-      const hint = 'Import JobOutboxModule.forRoot({ database }) of nest-job-queue/outbox.';
-      throw new InvalidOptionError('once', 'an app with an outbox', 'none', hint);
-    }
+    const outbox = requiredOutbox('once', outboxOf());
     // An id of the caller may come again, as another job.
     const isFirst = await outbox.markDone(transaction, job.queue, `${job.id}@${job.enqueuedAt.getTime()}`);
     return isFirst ? { ran: true, value: await work() } : { ran: false };

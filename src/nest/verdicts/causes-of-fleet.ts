@@ -12,8 +12,6 @@ const CAUSES_RECORD = '@errors';
 const LONGEST_TURN_MS = 30_000;
 /** The most looks at a record that others write at the same time. */
 const MOST_LOOKS = 5;
-/** The part of the history with the deploys before an error, in ms. */
-const DEPLOYS_MS = 2 * GOES_ON_MS;
 /** The most causes that are remembered. */
 const MOST_CAUSES = 300;
 
@@ -79,7 +77,9 @@ export class CausesOfFleet {
   private async errorsWith(queue: JobQueue, kinds: readonly KindOfQueue[], nowMs: number): Promise<SharedError[]> {
     const others = this.queues.all.filter(({ name }) => name !== queue.name);
     const [history, ...found] = await Promise.all([
-      queue.history.read({ lastMs: DEPLOYS_MS }).catch(() => undefined),
+      queue.history
+        .read({ lastMs: 2 * GOES_ON_MS }) // with the deploys before the first error
+        .catch(() => undefined),
       ...others.map((other) =>
         this.kindsOf(other, GOES_ON_MS).then(
           (all) => all.map((kind) => ({ ...kind, queue: other.name })),

@@ -6,7 +6,6 @@ import { sqlite } from './sqlite.js';
 
 const ALL = { postgres, mysql, sqlite };
 
-/** Returns the dialect of a database. */
 export function dialectOf({ dialect }: Pick<OutboxDatabase, 'dialect'>): Dialect {
   return ALL[dialect];
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { numbered, rowsOf, type OutboxDatabase } from '../outbox-database.js';
+import { flag } from '../../queue/validation/flag.js';
 
 /** A client of the package pg, as the outbox uses it. */
 export interface PgClient {
@@ -31,7 +32,7 @@ interface Preparing {
 }
 
 const optionsSchema = z.strictObject(
-  { prepare: z.boolean({ error: 'expected true or false' }).default(false) },
+  { prepare: flag.default(false) },
   { error: 'expected an object with prepare' },
 );
 

@@ -43,7 +43,6 @@ const keptSchema = z.strictObject(
 const NONE = '{}';
 const LONGEST_ENTRY = 256;
 
-/** Returns the row of a job. */
 export function rowOf(connection: string, queue: string, job: EncodedJob): OutboxJob {
   const { name, payload, options, span } = job;
   const kept: KeptOptions = { ...(options && { options }), ...(span && { span }) };

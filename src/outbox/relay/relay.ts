@@ -26,7 +26,6 @@ const STRANGE_MS = 60_000;
 /** The most characters of a reason that a row keeps. */
 const LONGEST_REASON = 1_000;
 
-/** The parts of a relay. */
 export interface RelayParts {
   table: OutboxTable;
   /** The connections whose rows it ships. */

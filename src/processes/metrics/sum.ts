@@ -26,7 +26,6 @@ export interface MetricsRegistry {
   metrics(): Promise<string>;
 }
 
-/** A process at a scrape. */
 export interface ScrapedProcess {
   /** Its name, such as `worker-1`. */
   name: string;

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import type { ActionAuthor } from '../store/action-entry.js';
 
-/** The parts of a queue whose verbs write to the action log. */
-const ROOMS = ['actionLog', 'auditTrail', 'deadLetters', 'groups', 'limits', 'schedules'];
+/** The parts of a queue that refer back to it. A getter makes some of them at its first read, for the object that is read. */
+const ROOMS = ['actionLog', 'auditTrail', 'deadLetters', 'groups', 'history', 'limits', 'profiles', 'schedules'];
 
 /** Returns the code of this process as an author: its program, host and process id. */
 export function programAsAuthor(): ActionAuthor {
@@ -19,6 +19,8 @@ export function programAsAuthor(): ActionAuthor {
 export function authoredBy<Queue extends object>(queue: Queue, author: ActionAuthor | null): Queue {
   const view = Object.assign(Object.create(queue) as Queue, { author });
   const rooms = ROOMS.map((name) => [name, (queue as Record<string, unknown>)[name] as object] as const);
-  const own = rooms.map(([name, room]) => [name, Object.assign(Object.create(room) as object, { queue: view })]);
-  return Object.assign(view, Object.fromEntries(own));
+  for (const [name, room] of rooms) {
+    Object.defineProperty(view, name, { value: Object.assign(Object.create(room) as object, { queue: view }) });
+  }
+  return view;
 }

@@ -1,5 +1,6 @@
 import type { LoggedAction } from '../model/actions.js';
 import type { JobStatus } from '../model/job.js';
+import type { TopicSubscription } from '../model/topic.js';
 import type { ActionTarget } from '../store/action-entry.js';
 
 /** An action for the log, before its author is known. */
@@ -31,6 +32,25 @@ export function onTarget(
   return { action, subject: withDetails(`${kind} ${id}`, details), target: { kind, id } };
 }
 
+/** Returns an action on a limit that queues share. */
+export function onSharedLimit(action: LoggedAction, name: string, details?: string): NewAction {
+  return { action, subject: withDetails(`shared limit ${name}`, details) };
+}
+
+/** Returns an action on a subscription of a topic. */
+export function onSubscription(
+  action: LoggedAction,
+  { topic, name }: Pick<TopicSubscription, 'topic' | 'name'>,
+): NewAction {
+  return { action, subject: `subscription ${name} of topic ${topic}` };
+}
+
+/** Returns what somebody said of a kind of error; null for its end. */
+export function onKind(kind: string, mark: object | null): NewAction {
+  const said = mark === null ? 'nothing any more' : inWords(mark);
+  return { action: 'mark-error', subject: withDetails(`the kind of error ${kind}`, said) };
+}
+
 /** Returns the word for the jobs of a state: `pending jobs`, `dead letters`. */
 export function jobsOf(state: JobStatus): string {
   return state === 'failed' ? 'dead letters' : `${state} jobs`;
@@ -40,8 +60,15 @@ export function jobsOf(state: JobStatus): string {
 export function inWords(options: object): string {
   return Object.entries(options)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
+    .map(([name, value]) => `${name} ${textOf(name, value)}`)
     .join(', ');
+}
+
+function textOf(name: string, value: string | number | boolean | object): string {
+  if (name.endsWith('At') && typeof value === 'number') {
+    return new Date(value).toISOString();
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 function withDetails(subject: string, details = ''): string {

@@ -16,6 +16,7 @@ import { checkJobId, checkQueueName } from '../validation/names.js';
 import { duration } from '../validation/numbers.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
+import { flag } from '../validation/flag.js';
 
 /**
  * A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. In another
@@ -90,7 +91,7 @@ const batchSchema = z.strictObject(
     then: followUp.optional(),
     onFailure: followUp.optional(),
     finally: followUp.optional(),
-    failFast: z.boolean({ error: 'expected true or false' }).default(false),
+    failFast: flag.default(false),
     resultTtlMs: duration(1).default(300_000),
     recordTtlMs: duration(1).default(604_800_000),
   },
@@ -182,9 +183,9 @@ function whenHandled(checks: readonly Promise<unknown>[]): Promise<unknown> {
   return all;
 }
 
-/** Returns another queue as this process would open it. The overrides of groups are those of this queue. */
+/** Returns another queue as this process would open it. The overrides of groups, and several rates, are those of this queue. */
 function anotherTarget(queue: EncodeTarget, name: string): EncodeTarget {
-  const { groups: _groups, ...options } = queue.options;
+  const { groups: _groups, rates: _rates, ...options } = queue.options;
   return { name, options, store: queue.store };
 }
 

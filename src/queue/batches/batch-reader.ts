@@ -4,7 +4,7 @@ import { checkResultOptions, type ResultOptions } from '../results/job-handle.js
 import type { BatchMember, BatchPage, BatchRecord } from '../model/batch.js';
 import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { SleepingQueue } from '../store/queue-store.js';
 
 /** The interval in which a wait for the members polls, in ms. */
 const LOOK_EVERY_MS = 200;
@@ -20,16 +20,14 @@ export interface BatchProgressOptions {
   signal?: AbortSignal | undefined;
 }
 
-type ReaderQueue = QueueAccess & { sleep(ms: number): Promise<void> };
-
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {
   /** Private, so that a logged batch does not show it. */
-  readonly #queue: ReaderQueue;
+  readonly #queue: SleepingQueue;
 
   /** @internal */
   constructor(
-    queue: ReaderQueue,
+    queue: SleepingQueue,
     /** The id of the batch. */
     readonly id: string,
   ) {

@@ -1,5 +1,11 @@
 import { announceGiant } from '../enqueue/check-payload.js';
-import { type JobDefinition, type PayloadFor, type ResultFor, isJobDefinition } from '../enqueue/define-job.js';
+import {
+  type ChunkFor,
+  type JobDefinition,
+  type PayloadFor,
+  type ResultFor,
+  isJobDefinition,
+} from '../enqueue/define-job.js';
 import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
 import type { EnqueueFields, StartTime } from '../enqueue/enqueue-options.js';
 import type { Producer } from '../enqueue/producer.js';
@@ -12,6 +18,7 @@ import { show } from '../errors/show.js';
 import { deliverPosted, maintainBatches } from '../operate/maintain-batches.js';
 import { registerQueues } from '../register/register-queues.js';
 import type { JobHandle } from '../results/job-handle.js';
+import { groupBy } from '../runtime/group-by.js';
 import { keptIn } from '../runtime/kept.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { refTo } from '../store/job-ref.js';
@@ -54,8 +61,12 @@ interface RunningMember {
 /** The queue of a batch. */
 type BatchHome = Omit<BatchTarget, 'producer'>;
 
-/** Finds the queue of a job. */
-type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
+/** Finds the queue of members of one name. A queue with shards has one for each member. */
+type FindTarget<Queue> = (
+  job: string | JobDefinition,
+  queue: Queue | undefined,
+  members: readonly object[],
+) => BatchTarget | readonly BatchTarget[];
 
 /**
  * Jobs that end together, with one job after them. Add the jobs, then seal the batch. When the last member has ended in
@@ -95,21 +106,22 @@ export class Batch<Queue = unknown> extends BatchReader {
     job: Job,
     payload: PayloadFor<Job>,
     options: BatchJobOptions<Queue> = {},
-  ): Promise<JobHandle<ResultFor<Job, Result>>> {
+  ): Promise<JobHandle<ResultFor<Job, Result>, ChunkFor<Job>>> {
     checkObject('batch.add', 'an object of enqueue options', options);
     const { queue, ...rest } = options;
-    const target = this.targetOf(job, queue);
+    const [target] = this.targetsOf(job, queue, [rest]) as [BatchTarget];
     const memberOptions = this.memberOptions('batch.add', target, job, rest);
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
     const [handle] = await this.enqueue(target, idsIn([memberOptions]), async () => [
       await target.producer.one(definition, payload, memberOptions),
     ]);
-    return handle as JobHandle<ResultFor<Job, Result>>;
+    return handle as JobHandle<ResultFor<Job, Result>, ChunkFor<Job>>;
   }
 
   /**
-   * Enqueues many jobs of one name as members, at most 500 in one atomic step.
+   * Enqueues many jobs of one name as members, at most 500 in one atomic step. Jobs of a queue with shards go to one shard after
+   * another.
    *
    * @throws BatchSealedError, BatchNotFoundError, and the errors of enqueueMany
    * @example await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
@@ -118,16 +130,27 @@ export class Batch<Queue = unknown> extends BatchReader {
     job: Job,
     jobs: readonly ({ payload: PayloadFor<Job> } & Omit<BatchJobOptions, 'queue'>)[],
     options: Pick<BatchJobOptions<Queue>, 'queue'> = {},
-  ): Promise<JobHandle<ResultFor<Job, unknown>>[]> {
+  ): Promise<JobHandle<ResultFor<Job, unknown>, ChunkFor<Job>>[]> {
     checkKnown('batch.addMany', options, ['queue']);
-    const target = this.targetOf(job, options.queue);
-    const members = validateBulk(jobs).map(({ payload, ...rest }, i) => ({
+    const asked = validateBulk(jobs);
+    const targets = this.targetsOf(job, options.queue, asked);
+    const members = asked.map(({ payload, ...rest }, i) => ({
       payload: payload as unknown,
-      ...this.memberOptions(`batch.addMany[${i}]`, target, job, rest),
+      ...this.memberOptions(`batch.addMany[${i}]`, targets[i]!, job, rest),
     }));
     await this.ready();
     const definition = isJobDefinition(job) ? job : undefined;
-    return this.enqueue(target, idsIn(members), () => target.producer.many(definition, members));
+    const handles: JobHandle[] = [];
+    for (const [target, places] of groupBy([...members.keys()], (place) => targets[place]!)) {
+      const own = places.map((place) => members[place]!);
+      try {
+        const added = await this.enqueue(target, idsIn(own), () => target.producer.many(definition, own));
+        places.forEach((place, i) => (handles[place] = added[i]!));
+      } catch (error) {
+        throw places.length === members.length ? error : ofAll(error, { target, places, handles, members });
+      }
+    }
+    return handles;
   }
 
   /**
@@ -185,10 +208,17 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /** @throws InvalidOptionError for a queue that the batch cannot reach */
-  private targetOf(job: string | JobDefinition, queue: Queue | undefined): BatchTarget {
-    const target = this.#find(job, queue);
-    refuseUnreachable('batch.add queue', this.#home, target);
-    return target;
+  private targetsOf(
+    job: string | JobDefinition,
+    queue: Queue | undefined,
+    members: readonly object[],
+  ): readonly BatchTarget[] {
+    const found = this.#find(job, queue, members);
+    const targets = Array.isArray(found)
+      ? (found as readonly BatchTarget[])
+      : members.map(() => found as BatchTarget);
+    new Set(targets).forEach((target) => refuseUnreachable('batch.add queue', this.#home, target));
+    return targets;
   }
 
   /** Warns of a batch that is made again under its id. Members without one would then be added twice. */
@@ -350,4 +380,33 @@ function addedBefore(error: unknown): (EnqueueItem | JobHandle)[] {
   const isOfMany = error instanceof EnqueueError || error instanceof QueueFullError;
   const jobs = isOfMany ? error.items : error instanceof DurabilityTimeoutError ? error.handles : [];
   return jobs.filter(({ outcome }) => outcome === 'new');
+}
+
+/** A call that added members to several shards, one after another. */
+interface PartlyAdded {
+  /** The shard that failed, and the places of its members in the call. */
+  target: BatchTarget;
+  places: readonly number[];
+  /** The handles of the members before. */
+  handles: readonly (JobHandle | undefined)[];
+  members: readonly { id?: string | undefined }[];
+}
+
+/** Returns the error of one shard, with the outcome of each member of the call. An error without outcomes is returned unchanged. */
+function ofAll(error: unknown, { target, places, handles, members }: PartlyAdded): unknown {
+  if (!(error instanceof EnqueueError || error instanceof QueueFullError)) {
+    return error;
+  }
+  const items = members.map(({ id }, place): EnqueueItem => {
+    const known = handles[place] ?? error.items[places.indexOf(place)];
+    return known
+      ? { id: known.id, outcome: known.outcome }
+      : { id: id ?? target.store.clock.randomId(), outcome: 'not-sent' };
+  });
+  if (error instanceof QueueFullError) {
+    const { queue, group, limit, unit } = error;
+    return new QueueFullError(queue, { group, limit, unit }, items);
+  }
+  const ids = items.map(({ id }) => id);
+  return new EnqueueError('unknown', error.queue, ids, error.reason, { cause: error, items });
 }

@@ -8,7 +8,7 @@ export interface ContentContext {
   /** The queue of the job. */
   readonly queue: string;
   /** The part of the job; `error` and `log` only for a secret codec. */
-  readonly field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step' | 'error' | 'log';
+  readonly field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step' | 'signal' | 'chunk' | 'error' | 'log';
   /**
    * The id of the job at its enqueue. `@schedule:` and the schedule's id for its jobs, `@batch:` and the batch's id for
    * its follow-ups. Decoding gets the same id.
@@ -66,7 +66,6 @@ export interface JobCodec {
   decode(encoded: unknown, context: ContentContext): unknown;
 }
 
-/** Returns whether a value is a codec. */
 export function isCodec(value: unknown): value is JobCodec {
   const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;
   const isNamed = typeof name === 'string' && /^[a-z0-9-]{1,32}$/.test(name);

@@ -19,7 +19,7 @@ const LONGEST_PATH = 200;
  * @throws InvalidPayloadError
  */
 export function encodeContent(
-  field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step',
+  field: 'payload' | 'result' | 'progress' | 'checkpoint' | 'step' | 'signal' | 'chunk',
   value: unknown,
   { maxPayloadBytes, codec, redact }: ContentRules,
   owner: ContentOwner,

@@ -78,14 +78,14 @@ export function readFailure(queue: string, codec: JobCodec | undefined, stored: 
     name,
     queue,
     payload: decodeContent(codec, parseJson(payload).value, 'payload', { queue, id, payloadId: ANY_PAYLOAD }),
-    error: readError(codec, error, { queue, field: 'error', id }),
+    error: readErrorMessage(codec, error, { queue, field: 'error', id }),
     attempts: Number(attempts),
     failedAt: new Date(Number(failedAtMs)),
   };
 }
 
-/** Reads the error. A secret codec stores the whole error in the place of its message. */
-function readError(codec: JobCodec | undefined, stored: string, context: ContentContext): string {
+/** Returns the message of a stored error. A secret codec stores the whole error in its place. */
+export function readErrorMessage(codec: JobCodec | undefined, stored: string, context: ContentContext): string {
   const text = decodeText(codec, stored, context);
   return text === stored ? text : decodeStoredError(parseJson(text).value).message;
 }

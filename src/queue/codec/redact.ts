@@ -11,13 +11,21 @@ export { REDACTED } from './visible-form.js';
 /** The part of a job that `redact` is asked about. */
 export interface RedactedPart {
   /** The part of the job. */
-  part: 'payload' | 'result' | 'progress' | 'checkpoint';
+  part: 'payload' | 'result' | 'progress' | 'checkpoint' | 'chunk';
   /** The job of the value. */
   job: { readonly id: string; readonly name: string; readonly queue: string };
 }
 
 /** The names of fields to hide at any depth, case-insensitive; or a function that returns the visible part. */
 export type Redact = readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
+
+/** Hides a value of which no part is shown. Errors about it name no key of it. */
+export const HIDE_ALL: Hiding = {
+  mark: REDACTED,
+  visible: () => REDACTED,
+  look: () => ({ keys: [], isWhole: false }),
+  texts: () => () => REDACTED,
+};
 
 /** The deepest level of a value whose texts are known. No text about a deeper value is shown. */
 const DEEPEST = 200;

@@ -1,18 +1,18 @@
 import { encodeContent } from '../codec/encode-content.js';
-import { sealFailure } from '../codec/sealed.js';
+import { type Sealed, sealFailure } from '../codec/sealed.js';
 import { ownKindOf } from '../errors/error-kind.js';
-import { isNonRetryable } from '../errors/errors.js';
+import { isNonRetryable, InvalidOptionError } from '../errors/errors.js';
 import type { StoredError } from '../errors/stored-error.js';
 import { serializeError } from '../errors/serialize-error.js';
 import { backoffDelay, OF_PATTERN } from '../model/backoff.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from '../model/job.js';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from '../store/call-outcomes.js';
-import { claimOf, failedClaimOf } from '../store/claim-ref.js';
 import type { ConsumerWait, QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
-import { checkCount, checkFlag, checkKnown, checkMs } from '../validation/validate-options.js';
+import { checkCount, checkFlag, checkKnown, checkMs, checkObject } from '../validation/validate-options.js';
 import { hostname } from 'node:os';
+import { show } from '../errors/show.js';
 
 /** Options of a claim by hand. */
 export interface ClaimOptions {
@@ -78,12 +78,18 @@ export class ManualConsumer {
       // The script must not meet it: Redis would refuse it when the rest is written already.
       checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
     }
-    const json =
+    const json: Sealed | '' =
       result === undefined || !keepResult
         ? ''
         : encodeContent('result', result, this.queue.options, { queue: this.queue.name, id: job.id });
-    const { lost } = await this.queue.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
-    return lost.length === 0;
+    const completion = { ...claim, result: json, resultTtlMs };
+    const { lost, followed } = await this.queue.exec((calls) => calls.complete([completion]));
+    if (followed.length === 0) {
+      return lost.length === 0;
+    }
+    // Others came to wait for this plain job since its claim, so its end needs all keys.
+    const again = await this.queue.exec((calls) => calls.complete([{ ...completion, plain: false }]));
+    return again.lost.length === 0;
   }
 
   async fail(
@@ -159,4 +165,29 @@ export class ManualConsumer {
     this.closed = true;
     this.wait?.close();
   }
+}
+
+/**
+ * Returns the fields of a claim that a settle needs.
+ *
+ * @throws InvalidOptionError
+ */
+function claimOf(job: ClaimRef): ClaimRef {
+  checkObject('job', 'a claimed job', job);
+  const { id, token, fence, plain } = job;
+  checkText('job.id', id);
+  if (typeof token !== 'string' || token === '') {
+    throw new InvalidOptionError('job.token', 'the token of a claim', show(token));
+  }
+  checkCount('job.fence', fence, 0, Number.MAX_SAFE_INTEGER);
+  // A caller's other value would reach the script.
+  return { id, token, fence, ...((plain === true || plain === 'own' || plain === 'grouped') && { plain }) };
+}
+
+/** Returns the same of a claim whose attempt and options count too. */
+function failedClaimOf(job: ClaimedJob): ClaimRef {
+  const claim = claimOf(job);
+  checkCount('job.attempt', job.attempt, 0, Number.MAX_SAFE_INTEGER);
+  checkObject('job.options', 'the options of a claimed job', job.options);
+  return claim;
 }

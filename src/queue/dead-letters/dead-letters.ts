@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Logged } from '../actions/action-log.js';
-import { type NewAction, onJobs, onTarget } from '../actions/noted-action.js';
+import { type NewAction, onJobs, onKind, onTarget } from '../actions/noted-action.js';
 import { encodeContent } from '../codec/encode-content.js';
 import type { Sealed } from '../codec/sealed.js';
 import { announceGiant, checkPayload } from '../enqueue/check-payload.js';
@@ -12,12 +12,13 @@ import type { ActionName } from '../model/actions.js';
 import { CRASHED, type JobRecord } from '../model/job.js';
 import type { JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { SleepingQueue } from '../store/queue-store.js';
 import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/dead-letter-query.js';
 import { checkText } from '../validation/names.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { type ErrorKind, withSamples } from './error-kinds.js';
+import { flag } from '../validation/flag.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -72,13 +73,7 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-type DeadLetterQueue = QueueAccess &
-  Pick<JobSource, 'get'> &
-  Logged &
-  Pick<EditedQueue, 'definitionOf'> & {
-    /** Waits; rejects once the queue is closed. */
-    sleep(ms: number): Promise<void>;
-  };
+type DeadLetterQueue = SleepingQueue & Pick<JobSource, 'get'> & Logged & Pick<EditedQueue, 'definitionOf'>;
 
 const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
 const filterFields = {
@@ -112,7 +107,7 @@ const kindSchema = z.strictObject({
   kind: text.max(64, 'expected the kind of an error').regex(/^\S+$/, 'expected the kind of an error'),
 });
 export const markFields = {
-  known: z.boolean({ error: 'expected true or false' }).optional(),
+  known: flag.optional(),
   quietForMs: wholeNumber(1, 30 * 86_400_000, ' ms').optional(),
   note: text.max(500, 'expected text of 1 to 500 characters').optional(),
   by: text.max(200, 'expected text of 1 to 200 characters').optional(),
@@ -121,18 +116,17 @@ const markSchema = z.strictObject(markFields, {
   error: 'expected an object with known, quietForMs, note, by, or null',
 });
 const kindsSchema = z.strictObject({ lastMs: duration(1).optional() }, { error: 'expected an object with lastMs' });
-const flag = z.boolean({ error: 'expected true or false' }).optional();
 const manySchema = z.strictObject(
   {
     limit: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
     perSecond: wholeNumber(1, 100_000).optional(),
-    isolated: flag,
-    crashed: flag,
+    isolated: flag.optional(),
+    crashed: flag.optional(),
   },
   { error: 'expected an object with limit, perSecond, isolated, crashed' },
 );
 const redriveSchema = z.strictObject(
-  { payload: z.unknown().optional(), isolated: flag },
+  { payload: z.unknown().optional(), isolated: flag.optional() },
   { error: 'expected an object with a payload' },
 );
 
@@ -221,12 +215,11 @@ export class DeadLetters {
     } | null,
   ): Promise<boolean> {
     checkOptions('deadLetters.markKind', kindSchema, { kind });
-    const { quietForMs = 0, ...words } =
-      mark === null ? {} : checkOptions('deadLetters.markKind', markSchema, mark);
+    const said = mark && checkOptions('deadLetters.markKind', markSchema, mark);
+    const { quietForMs = 0, ...words } = said ?? {};
     const change = () =>
-      this.queue.exec((calls) => calls.deadLetters.markKind({ kind, words: mark && words, quietForMs }));
-    const action: NewAction = { action: 'mark-error', subject: `the kind of error ${kind}` };
-    return this.queue.actionLog.record(action, change, { count: Number });
+      this.queue.exec((calls) => calls.deadLetters.markKind({ kind, words: said && words, quietForMs }));
+    return this.queue.actionLog.record(onKind(kind, said), change, { count: Number });
   }
 
   /** Returns a dead letter with its attempts, the last 20; null when there is none of that id. */

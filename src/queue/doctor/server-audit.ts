@@ -77,7 +77,7 @@ type Found = Omit<ServerFinding, 'where'>;
 /** Returns what a policy deletes: with `volatile` only keys with a lifetime, see docs/redis.md. */
 function deletedBy(policy: string): string {
   return policy.startsWith('volatile')
-    ? 'results and the ids of ended jobs, so that a repeated enqueue with an id of its own may run again'
+    ? 'results that nobody has read yet, chunks of streams, and cancels on their way to a worker'
     : 'waiting jobs and whole queues';
 }
 

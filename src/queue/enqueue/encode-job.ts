@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContentRules } from '../codec/codec.js';
 import { encodeContent } from '../codec/encode-content.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { JobReference } from '../model/batch.js';
 import { type GroupLimits, type GroupOverrides, type GroupsOptions, groupLimitFields } from '../model/limits.js';
 import { type JobMetadata, isMetadata } from '../model/metadata.js';
@@ -18,6 +19,8 @@ export interface EncodeTarget {
   readonly name: string;
   readonly options: EnqueueRules;
   readonly store: { readonly clock: Pick<Clock, 'randomId'> };
+  /** The end of generated ids. Absent where nothing tells queues apart by it. */
+  readonly idMark?: string;
   /** The definitions that the queue uses. Absent where nobody compares them. */
   readonly definitions?: UsedDefinitions;
 }
@@ -36,8 +39,8 @@ export function encodeJob(
   subject?: string,
   maker?: string,
 ): EncodedJob {
-  const { name: queue, store } = target;
-  const newId = () => store.clock.randomId();
+  const { name: queue, store, idMark = '' } = target;
+  const newId = () => store.clock.randomId() + idMark;
   const encode = (id: string, payloadId = maker) =>
     encodeContent('payload', payload, target.options, { queue, id, payloadId }, payloadSubject(subject));
   if (options === undefined) {
@@ -80,9 +83,12 @@ export function encodeJob(
   return job;
 }
 
+/** The subject of a publication in errors. It has one payload, however many jobs. */
+export const PUBLISH = 'publish';
+
 /** Returns the name of a job's payload in errors; see encodeJob. */
 export function payloadSubject(subject: string | undefined): string {
-  return subject === undefined ? 'payload' : `${subject}.payload`;
+  return subject === undefined || subject === PUBLISH ? 'payload' : `${subject}.payload`;
 }
 
 /** Returns the options of a job that holds the key of its schedule until it ends. */
@@ -104,11 +110,21 @@ function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
 /** Returns the options for the store; undefined for a plain job, so that it costs nothing more. */
 function optionsOf(
   options: EnqueueOptions,
-  { name: queue, options: { groups } }: EncodeTarget,
+  { name: queue, options: { groups, rates } }: EncodeTarget,
   newId: () => string,
   payloadId: string | undefined,
 ): AskedOptions | undefined {
-  const { group, id, after } = options;
+  const { group, id, after, cost } = options;
+  if (rates && cost !== undefined) {
+    const hint =
+      'Its permits are leased before a claim, when no job is known. Set the cost of all its jobs by a shared limit: `limits: [{ limit, cost }]`.';
+    throw new InvalidOptionError(
+      'cost',
+      `none in queue ${JSON.stringify(queue)}, which has several rates`,
+      String(cost),
+      hint,
+    );
+  }
   const refs = after && { after: after.map((each) => refIn(queue, each)) };
   const asked = askedOptions(refs ? { ...options, ...refs } : options);
   const limits = group === undefined ? undefined : overrideOf(group, groups?.overrides);
@@ -137,6 +153,7 @@ const schema = z
 /** The options of a queue for a new job. */
 interface EnqueueRules extends ContentRules {
   readonly groups?: Pick<GroupsOptions, 'overrides'> | undefined;
+  readonly rates?: readonly unknown[] | undefined;
 }
 
 /**

@@ -88,15 +88,18 @@ export function typedOptions(
 export function typedSource(source: JobSource, { name, result: schema }: JobDefinition): JobSource {
   const hidingIn = (id: string) =>
     hidingOf(source.options?.redact, { part: 'result', job: { id, name, queue: source.name ?? name } });
-  return schema
-    ? {
-        get: (id) => source.get(id),
-        cancel: (id, options) => source.cancel(id, options),
-        awaitResult: async (id, options) => {
-          const value = await source.awaitResult(id, options, name);
-          // No result is stored, or the handler returned none, which its worker has checked.
-          return value === undefined ? undefined : validateWithSchema('result', schema, value, hidingIn(id));
-        },
-      }
-    : source;
+  if (!schema) {
+    return source;
+  }
+  const typed: JobSource = {
+    get: (id) => source.get(id),
+    cancel: (id, options) => source.cancel(id, options),
+    readStream: (id, options) => source.readStream(id, options, typed),
+    awaitResult: async (id, options) => {
+      const value = await source.awaitResult(id, options, name);
+      // No result is stored, or the handler returned none, which its worker has checked.
+      return value === undefined ? undefined : validateWithSchema('result', schema, value, hidingIn(id));
+    },
+  };
+  return typed;
 }

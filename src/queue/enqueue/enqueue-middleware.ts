@@ -38,6 +38,8 @@ export interface EnqueueRequest {
   readonly ordered?: boolean;
   /** Passed before the first step of a part of a larger call. @internal */
   readonly gate?: EnqueueGate;
+  /** The keys of each job, by which its shard was chosen. Absent in a queue without shards. @internal */
+  readonly keys?: readonly string[];
 }
 
 /** Acts around the enqueues of a JobQueue. */
@@ -92,6 +94,12 @@ export function queueOptionsOf(options: JobQueueOptions): QueueOptions {
   }
   const { middleware: _middleware, logger: _logger, ...others } = options;
   return others;
+}
+
+/** Returns the options that decide the shard of a job, as text. */
+export function keysOf({ options }: RequestedJob): string {
+  const { id, group, unique } = (options ?? {}) as { id?: unknown; group?: unknown; unique?: { key?: unknown } };
+  return JSON.stringify([id, group, unique?.key].map((key) => (typeof key === 'string' ? key : null)));
 }
 
 /** Runs a request through the middleware of its queue, which may return anything; see {@link checkHandles}. */

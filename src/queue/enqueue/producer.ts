@@ -1,11 +1,12 @@
 import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueue-errors.js';
 import { SafeLogger } from '../errors/safe-logger.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { askBatches, batchElsewhere, dependElsewhere } from '../operate/elsewhere/ask-elsewhere.js';
 import { OpenedQueues } from '../operate/opened-queues.js';
 import { registration } from '../register/register-queues.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { type StoringQueue, storeJobs } from '../results/store-jobs.js';
+import { storeJobs } from '../results/store-jobs.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { type EncodedJob, EnqueueRejected, type EnqueueReply, faultOf } from '../store/enqueue-call.js';
 import type { ProducingQueue, QueueStore } from '../store/queue-store.js';
@@ -22,6 +23,7 @@ import {
   type EnqueueRequest,
   checkHandles,
   enqueueChain,
+  keysOf,
   requestedJob,
 } from './enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue-options.js';
@@ -47,7 +49,7 @@ export class Producer {
   private others: OpenedQueues | undefined;
 
   constructor(
-    private readonly queue: ProducingQueue & JobSource & StoringQueue,
+    private readonly queue: ProducingQueue & JobSource,
     middleware?: readonly EnqueueMiddleware[],
   ) {
     this.batchers = this.newBatchers();
@@ -102,7 +104,7 @@ export class Producer {
     const { name: queue } = this.queue;
     const jobs = [requestedJob(queue, definition, payload, options)];
     try {
-      const handles = await chain({ queue, method: 'enqueue', definition, jobs });
+      const handles = await chain({ queue, method: 'enqueue', definition, jobs, ...this.keysOf(jobs) });
       checkHandles(queue, handles, 1);
       return handles[0]!;
     } catch (error) {
@@ -119,20 +121,36 @@ export class Producer {
     const requested = jobs.map(({ payload, ...options }) =>
       requestedJob(queue, request.definition, payload, options),
     );
-    const handles = await chain({ ...request, queue, jobs: requested });
+    const handles = await chain({ ...request, queue, jobs: requested, ...this.keysOf(requested) });
     checkHandles(queue, handles, jobs.length);
     return handles;
   }
 
-  /** Adds the request that the middleware returned. */
-  private addRequested({
-    method,
-    definition,
-    jobs,
-    transaction,
-    ordered,
-    gate,
-  }: EnqueueRequest): Promise<JobHandle[]> {
+  /** Returns the keys of the jobs of a shard, before middleware may change them. */
+  private keysOf(jobs: EnqueueRequest['jobs']): Pick<EnqueueRequest, 'keys'> | undefined {
+    return this.queue.shardOfJob && { keys: jobs.map(keysOf) };
+  }
+
+  /** @throws InvalidOptionError if middleware gave a job a key of another shard than the chosen one */
+  private refuseMoved({ method, jobs, keys }: EnqueueRequest): void {
+    for (const [i, job] of jobs.entries()) {
+      const subject = method === 'enqueueMany' ? `enqueueMany[${i}]` : 'enqueue';
+      const shard = keys?.[i] === keysOf(job) ? undefined : this.queue.shardOfJob!(subject, job.options);
+      if (shard !== undefined && shard !== this.queue) {
+        throw new InvalidOptionError(
+          subject,
+          'middleware that sets no id, group or unique key of another shard',
+          `one of shard ${show(shard.name)}`,
+          'The shard is chosen before middleware: give the job these options where it is enqueued.',
+        );
+      }
+    }
+  }
+
+  /** Adds the request that the middleware returned. @throws InvalidOptionError for a job of another shard */
+  private addRequested(request: EnqueueRequest): Promise<JobHandle[]> {
+    const { method, definition, jobs, transaction, ordered, gate } = request;
+    if (request.keys) this.refuseMoved(request);
     if (method === 'enqueueMany' || transaction !== undefined) {
       const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
       return this.addMany(

@@ -25,7 +25,7 @@ export async function updateJob(
 
 /** A queue whose process may know the definition of a job's handler. */
 export interface EditedQueue {
-  get(id: string): Promise<{ name?: string | undefined } | null>;
+  get(id: string): Promise<{ name?: string | undefined; movedTo?: string } | null>;
   definitionOf?: ((job: string) => JobDefinition | undefined) | undefined;
 }
 

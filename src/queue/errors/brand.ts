@@ -4,7 +4,13 @@
  */
 const BRAND = Symbol.for('nest-job-queue:brand');
 
-type Brand = 'JobDefinition' | 'RedisStore' | 'NonRetryableError' | 'RetryLaterError' | 'RateLimitedError';
+type Brand =
+  | 'JobDefinition'
+  | 'TopicDefinition'
+  | 'RedisStore'
+  | 'NonRetryableError'
+  | 'RetryLaterError'
+  | 'RateLimitedError';
 
 /** Marks all instances of a class and of its subclasses. */
 export function brand(type: { prototype: object }, name: Brand): void {

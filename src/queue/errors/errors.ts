@@ -158,14 +158,18 @@ export class JobCancelledError extends JobQueueError {
     readonly jobId: string,
     /** The id of the newer job that took its unique key. Absent for any other cancel. */
     readonly supersededBy?: string,
+    /** The new place of a job that was moved, in words. Absent for any other cancel. */
+    readonly movedTo?: string,
   ) {
-    super(
-      supersededBy === undefined
-        ? `Job ${jobId} was cancelled.`
-        : `Job ${jobId} was cancelled: the newer job ${supersededBy} took its unique key.`,
-    );
+    super(`Job ${jobId} was cancelled${causeOfCancel(supersededBy, movedTo)}.`);
     Object.defineProperty(this, 'supersededBy', { enumerable: supersededBy !== undefined });
+    Object.defineProperty(this, 'movedTo', { enumerable: movedTo !== undefined });
   }
+}
+
+function causeOfCancel(supersededBy: string | undefined, movedTo: string | undefined): string {
+  if (movedTo !== undefined) return `: it moved to ${movedTo}. Ask there`;
+  return supersededBy === undefined ? '' : `: the newer job ${supersededBy} took its unique key`;
 }
 
 /** The job whose result was awaited does not exist: never enqueued, removed, or its hash has expired. */
@@ -279,10 +283,11 @@ const LONGEST_REST_MS = 86_400_000;
 
 /**
  * Thrown by a handler that met a limit of a service, such as a 429. The whole queue rests, and the job runs again
- * afterwards without using an attempt.
+ * afterwards without using an attempt. With `limit`, all queues that share this limit rest instead.
  *
  * @throws InvalidOptionError unless `retryAfterMs` is a number of ms from 1 to a day, which then fails the attempt
  * @example throw new RateLimitedError({ retryAfterMs: 30_000 });
+ * @example throw new RateLimitedError({ limit: 'openai', retryAfterMs: 30_000 });
  */
 export class RateLimitedError extends JobQueueError {
   /** The code of these errors, the same in every version. */
@@ -297,10 +302,16 @@ export class RateLimitedError extends JobQueueError {
 
   /** The time the queue rests, in ms. */
   readonly retryAfterMs: number;
+  /** The limit that rests in place of the queue; one of the queue's `limits`. */
+  declare readonly limit?: string;
 
-  constructor({ retryAfterMs }: { retryAfterMs: number }, message = `rate limited for ${retryAfterMs} ms`) {
+  constructor(
+    { retryAfterMs, limit }: { retryAfterMs: number; limit?: string | undefined },
+    message = `rate limited for ${retryAfterMs} ms`,
+  ) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    if (limit !== undefined) this.limit = limit; // Node prints each field of an error
     checkRest(retryAfterMs);
   }
 }
@@ -314,17 +325,17 @@ function checkRest(retryAfterMs: unknown): asserts retryAfterMs is number {
 }
 
 /**
- * Returns how long a RateLimitedError rests the queue, in ms, or undefined for any other error.
+ * Returns how long a RateLimitedError rests the queue, or a limit of it. Undefined for any other error.
  *
  * @throws InvalidOptionError for an imitated one
  */
-export function retryAfterOf(error: unknown): number | undefined {
+export function retryAfterOf(error: unknown): { restMs: number; limit: string | undefined } | undefined {
   if (!isRateLimited(error)) {
     return undefined;
   }
-  const { retryAfterMs } = error;
+  const { retryAfterMs, limit } = error;
   checkRest(retryAfterMs);
-  return Math.ceil(retryAfterMs);
+  return { restMs: Math.ceil(retryAfterMs), limit };
 }
 
 const isRetryLater: (error: unknown) => error is RetryLaterError = brandCheck('RetryLaterError');

@@ -1,7 +1,7 @@
 import { endOf, startOf } from '../runtime/cut.js';
 
 /** The most characters of one line of a log, or of an error's message. */
-export const LONGEST_LINE = 2_000;
+const LONGEST_LINE = 2_000;
 
 /** Line breaks, control characters, halves of characters, and marks that turn the direction of writing. */
 export const UNPRINTABLE = /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu;

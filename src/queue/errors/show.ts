@@ -24,7 +24,7 @@ export function withoutPasswords(text: string): string {
 }
 
 /** Hides the password of a text that may be an address. It is before its last @, in its query, or in place of a database. */
-export function hidePassword(text: string): string {
+function hidePassword(text: string): string {
   const at = text.lastIndexOf('@');
   const before = text.slice(0, Math.max(0, at));
   const scheme = before.toLowerCase().indexOf('redis');

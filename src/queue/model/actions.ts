@@ -8,14 +8,16 @@ type PermissionColumn = { may: string; as?: readonly string[] } | { as: readonly
 
 interface Row {
   /** What it is done to. */
-  on: 'job' | 'queue' | 'group' | 'schedule' | 'batch' | 'outbox';
+  on: 'job' | 'queue' | 'group' | 'limit' | 'schedule' | 'batch' | 'topic' | 'outbox';
   permission: PermissionColumn;
-  /** True if it writes payloads, which only an app with the queue's codec and schemas can. */
+  /** True if it writes payloads or data of signals, which only an app with the queue's codec and schemas can. */
   encodes?: true;
   /** True if it changes jobs whose ids nobody knows before, so that no permission can be asked for each. */
   isBlind?: true;
   /** True if it cannot be undone, so that people are asked before. */
   destroys: boolean;
+  /** Its kind on the timeline of the overview, if it explains a change of figures there. */
+  onTimeline?: 'pause' | 'resume' | 'limit';
   /** Its command: its line in the help, and an example of its arguments. null: none, or an option of another command. */
   command: { text: string; example: string } | null;
   /** The description of the MCP server's tool. null: none. */
@@ -173,12 +175,24 @@ export const ACTIONS = {
     tool: null,
   },
   reschedule: ofCode('job', false),
+  signal: {
+    on: 'job',
+    permission: { may: 'send signals' },
+    encodes: true,
+    destroys: false,
+    command: {
+      text: 'gives a job the signal that its handler waits for; the data is JSON',
+      example: `order 01JD8Z4M approved '{"by":"ada"}'`,
+    },
+    tool: 'Gives a job the signal that its handler waits for, so that the job goes on. The first signal of a name stays.',
+  },
   'set-priority': ofCode('job', false),
   clean: ofCode('job', true),
   pause: {
     on: 'queue',
     permission: { may: 'pause' },
     destroys: false,
+    onTimeline: 'pause',
     command: {
       text: 'stops all claims of the fleet; running jobs continue',
       example: 'email --for 15m --reason "mail server is down"',
@@ -189,6 +203,7 @@ export const ACTIONS = {
     on: 'queue',
     permission: { may: 'resume' },
     destroys: false,
+    onTimeline: 'resume',
     command: {
       text: 'ends a pause; asks where a reason was given, and on a terminal where jobs wait',
       example: 'email',
@@ -199,13 +214,20 @@ export const ACTIONS = {
     on: 'queue',
     permission: { may: 'change limits' },
     destroys: false,
+    onTimeline: 'limit',
     command: {
       text: 'shows or sets how much of a queue may run in the whole fleet; other limits stay',
       example: 'email --rate 100 --period 1000',
     },
     tool: null,
   },
-  'clear-limits': { ...NO_COMMAND, on: 'queue', permission: { as: ['limits'] }, destroys: false },
+  'clear-limits': {
+    ...NO_COMMAND,
+    on: 'queue',
+    permission: { as: ['limits'] },
+    destroys: false,
+    onTimeline: 'limit',
+  },
   'mark-error': {
     on: 'queue',
     permission: { as: ['redrive'] },
@@ -216,6 +238,16 @@ export const ACTIONS = {
     },
     tool: 'Says of a kind of error that it is known, so that no alert tells it until it comes again, or that it is quiet for a time, or notes something. It replaces what was said before.',
   },
+  profile: {
+    on: 'queue',
+    permission: { may: 'profile jobs' },
+    destroys: false,
+    command: {
+      text: 'measures the next attempt of a job by the CPU profiler of V8, or with --heap its allocations',
+      example: 'invoice --out invoice.cpuprofile',
+    },
+    tool: 'Asks for a profile of the next attempt of a job in its worker: which functions take the time, or the memory. A worker measures it within a minute or when a job comes; the tool profile_top shows it then.',
+  },
   purge: ofCode('queue', true),
   repair: ofCode('queue', false),
   'clear-audit-trail': ofCode('queue', true),
@@ -225,7 +257,48 @@ export const ACTIONS = {
   'clean-group': { ...NO_COMMAND, on: 'group', permission: { as: ['remove'] }, isBlind: true, destroys: true },
   'limit-group': { ...NO_COMMAND, on: 'group', permission: { as: ['limits'] }, destroys: false },
   'clear-group': { ...NO_COMMAND, on: 'group', permission: { as: ['limits'] }, destroys: false },
+  'shared-limit': {
+    on: 'limit',
+    permission: { as: ['limits'] },
+    destroys: false,
+    onTimeline: 'limit',
+    command: {
+      text: 'shows or steers a limit that queues share, for the whole fleet',
+      example: 'openai --pause --reason "new key" --for 15m',
+    },
+    tool: null,
+  },
+  'clear-shared-limit': {
+    ...NO_COMMAND,
+    on: 'limit',
+    permission: { as: ['limits'] },
+    destroys: false,
+    onTimeline: 'limit',
+  },
+  'pause-shared-limit': {
+    on: 'limit',
+    permission: { as: ['pause'] },
+    destroys: false,
+    onTimeline: 'pause',
+    command: null,
+    tool: 'Pauses a limit that queues share, so that no job that needs it starts in the whole fleet.',
+  },
+  'resume-shared-limit': {
+    on: 'limit',
+    permission: { as: ['resume'] },
+    destroys: false,
+    onTimeline: 'resume',
+    command: null,
+    tool: 'Ends the pause of a limit that queues share. Where a reason was given it refuses, and says who paused it, since when and why. Ask the user, then pass confirmed.',
+  },
   'cancel-batch': { ...NO_COMMAND, on: 'batch', permission: { as: ['cancel'] }, destroys: true },
+  'remove-subscription': {
+    on: 'topic',
+    permission: { may: 'remove subscriptions' },
+    destroys: true,
+    command: null,
+    tool: 'Ends a subscription of a topic whose code is gone: later publications add no job for it. The tool topics lists them. Ask the user before.',
+  },
   'send-again': { ...NO_COMMAND, on: 'outbox', permission: { as: ['redrive'] }, isBlind: true, destroys: false },
   'discard-rows': { ...NO_COMMAND, on: 'outbox', permission: { as: ['discard'] }, isBlind: true, destroys: true },
   'run-schedule': { ...NO_COMMAND, on: 'schedule', permission: { may: 'run a recurring job' }, destroys: false },

@@ -18,6 +18,7 @@
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a missing job
  * - `clock`: an instant that the server's clock of now cannot have made; see `docs/internals/clocks.md`
+ * - `subscription`: a subscription of a topic that no live worker handles. It is never repaired: remove it if its code is gone
  * - `type`: a key of a wrong type, which is never repaired. The audit ends there, because its steps read such keys
  */
 export type DoctorKind =
@@ -36,6 +37,7 @@ export type DoctorKind =
   | 'slot'
   | 'group'
   | 'clock'
+  | 'subscription'
   | 'type';
 
 /** The options of an audit. */
@@ -55,7 +57,7 @@ export interface DoctorFinding {
   /** The kind of damage. */
   kind: DoctorKind;
   /**
-   * The job's id; else the unique key, the group, the batch, the counter, or the key in Redis. For `clock` the key with
+   * The job's id; else the unique key, the group, the batch, the counter, the subscription, or the key in Redis. For `clock` the key with
    * its field or member.
    */
   subject: string;

@@ -6,7 +6,6 @@ const LONGEST_NAME = 256;
 
 const EXPECTED = `expected text of 1 to ${LONGEST_NAME} characters`;
 
-/** The name of a group. */
 export const groupName = z
   .string({ error: EXPECTED })
   .min(1, EXPECTED)

@@ -9,6 +9,7 @@ import { backoffSchema, storedBackoffSchema } from './backoff.js';
 import type { JobReference } from './batch.js';
 import { groupName } from './group.js';
 import { metadataSchema, readMetadata, type JobMetadata } from './metadata.js';
+import { flag } from '../validation/flag.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
 export type Durability = 'memory' | 'replica';
@@ -36,7 +37,6 @@ export interface JobOption {
 }
 
 const text = z.string({ error: 'expected text' });
-const flag = z.boolean({ error: 'expected true or false' });
 /** The number of times a job may be snoozed, or its handler may throw a RateLimitedError. */
 const releases = wholeNumber(1, 1_000_000);
 
@@ -133,6 +133,7 @@ export const JOB_OPTIONS = {
     worker: { field: 'timeoutMs', stored: z.number().min(1).max(LONGEST_TIMER_MS) },
   },
   timeoutGraceMs: { schema: timerDuration(0), places: ['handler'] },
+  slots: { schema: wholeNumber(1, 1_000), places: ['definition', 'handler'] },
   maxRateLimitRetries: { schema: releases, places: ['handler', 'queue'] },
   maxSnoozes: { schema: releases, places: ['handler', 'queue'] },
   keepResult: { schema: flag, places: OF_JOB, worker: { field: 'keepResult', stored: z.boolean() } },
@@ -189,9 +190,7 @@ export const JOB_OPTIONS = {
   },
 } as const satisfies Record<string, JobOption>;
 
-/** The table, as a type. */
 export type Table = typeof JOB_OPTIONS;
-/** The name of an option. */
 export type JobOptionName = keyof Table;
 /** The names of the options that may be set at a place. */
 export type JobOptionAt<Place extends JobOptionPlace> = {

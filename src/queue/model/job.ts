@@ -1,4 +1,5 @@
 import type { JobReference } from './batch.js';
+import type { JobSignal, JobWait } from './signal.js';
 import type { JobStep, LogLine } from './step.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { StoredBackoff } from './backoff.js';
@@ -131,10 +132,20 @@ export interface AttemptRecord {
   /** The worker that held the claim; null for a client of the Redis pattern. */
   worker: string | null;
   /**
-   * The end of the attempt. `interruption`: a shutdown. `outage`: Redis was full or refused writes. Only `error` and
+   * The end of the attempt. `interruption`: a shutdown. `outage`: Redis was full or refused writes. `wait`: for a
+   * signal, or a sleep. Only `error` and
    * `crash` cost an attempt.
    */
-  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage';
+  outcome:
+    | 'completed'
+    | 'error'
+    | 'crash'
+    | 'interruption'
+    | 'snooze'
+    | 'rate_limited'
+    | 'unhandled'
+    | 'outage'
+    | 'wait';
   /** The time when its process died, of a crash whose process could say so. `endedAt` is when the job was brought back. */
   diedAt?: Date;
   /** The error; null for an attempt that completed, was released, or was snoozed. */
@@ -177,6 +188,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   metadata?: JobMetadata;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
+  /** What its handler has written by `job.stream`: the number of the last entry, and the stored bytes. Absent for nothing. */
+  stream?: { entries: number; bytes: number };
   /** Its batch, and its role there. Absent without a batch. */
   batch?: { queue: string; id: string; role: 'member' | 'follow-up' };
   /** The jobs that it waits for. Absent once it waits for none. */
@@ -201,6 +214,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   cancelRequestedAt?: Date;
   /** The id of the newer job that took its unique key, and for which it was cancelled. */
   supersededBy?: string;
+  /** The new place of a job that moved away from here, in words. Absent for any other. */
+  movedTo?: string;
   /** The time when it fails if it has not started. */
   expiresAt?: Date;
   /** The worker that claimed it last. */
@@ -225,10 +240,14 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   checkpoint?: unknown;
   /** The recorded steps of `job.step`, the first first. */
   steps?: JobStep[];
+  /** The waits of `job.waitFor` and `job.sleep`. Absent: none. */
+  waits?: JobWait[];
+  /** The signals that it got, the first first. Absent: none. */
+  signals?: JobSignal[];
   /** The lines of its handler, the oldest first. */
   log: LogLine[];
   /** The fields that a list with `mostBytes` left out, with their length in bytes. */
-  leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log' | 'steps', number>>;
+  leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log' | 'steps' | 'signals', number>>;
   /** The text of a stored payload that is not JSON. `payload` is then undefined. */
   brokenPayload?: string;
 }
@@ -251,8 +270,10 @@ export interface QueueStats {
   heldByGroups?: number;
   /** Unfinished batches with a follow-up. Absent for none. */
   batches?: number;
-  /** Jobs that wait for a time, a retry included. */
+  /** Jobs that wait for a time, a retry included, for other jobs, or for a signal. */
   scheduled: number;
+  /** The number of scheduled jobs that wait for a signal or sleep. Absent for none. */
+  parked?: number;
   /** Jobs that are claimed. */
   processing: number;
   /** The number of them that clients of the Redis pattern claimed. Such clients announce no worker. Absent for none. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_RATES } from '../validation/key-table.js';
 import { wholeNumber } from '../validation/numbers.js';
 
 /** The number of jobs that may start in a period, over all workers. */
@@ -97,9 +98,18 @@ const rateFields = {
   burst: wholeNumber(1, 1_000_000).optional(),
 };
 
-const maxRunningAndRate = {
+/** A rate. */
+const rateField = z.strictObject(rateFields, { error: 'expected { limit, periodMs, burst? }' });
+
+/** A rate, or several. */
+export const ratesField = z.union([rateField, z.array(rateField).max(MOST_RATES)], {
+  error: `expected { limit, periodMs, burst? }, or a list of at most ${MOST_RATES} of these`,
+});
+
+/** The bounds of the jobs that run at once and start in a period. */
+export const maxRunningAndRate = {
   maxRunning: wholeNumber(1, 1_000_000).optional(),
-  rateLimit: z.strictObject(rateFields, { error: 'expected { limit, periodMs, burst? }' }).optional(),
+  rateLimit: rateField.optional(),
 };
 
 /** The bounds of the waiting jobs of a queue or a group, in the order in which scripts take them. */
@@ -147,6 +157,7 @@ const overridesField = z.union(
 /** The limits of a queue in the code. */
 export const limitFields = {
   ...maxRunningAndRate,
+  rateLimit: ratesField.optional(),
   groups: z.strictObject(...withNames({ ...groupsFields, overrides: overridesField.optional() })).optional(),
 };
 
@@ -186,6 +197,15 @@ export const limitChangesSchema = z.strictObject(
     ', with null for none',
   ),
 );
+
+/** Returns all rates of some limits. */
+export function ratesOf({
+  rateLimit = [],
+}: {
+  rateLimit?: RateLimit | readonly RateLimit[] | undefined;
+}): readonly RateLimit[] {
+  return 'limit' in rateLimit ? [rateLimit] : rateLimit;
+}
 
 /** Returns whether a worker with these options configures limits for the fleet. */
 export function configuresLimits({ maxRunning, rateLimit, groups }: QueueLimits): boolean {

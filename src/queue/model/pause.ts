@@ -25,11 +25,6 @@ export const pauseOptions = z.strictObject(
   { error: 'expected an object with by, reason, forMs' },
 );
 
-/** Returns the name and the reason of a pause of a queue or a group, as its stats have it. */
-export function pauseNote({ by, reason }: PauseOptions = {}): { pausedBy?: string; pauseReason?: string } {
-  return { ...(by !== undefined && { pausedBy: by }), ...(reason !== undefined && { pauseReason: reason }) };
-}
-
 /** How the jobs of a resumed queue start. Set at most one of the two. Each replaces the rate limit of the queue. */
 export interface ResumeOptions {
   /** The number of jobs that start at once. Then one starts a day, until `limits.clear()`. @default all */

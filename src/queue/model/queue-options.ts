@@ -4,10 +4,13 @@ import { isCodec, type JobCodec } from '../codec/codec.js';
 import { checkOptions, secretOption } from '../validation/validate-options.js';
 import { PREFIX, PREFIX_RULE } from '../validation/names.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
-import { BOUNDS, boundFields, limitFields, type GroupsOptions, type RateLimit } from './limits.js';
+import { BOUNDS, boundFields, limitFields, ratesOf, type GroupsOptions, type RateLimit } from './limits.js';
+import { limitUsesField, type SharedLimitUse } from './shared-limit.js';
 import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
+import { DEFAULT_STREAM, type StreamOptions } from './job-stream.js';
 import { jobFieldsAt, type Durability } from './job-options.js';
 import type { Redact } from '../codec/redact.js';
+import { flag } from '../validation/flag.js';
 
 /** The events of a queue beyond the ends of jobs. */
 export interface EventExtras {
@@ -125,6 +128,8 @@ export interface QueueOptions {
   lateAfterMs?: number | undefined;
   /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean | undefined;
+  /** How the chunks that handlers write by `job.stream` are kept. Set it where the workers are. */
+  stream?: StreamOptions | undefined;
   /**
    * Records each transition of a job in a Redis Stream of about `maxEntries` entries (1,000 to 100,000,000; default
    * 100,000). See `JobQueue.auditTrail`. It must be the same in all processes of the queue.
@@ -139,8 +144,22 @@ export interface QueueOptions {
   outcomes?: { cap?: number | undefined; ageMs?: number | undefined } | undefined;
   /** The number of jobs of the queue that run at once over all workers of the fleet. @default without a limit */
   maxRunning?: number | undefined;
-  /** The number of jobs of the queue that start in a period, over all workers of the fleet. @default without a limit */
-  rateLimit?: RateLimit | undefined;
+  /**
+   * The number of jobs of the queue that start in a period, over all workers of the fleet. A list has up to eight rates, which all
+   * hold. It makes a limit of the queue's own, named `@queue:` and the queue's name. So each claim takes one more round trip, and an
+   * enqueue has no `cost`.
+   * @default without a limit
+   * @example rateLimit: [{ limit: 60, periodMs: 60_000 }, { limit: 1_000, periodMs: 3_600_000, burst: 10 }]
+   */
+  rateLimit?: RateLimit | readonly RateLimit[] | undefined;
+  /**
+   * The limits that this queue shares with others, at most eight, by their names. With `{ limit, cost }` each job counts as
+   * several starts. A job starts once each has a permit for it. Their values are in `forRoot({ limits })`, or in the options of the Worker.
+   *
+   * @default none
+   * @example limits: ['openai', { limit: 'crm', cost: 3 }]
+   */
+  limits?: readonly (string | SharedLimitUse)[] | undefined;
   /** The limits of each group of jobs that take turns. @default weight 1, without limits */
   groups?: GroupsOptions | undefined;
   /**
@@ -154,6 +173,13 @@ export interface QueueOptions {
    * @default no limit
    */
   maxPendingBytes?: number | undefined;
+  /**
+   * The effect of an enqueue on a full queue or group. `refuse`: it throws a QueueFullError. `drop-oldest`: it cancels the oldest
+   * waiting jobs within that bound, at most 100, until the new job fits. A job with a start time, or that waits for others, is
+   * never dropped. Jobs of the outbox wait for room in any case.
+   * @default `refuse`
+   */
+  onFull?: 'refuse' | 'drop-oldest' | undefined;
   /** The start of every key. @default `queue` */
   prefix?: string | undefined;
   /** Wraps the name in braces, so that all keys of a queue are in one slot. @default only on a Redis Cluster */
@@ -164,10 +190,14 @@ export interface QueueOptions {
 type DerivedOption = 'maxAttempts' | 'backoff' | 'cancelledTtlMs' | 'foreignVisibilityMs';
 
 /** The options of a queue with its defaults. */
-export type ResolvedQueueOptions = Omit<z.output<typeof queueOptionsSchema>, DerivedOption> &
+export type ResolvedQueueOptions = Omit<z.output<typeof queueOptionsSchema>, DerivedOption | 'rateLimit'> &
   Required<Pick<QueueOptions, DerivedOption>> & {
     /** The retries that are not set, for jobs of clients of the Redis pattern and for claims by hand. @internal */
     [OF_PATTERN]: PatternRetries;
+    /** The rate that the scripts of the queue keep. */
+    rateLimit: RateLimit | undefined;
+    /** The rates of a queue with several, which a limit of its own keeps. */
+    rates: readonly RateLimit[] | undefined;
   };
 
 /** The wait from which a queue is late by default, in ms. */
@@ -175,7 +205,7 @@ export const LATE_AFTER_MS = 300_000;
 /** The shortest time that the line of an ended job may be kept, in ms. */
 export const SHORTEST_OUTCOME_MS = 60_000;
 
-const switchField = z.boolean({ error: 'expected true or false' }).optional();
+const switchField = flag.optional();
 
 /** The options of its jobs that a queue sets too. */
 const ofJob = jobFieldsAt('queue');
@@ -228,7 +258,19 @@ export const queueOptionFields = {
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
   lateAfterMs: duration(1_000).default(LATE_AFTER_MS),
-  history: z.boolean({ error: 'expected true or false' }).default(true),
+  history: flag.default(true),
+  stream: z
+    .strictObject(
+      {
+        maxBytes: wholeNumber(1_024, 67_108_864, ' bytes').default(DEFAULT_STREAM.maxBytes),
+        maxAgeMs: duration(1_000).default(DEFAULT_STREAM.maxAgeMs),
+        onRetry: z
+          .enum(['continue', 'restart'], { error: "expected 'continue' or 'restart'" })
+          .default(DEFAULT_STREAM.onRetry),
+      },
+      { error: 'expected { maxBytes?, maxAgeMs?, onRetry? }' },
+    )
+    .default(DEFAULT_STREAM),
   auditTrail: z
     .strictObject(
       { maxEntries: wholeNumber(1_000, 100_000_000).default(100_000) },
@@ -245,16 +287,21 @@ export const queueOptionFields = {
     )
     .optional(),
   ...limitFields,
+  limits: limitUsesField.optional(),
   ...boundFields,
+  onFull: z.enum(['refuse', 'drop-oldest'], { error: "expected 'refuse' or 'drop-oldest'" }).default('refuse'),
   prefix: z.string({ error: 'expected text' }).regex(PREFIX, `expected ${PREFIX_RULE}`).default('queue'),
-  hashTag: z.boolean({ error: 'expected true or false' }).optional(),
+  hashTag: flag.optional(),
 };
 
 /** The options of a queue that the handler of a queue of its own may set. */
 export const OWN_QUEUE_OPTIONS = [
   'visibilityMs',
+  'limits',
   ...(Object.keys(limitFields) as (keyof typeof limitFields)[]),
   ...BOUNDS,
+  'onFull',
+  'stream',
 ] as const;
 /** These options. */
 export type OwnQueueOptions = Pick<QueueOptions, (typeof OWN_QUEUE_OPTIONS)[number]>;
@@ -273,8 +320,11 @@ const queueOptionsSchema = z.strictObject(queueOptionFields, { error: 'expected 
  */
 export function resolveQueueOptions(subject: string, options: QueueOptions = {}): ResolvedQueueOptions {
   const checked = checkOptions(subject, queueOptionsSchema, options);
+  const rates = ratesOf(checked);
   return {
     ...checked,
+    rateLimit: rates.length === 1 ? rates[0] : undefined,
+    rates: rates.length > 1 ? rates : undefined,
     maxAttempts: checked.maxAttempts ?? DEFAULT_RETRIES.maxAttempts,
     backoff: checked.backoff ?? DEFAULT_RETRIES.backoff,
     [OF_PATTERN]: patternRetries(checked),

@@ -1,3 +1,5 @@
+import { ANY_NAME } from '../validation/names.js';
+
 /** The details that a worker announces. */
 export interface WorkerDetails {
   /** The name of its machine. */
@@ -8,19 +10,27 @@ export interface WorkerDetails {
   app?: string;
   /** The version of the app; absent if it has none. */
   version?: string;
-  /** The number of jobs of this queue that it runs at once. Under a limit of its process, of all queues. */
+  /** The number of its slots for this queue. Each running job takes one, or those of `weights`. */
   slots: number;
-  /** The number of jobs that its process runs at once over all queues, if limited. */
+  /** The slots of a job of each name, if some take several; `*` is for other names. Absent: each takes one. */
+  weights?: { name: string; slots: number }[];
+  /** The number of slots of its process for all queues, if limited. */
   processSlots?: number;
   /** A digest of its queues and handlers. Workers with the same one look for jobs in turn. Absent: it looks by itself. */
   fleet?: string;
+  /** The limits that the queue shares with others. Absent for none. */
+  limits?: string[];
+  /** What each job costs of these limits, where that is more than one. Absent for none. */
+  limitCosts?: Record<string, number>;
+  /** True if none of its attempts may be profiled. Absent: they may. */
+  unprofiled?: true;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
   /** Jobs whose handlers continue although their signals were aborted. */
   stuck?: { id: string; name: string }[];
 }
 
-/** A live worker of a queue. */
+/** A worker of a queue. */
 export interface WorkerRecord extends Partial<WorkerDetails> {
   /** The id of the worker. */
   id: string;
@@ -28,6 +38,14 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   seenAt: Date;
   /** The time of its start. */
   startedAt?: Date;
+  /** The number of jobs that it still holds. Absent for a live worker. */
+  holds?: number;
+}
+
+/** Returns the slots that a job of this name takes in a worker. */
+export function slotsOfJob({ weights = [] }: Pick<WorkerDetails, 'weights'>, name: string): number {
+  const weight = weights.find((each) => each.name === name) ?? weights.find((each) => each.name === ANY_NAME);
+  return weight?.slots ?? 1;
 }
 
 /** A job whose handler has no timeout and runs for long. */

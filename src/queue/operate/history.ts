@@ -13,7 +13,9 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { HistorySlice } from '../verbs/history.js';
 
 const MINUTE_MS = 60_000;
-const KEPT_MS = 72 * 3_600_000;
+const HALF_HOUR_MS = 1_800_000;
+const DAY_MS = 86_400_000;
+const KEPT_MS = 3 * DAY_MS;
 /** The most entries that one call reads. */
 const SLICE = 500;
 
@@ -49,36 +51,61 @@ export class History {
    */
   async read(options: { lastMs?: number | undefined; stepMs?: number | undefined } = {}): Promise<HistoryReport> {
     const { lastMs, stepMs } = checkOptions('history.read', optionsSchema, options);
-    const first = await this.queue.exec((calls) => calls.history.read({ backMs: lastMs, most: SLICE }));
+    return report([await this.minutes(lastMs)], stepMs);
+  }
+
+  /** @internal Returns this hour of the last three days, half an hour to each side of now. */
+  async sameHour(): Promise<HistoryReport> {
+    const days = [1, 2, 3].map((day) =>
+      this.minutes(Math.min(KEPT_MS, day * DAY_MS + HALF_HOUR_MS), day * DAY_MS - HALF_HOUR_MS),
+    );
+    return report(await Promise.all(days), MINUTE_MS);
+  }
+
+  private async minutes(backMs: number, untilMs?: number): Promise<Minutes> {
+    const slice = (after?: string) =>
+      this.queue.exec((calls) => calls.history.read({ backMs, after, most: SLICE, untilMs }));
+    const first = await slice();
     const entries = [...first.entries];
     for (let last = first.entries; last.length === SLICE;) {
-      const after = entries.at(-1)!.id;
-      last = (await this.queue.exec((calls) => calls.history.read({ backMs: lastMs, after, most: SLICE }))).entries;
+      last = (await slice(entries.at(-1)!.id)).entries;
       entries.push(...last);
     }
-    return report(first, entries, lastMs, stepMs);
+    return { ...first, entries, fromMs: first.nowMs - backMs, toMs: first.nowMs - (untilMs ?? 0) };
   }
 }
 
-function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, stepMs: number): HistoryReport {
-  const { nowMs, sinceMs, closedAtMs, marks, closedTotals } = first;
+/** The entries of a time. */
+interface Minutes extends HistorySlice {
+  fromMs: number;
+  toMs: number;
+}
+
+/** Returns the figures of some times together. */
+function report(times: readonly Minutes[], stepMs: number): HistoryReport {
+  const { nowMs, sinceMs, closedAtMs, marks, closedTotals } = times[0]!;
   if (sinceMs === undefined || closedAtMs === undefined) {
     return { at: new Date(nowMs), stepMs, points: [], total: undefined, marks };
   }
-  const startMs = floor(Math.max(sinceMs, nowMs - lastMs), MINUTE_MS);
-  const endMs = floor(closedAtMs, MINUTE_MS);
-  const minutes = entries.flatMap(inMinutes).filter(({ endMs: end }) => end > startMs && end <= endMs);
   const steps = new Map<number, Step>();
-  for (let at = floor(startMs, stepMs); at < endMs; at += stepMs) {
-    steps.set(at, new Step());
-  }
   const total = new Step();
-  for (const minute of minutes) {
-    steps.get(floor(minute.endMs - MINUTE_MS, stepMs))?.add(minute);
-    total.add(minute);
+  const begins: number[] = [];
+  for (const { entries, fromMs, toMs } of times) {
+    const startMs = floor(Math.max(sinceMs, fromMs), MINUTE_MS);
+    const endMs = floor(Math.min(closedAtMs, toMs), MINUTE_MS);
+    for (let at = floor(startMs, stepMs); at < endMs; at += stepMs) {
+      steps.set(at, new Step());
+    }
+    for (const minute of entries.flatMap(inMinutes).filter(({ endMs: end }) => end > startMs && end <= endMs)) {
+      steps.get(floor(minute.endMs - MINUTE_MS, stepMs))?.add(minute);
+      total.add(minute);
+    }
+    if (endMs > startMs) {
+      begins.push(startMs);
+    }
   }
   const points = [...steps].map(([at, step]) => step.point(at));
-  const sum = endMs > startMs ? total.point(startMs) : undefined;
+  const sum = begins.length > 0 ? total.point(begins[0]!) : undefined;
   const closed = { at: new Date(closedAtMs), totals: closedTotals };
   return { at: new Date(nowMs), stepMs, points, total: sum, marks, closed };
 }

@@ -1,10 +1,8 @@
 import { registerQueues } from '../register/register-queues.js';
-import type { CallLimit, QueueAccess } from '../store/queue-store.js';
+import type { CallLimit, QueueAccess, SleepingQueue } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import { keptIn } from '../runtime/kept.js';
-
-type SleepingQueue = QueueAccess & { sleep(ms: number): Promise<void> };
 
 /** The queues on the same store that were opened for calls. */
 export class OpenedQueues {
@@ -15,12 +13,14 @@ export class OpenedQueues {
   constructor(
     private readonly queue: QueueAccess,
     private readonly limit: CallLimit,
+    /** The prefix of their keys. */
+    private readonly prefix = queue.options.prefix,
   ) {}
 
   async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
-    const { store, options, callLimit } = this.queue;
+    const { store, callLimit } = this.queue;
     try {
-      const calls = await keptIn(this.opened, name, () => store.open(name, options, callLimit));
+      const calls = await keptIn(this.opened, name, () => store.open(name, this.options, callLimit));
       return await store.exec(build(calls), this.limit);
     } catch (error) {
       this.opened.delete(name); // it is opened again, because a failed open stays failed
@@ -41,7 +41,8 @@ export class OpenedQueues {
 
   /** Returns another queue on the same store, as the code of batches reaches it. */
   accessTo(name: string): QueueAccess {
-    const { store, options, callLimit } = this.queue;
+    const { options } = this;
+    const { store, callLimit } = this.queue;
     return {
       name,
       options,
@@ -50,6 +51,10 @@ export class OpenedQueues {
       calls: () => store.open(name, options, callLimit),
       exec: (build) => this.run(name, build),
     };
+  }
+
+  private get options(): QueueAccess['options'] {
+    return { ...this.queue.options, prefix: this.prefix };
   }
 }
 

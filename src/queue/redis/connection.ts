@@ -37,6 +37,8 @@ interface ServerFacts {
   version: string;
   /** True where every key of a script must be in one slot. */
   cluster: boolean;
+  /** False for a Cluster without SPUBLISH and SSUBSCRIBE, which cannot wake a worker by its channel. */
+  hasShardedChannels: boolean;
 }
 
 /**
@@ -113,24 +115,26 @@ export class Connection {
     const info = await retryUntilAnswered(this.client, this.client.info('server')).catch((error: unknown) => {
       throw explainRefusal(error);
     });
-    const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
-    const [major = 0, minor = 0] = version.split('.').map(Number);
-    if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
-      await this.requireAbilities(version);
+    const { version, other, isKnown } = serverIn(info);
+    if (!isKnown) {
+      await this.requireAbilities(other ?? `Redis ${version}`);
     }
+    const cluster = isCluster(this.client) || /^redis_mode:cluster/m.test(info);
+    const hasShardedChannels =
+      isKnown || !cluster || (await retryUntilAnswered(this.client, canPublishSharded(this.client, PROBED_KEY)));
     await retryUntilAnswered(this.client, requireAsking(this.client));
     await requireDatabase(this.client);
-    this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
+    this.knownFacts = { version, cluster, hasShardedChannels };
     return this.knownFacts;
   }
 
-  /** Judges a server with a lower number by what it can. */
-  private async requireAbilities(version: string): Promise<void> {
+  /** Judges a server by what it can. @param server its name and version, for the error */
+  private async requireAbilities(server: string): Promise<void> {
     const missing = await retryUntilAnswered(this.client, missingAbilities(this.client, PROBED_KEY));
     if (missing.length === 0) {
       return;
     }
-    const lacks = `Redis ${version} lacks what scripts need: ${missing.join(', ')}`;
+    const lacks = `${server} lacks what scripts need: ${missing.join(', ')}`;
     if (process.env[ANY_SERVER] === '1') {
       return this.logger.warn(
         `${lacks}. It is used all the same, because of ${ANY_SERVER}. A script may end halfway.`,
@@ -234,6 +238,23 @@ export class Connection {
   }
 }
 
+/** The versions in INFO that are of Redis, of its forks that the tests run on, or of no server. */
+const KNOWN_VERSIONS = new Set(['redis', 'valkey', 'redict', 'gcc']);
+
+/**
+ * Returns the version of Redis that a server tells, and the name of any other product. Such a product tells the version whose
+ * protocol it speaks, and may lack some of it.
+ */
+function serverIn(info: string): { version: string; other: string | undefined; isKnown: boolean } {
+  const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOlder = major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
+  const versions = [...info.matchAll(/^(?:(\w+)_)?version:(\S+)/gm)];
+  const product = versions.find(([, name = '']) => !KNOWN_VERSIONS.has(name));
+  const other = product && `${product[1] ?? 'The server'} ${product[2]} (as Redis ${version})`;
+  return { version, other, isKnown: !isOlder && !product };
+}
+
 function refuseKeyPrefix(client: RedisClient): void {
   const keyPrefix = isCluster(client) ? client.options.keyPrefix : client.options.keyPrefix;
   if (keyPrefix) {
@@ -306,6 +327,11 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'XADD with NOMKSTREAM': ['XADD', 'NOMKSTREAM', '*', 'a', 'b'],
 };
 
+/** Tries to wake nobody. A server that has the command may refuse it to this user, by another error. */
+const PROBE_CHANNEL = `
+local reply = redis.pcall('SPUBLISH', KEYS[1], '')
+return type(reply) == 'table' and string.find(string.lower(reply.err), 'unknown') and 1 or 0`;
+
 /** Tries each command on a missing key, to which none of them writes. Returns the positions of the refused commands. */
 const PROBE = `
 local refused = {}
@@ -316,7 +342,13 @@ for i, arguments in ipairs(cjson.decode(ARGV[1])) do
     refused[#refused + 1] = i
   end
 end
+if not redis.acl_check_cmd then
+  refused[#refused + 1] = 0
+end
 return refused`;
+
+/** The time that the probe waits for a missing key, in seconds. */
+const SHORTEST_WAIT_S = 0.001;
 
 const WITH_FLAGS = '#!lua flags=no-writes,allow-oom\nreturn 1';
 
@@ -328,13 +360,26 @@ const WITH_FLAGS = '#!lua flags=no-writes,allow-oom\nreturn 1';
 export async function missingAbilities(client: RedisClient, key: string): Promise<string[]> {
   const names = Object.keys(COMMANDS);
   const flags = await client.eval(WITH_FLAGS, 1, key).catch(refusalOf);
+  const waits = await client.bzpopmin(key, SHORTEST_WAIT_S).then(() => true, waitsBeyond);
   const refused = await client.eval(PROBE, 1, key, JSON.stringify(Object.values(COMMANDS))).catch(refusalOf);
   return [
     ...(flags === undefined ? ['flags of scripts (#!lua flags=…)'] : []),
+    ...(waits ? [] : ['BZPOPMIN']),
     ...(Array.isArray(refused)
-      ? refused.map((position) => names[Number(position) - 1]!)
+      ? refused.map((position) => names[Number(position) - 1] ?? 'redis.acl_check_cmd in scripts')
       : ['scripts (EVAL) with cjson']),
   ];
+}
+
+/** Returns whether scripts may publish on a channel of one slot. */
+async function canPublishSharded(client: RedisClient, channel: string): Promise<boolean> {
+  const isUnknown = await client.eval(PROBE_CHANNEL, 1, channel).catch(refusalOf);
+  return isUnknown === 0;
+}
+
+/** Returns whether a refused wait is only not permitted: then a worker polls. @throws any other error, such as a lost connection */
+function waitsBeyond(error: Error): boolean {
+  return error.message.startsWith('NOPERM') || refusalOf(error) !== undefined;
 }
 
 /** Returns undefined for a refusal of what was asked. @throws any other error, such as a lost connection */

@@ -11,6 +11,8 @@ import { EventListeners, type EventListener } from '../store/event-listeners.js'
 /** The time further invalid events are not logged, in ms. */
 const QUIET_MS = 10_000;
 
+type MessageListener = (message: string) => void;
+
 /**
  * The listeners to the events of all queues of a client. One server has a connection for them. In a Cluster they come over the hub. Connections
  * exist only while there are listeners. Events can be missed, so callers that must not miss one also poll.
@@ -18,6 +20,8 @@ const QUIET_MS = 10_000;
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
   private readonly channels = new Map<string, EventListeners>();
+  /** The listeners of channels without events. */
+  private readonly others = new Map<string, Set<MessageListener>>();
   private readonly source: EventSource;
   private warnedAtMs = -Infinity;
 
@@ -45,6 +49,24 @@ export class EventSubscriber {
       listeners.delete(listener, ids);
       this.leaveIdle(name);
     };
+    return this.subscribe(name, leave);
+  }
+
+  /** Listens to the messages of a channel that are no events, as `listen` does. */
+  async listenTo(name: string, listener: MessageListener): Promise<() => void> {
+    const listeners = keptIn(this.others, name, () => new Set<MessageListener>());
+    listeners.add(listener);
+    const leave = () => {
+      if (listeners.delete(listener) && listeners.size === 0 && this.others.get(name) === listeners) {
+        this.others.delete(name);
+        this.source.unsubscribe(name);
+      }
+    };
+    return this.subscribe(name, leave);
+  }
+
+  /** Subscribes to a channel, and returns `leave`. Calls it if that fails. */
+  private async subscribe(name: string, leave: () => void): Promise<() => void> {
     try {
       await this.source.subscribe(name);
     } catch (error) {
@@ -63,7 +85,7 @@ export class EventSubscriber {
 
   /** Closes the connections at once if there is no listener. */
   closeIdle(): void {
-    if (this.channels.size === 0) {
+    if (this.channels.size + this.others.size === 0) {
       this.source.closeIdle();
     }
   }
@@ -81,7 +103,8 @@ export class EventSubscriber {
   private dispatch(name: string, message: string): void {
     const listeners = this.channels.get(name);
     if (!listeners) {
-      return; // unsubscribed meanwhile
+      this.others.get(name)?.forEach((listener) => listener(message)); // none if unsubscribed meanwhile
+      return;
     }
     const event = parseEvent(message);
     if (!event) {

@@ -1,5 +1,6 @@
 import { JobQueueError, RedisStateError } from '../errors/errors.js';
 import { STATE_WORDS } from '../errors/redis-errors.js';
+import { FilesReplacedError } from '../errors/files-replaced-error.js';
 import { isUnanswered } from './response-timeout.js';
 
 /** The first words of replies that pass: the server loads, fails over, is busy or full, or a slot moves. */
@@ -25,5 +26,9 @@ export function isOfUser({ message }: Error): boolean {
 }
 
 function isBug(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  if (code === FilesReplacedError.code) {
+    return true; // from the loader of a late file
+  }
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }

@@ -2,11 +2,11 @@ import { show } from '../errors/show.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
 import { keptIn } from '../runtime/kept.js';
 import { outsideOfCaller } from '../runtime/outside.js';
+import { DeclaredTopics } from './declared-topics.js';
 
 /** The time before the next attempt after a passing fault, in ms. */
 const AGAIN_MS = 10_000;
 
-/** A queue for the register. */
 /** The names that this process has added to the register of a store. */
 class Registrations {
   private static readonly known = new WeakMap<QueueStore, Registrations>();
@@ -76,9 +76,17 @@ export function registerQueues(...queues: readonly QueueAccess[]): void {
   }
 }
 
-/** Adds a queue to the register again, because its Redis may have lost its data. Returns at once. */
+/** Adds a queue and the subscriptions of this process again, because Redis may have lost its data. Returns at once. */
 export function registerAgain(queue: QueueAccess): void {
   Registrations.of(queue.store).addAgain(queue);
+  declareLostTopics(queue.store);
+}
+
+/** Adds the subscriptions of this process that Redis has lost. Returns at once. If it fails, the next check adds them. */
+export function declareLostTopics(store: QueueStore): void {
+  void DeclaredTopics.of(store)
+    .addMissing()
+    .catch(() => undefined);
 }
 
 /** Returns a function that adds the queue to the register when it is called first. */

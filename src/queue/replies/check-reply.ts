@@ -34,7 +34,6 @@ export function wholeNumberOf(reply: unknown): number {
   return value as number;
 }
 
-/** Returns a list. */
 export function listOf(reply: unknown): unknown[] {
   if (!Array.isArray(reply)) {
     throw new UnexpectedReply('a list', reply);
@@ -93,7 +92,6 @@ export function behindLines(text: Replied, feeds: number): Replied {
   return text.split('\n').slice(feeds).join('\n') as Replied;
 }
 
-/** Returns a text. */
 export function textOf(reply: unknown): string {
   if (!isScalar(reply)) {
     throw new UnexpectedReply('a text', reply);

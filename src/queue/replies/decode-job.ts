@@ -8,6 +8,7 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { decodeSteps } from './decode-steps.js';
+import { decodeSignals, decodeWaits } from './decode-waits.js';
 
 /** Returns the `kind` of a payload. Producers of the Redis pattern store no name, and their demo has it there. */
 export function kindOf(payload: unknown): string | undefined {
@@ -67,6 +68,8 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     checkpoint: parseJson(hash.checkpoint).value,
     steps:
       hash.steps === undefined ? undefined : decodeSteps(hash.steps).map(({ result: _result, ...step }) => step),
+    waits: hash.waits === undefined ? undefined : decodeWaits(hash.waits),
+    signals: hash.signals === undefined ? undefined : decodeSignals(hash.signals),
     maxAttempts: numberOf(hash.max_attempts),
     fence: numberOf(hash.fence),
     dueAt: dateOf(hash.due_at_ms),
@@ -85,9 +88,11 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     lastError: hash.last_error,
     errorKind: hash.error_kind,
     supersededBy: hash.superseded_by,
+    movedTo: movedTo(hash),
   });
   return Object.assign(record, optional, {
     ...decodeTies(queue, hash),
+    ...streamOf(hash.stream),
     ...(isUnstarted(hash) && { unstarted: true as const, ...(isIsolated(hash) && { isolated: true as const }) }),
     ...redrivenField(hash.redriven_from, hash.redriven_as),
   });
@@ -107,6 +112,12 @@ function unstartedField(fence: string | undefined): string {
 function isIsolated(hash: Readonly<Record<string, string>>): boolean {
   const { crashes, next_crash_is_last: nextCrashIsLast, attempts, max_attempts: maxAttempts = Infinity } = hash;
   return crashes !== undefined && (nextCrashIsLast !== undefined || Number(attempts) >= Number(maxAttempts));
+}
+
+/** Decodes the field `stream`, see lua/lib/stream/state.lua. */
+function streamOf(field: string | undefined): Pick<JobRecord, 'stream'> {
+  const [, entries, bytes] = /^\d+ \d+ (\d+)-\d+ (\d+) \d+$/.exec(field ?? '') ?? [];
+  return entries === undefined ? {} : { stream: { entries: Number(entries), bytes: Number(bytes) } };
 }
 
 interface StoredLogLine {
@@ -203,4 +214,11 @@ function completedAttempt(hash: Readonly<Record<string, string>>): AttemptRecord
     outcome: 'completed',
     error: null,
   };
+}
+
+/** Returns the new place of a job that moved away, from the record that `lua/migrate/queue/take.lua` leaves. */
+function movedTo({ status, moved, last_error: lastError = '' }: Readonly<Record<string, string | undefined>>) {
+  return status === 'cancelled' && moved
+    ? (/^The job moved to (.*)\.$/s.exec(lastError)?.[1] ?? 'another place')
+    : undefined;
 }

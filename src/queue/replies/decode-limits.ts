@@ -65,7 +65,6 @@ export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOpt
   };
 }
 
-/** Returns the numbers that are set, by their names. */
 function setNumbers<Name extends string>(
   names: readonly Name[],
   values: readonly (string | null)[],

@@ -21,6 +21,7 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     ...(number('held_by_groups') > 0 && { heldByGroups: number('held_by_groups') }),
     ...(number('batches') > 0 && { batches: number('batches') }),
     scheduled: number('scheduled'),
+    ...(number('parked') > 0 && { parked: number('parked') }),
     processing: number('processing'),
     ...(number('foreign_claims') > 0 && { foreignClaims: number('foreign_claims') }),
     completed: number('completed'),

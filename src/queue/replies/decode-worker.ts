@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/worker-record.js';
-import { listOf, rowsOf, textOf } from './check-reply.js';
+import { listOf, textOf, wholeNumberOf } from './check-reply.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { parseJson } from '../codec/parse-json.js';
 import type { AttemptLimits } from '../store/attempt-forms.js';
@@ -11,15 +11,23 @@ const detailsSchema = z.object({
   app: z.string().optional(),
   version: z.string().optional(),
   slots: z.number(),
+  weights: z.array(z.object({ name: z.string(), slots: z.int().min(1) })).optional(),
   processSlots: z.number().optional(),
   fleet: z.string().optional(),
+  limits: z.array(z.string()).optional(),
+  limitCosts: z.record(z.string(), z.number()).optional(),
+  unprofiled: z.literal(true).optional(),
   paused: z.literal(true).optional(),
   stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
 });
 
 /** Decodes the reply of `lua/worker/list.lua`. */
 export function decodeWorkers(reply: unknown): WorkerRecord[] {
-  return listOf(reply).map((entry) => decodeWorker(rowsOf(entry, 3)[0] as string[] as [string, string, string]));
+  return listOf(reply).map((entry) => {
+    const [id, seenAt, text, holds] = listOf(entry);
+    const worker = decodeWorker([textOf(id), textOf(seenAt), textOf(text)]);
+    return holds === undefined ? worker : { ...worker, holds: wholeNumberOf(holds) };
+  });
 }
 
 /** Decodes one entry of the list. Details that no worker of this library wrote are left out. */

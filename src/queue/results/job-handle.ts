@@ -2,8 +2,10 @@ import type { Redact } from '../codec/redact.js';
 import { checkKnown, checkMs } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
+import type { StreamItem } from '../model/job-stream.js';
 import type { StatusCondition } from '../store/job-ref.js';
 import { show } from '../errors/show.js';
+import type { ReadStreamOptions } from './stream-options.js';
 import type { CancelOutcome } from '../store/call-outcomes.js';
 
 /** The options of a wait for a result. */
@@ -34,10 +36,15 @@ export interface JobSource {
   /** @param name the required name of the job, so that its result has the expected type */
   awaitResult(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
   cancel(id: string, options?: StatusCondition): Promise<CancelOutcome>;
+  /** Reads the stream of a job. @param source reads the result at its end */
+  readStream(id: string, options: ReadStreamOptions, source?: ResultSource): AsyncIterable<StreamItem>;
 }
 
-/** The handle of an enqueued job: its id, the outcome of the enqueue, and access to its result from any process. */
-export class JobHandle<Result = unknown> {
+/** Reads the result of a job. */
+export type ResultSource = Pick<JobSource, 'awaitResult'>;
+
+/** The handle of an enqueued job: its id, the outcome of the enqueue, and access to its result and its stream from any process. */
+export class JobHandle<Result = unknown, Chunk = unknown> {
   /** Private, so that a handle can be logged or sent as JSON. */
   readonly #source: JobSource;
 
@@ -68,6 +75,16 @@ export class JobHandle<Result = unknown> {
    */
   async result(options?: ResultOptions): Promise<Result> {
     return this.#source.awaitResult(this.id, options) as Promise<Result>;
+  }
+
+  /**
+   * Reads what the handler of the job writes by `job.stream`, or yields. See `JobQueue.stream`.
+   *
+   * @throws InvalidOptionError at once, a StreamCursorError for `after`. In the loop: JobNotFoundError, JobFailedError, JobCancelledError
+   * @example for await (const item of job.stream()) if (item.type === 'chunk') process.stdout.write(item.data);
+   */
+  stream(options: ReadStreamOptions = {}): AsyncIterable<StreamItem<Chunk, Result>> {
+    return this.#source.readStream(this.id, options) as AsyncIterable<StreamItem<Chunk, Result>>;
   }
 
   /**

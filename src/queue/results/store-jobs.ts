@@ -4,16 +4,13 @@ import { show } from '../errors/show.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import type { OutboxWriter, StoredIn } from '../store/outbox-writer.js';
-import type { QueueAccess } from '../store/queue-store.js';
+import type { ProducingQueue } from '../store/queue-store.js';
 
 /** The time between two looks for a job that is not in its queue yet, in ms. */
 const LOOK_EVERY_MS = 100;
 
-/** A queue whose jobs may be stored in the outbox of the app. */
-export interface StoringQueue extends QueueAccess {
-  /** Returns the outbox of the app; undefined without one. */
-  outbox?(): OutboxWriter | undefined;
-}
+/** The time for which a reader waits until its job is in its queue, in ms. */
+const STREAM_WAIT_MS = 30_000;
 
 /**
  * Writes checked jobs in the transaction. Their queue gets them after its commit.
@@ -21,20 +18,12 @@ export interface StoringQueue extends QueueAccess {
  * @throws InvalidOptionError before any statement
  */
 export async function storeJobs(
-  queue: StoringQueue,
+  queue: ProducingQueue,
   stored: StoredIn,
   jobs: readonly EncodedJob[],
   source: JobSource,
 ): Promise<JobHandle[]> {
-  const outbox = queue.outbox?.();
-  if (!outbox) {
-    throw new InvalidOptionError(
-      'enqueue.transaction',
-      'an app with an outbox',
-      'none',
-      'Import JobOutboxModule.forRoot({ database }) of nest-job-queue/outbox.',
-    );
-  }
+  const outbox = requiredOutbox('enqueue.transaction', queue.outbox?.());
   for (const job of jobs) {
     refuseBesideTransaction(job);
     refuseReplicas({ durability: queue.options.durability, ...job });
@@ -45,6 +34,15 @@ export async function storeJobs(
   await outbox.store(stored, queue.name, jobs);
   const waiting = waitingOf(queue, source);
   return jobs.map((job) => new JobHandle(job.id, job.name, queue.name, 'stored', waiting));
+}
+
+/** @throws InvalidOptionError without one */
+export function requiredOutbox(subject: string, outbox: OutboxWriter | undefined): OutboxWriter {
+  if (!outbox) {
+    const hint = 'Import JobOutboxModule.forRoot({ database }) of nest-job-queue/outbox.';
+    throw new InvalidOptionError(subject, 'an app with an outbox', 'none', hint);
+  }
+  return outbox;
 }
 
 function refuse(option: string, found: string, hint: string): never {
@@ -86,15 +84,15 @@ function refuseUngrouped({ id, options }: EncodedJob): void {
 /** The source of each queue's stored jobs, because an enqueue should not make it again. */
 const made = new WeakMap<JobSource, JobSource>();
 
-function waitingOf(queue: StoringQueue, source: JobSource): JobSource {
+function waitingOf(queue: ProducingQueue, source: JobSource): JobSource {
   const waiting = made.get(source) ?? waitingSource(queue, source);
   made.set(source, waiting);
   return waiting;
 }
 
-/** Reads results of jobs that may not be in their queue yet. */
-function waitingSource({ store: { clock } }: StoringQueue, source: JobSource): JobSource {
-  return {
+/** Reads results and streams of jobs that may not be in their queue yet. */
+function waitingSource({ store: { clock } }: ProducingQueue, source: JobSource): JobSource {
+  const waiting: JobSource = {
     get: (id) => source.get(id),
     cancel: (id, options) => source.cancel(id, options),
     async awaitResult(id, options = {}, name) {
@@ -111,5 +109,19 @@ function waitingSource({ store: { clock } }: StoringQueue, source: JobSource): J
         await new Promise<void>((resolve) => clock.setTimeout(resolve, LOOK_EVERY_MS));
       }
     },
+    readStream(id, options) {
+      const items = source.readStream(id, options, waiting);
+      return {
+        async *[Symbol.asyncIterator]() {
+          const until = clock.monotonic() + STREAM_WAIT_MS;
+          while (clock.monotonic() < until && (await source.get(id)) === null) {
+            options.signal?.throwIfAborted();
+            await new Promise<void>((resolve) => clock.setTimeout(resolve, LOOK_EVERY_MS));
+          }
+          yield* items;
+        },
+      };
+    },
   };
+  return waiting;
 }

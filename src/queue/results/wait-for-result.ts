@@ -144,7 +144,7 @@ function requireName({ id, name }: JobRecord, wanted: string | undefined): void 
 
 function outcome(job: JobRecord): unknown {
   if (job.status === 'cancelled') {
-    throw new JobCancelledError(job.id, job.supersededBy);
+    throw new JobCancelledError(job.id, job.supersededBy, job.movedTo);
   }
   if (job.status === 'failed') {
     const error = job.attemptLog.at(-1)?.error;

@@ -18,6 +18,7 @@ import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
 import { withoutUndefined } from '../runtime/fields.js';
+import { flag } from '../validation/flag.js';
 
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobRules {
@@ -58,7 +59,7 @@ const optionsSchema = z.strictObject(
     payload: z.unknown().optional(),
     onMissed: z.enum(['skip', 'once'], { error: "expected 'skip' or 'once'" }).default('skip'),
     missedAfterMs: duration(0).default(60_000),
-    overlap: z.boolean({ error: 'expected true or false' }).default(true),
+    overlap: flag.default(true),
     definition: z.custom<JobDefinition>(isJobDefinition, 'expected a definition of defineJob').optional(),
   },
   { error: 'expected an object of schedule options' },

@@ -10,8 +10,10 @@ import {
   type GroupsOptions,
   type LimitChanges,
   type QueueLimits,
+  ratesOf,
   type RuntimeLimits,
 } from '../model/limits.js';
+import { hasValues, type SharedLimitChanges, type SharedLimitValues } from '../model/shared-limit.js';
 
 /** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -98,4 +100,23 @@ function limitArguments({ groups = {}, ...limits }: QueueLimits): string[] {
 /** Returns the limits as lua/worker/register.lua reads them; '' if the worker configures none. */
 export function configuredLimits(options: QueueLimits): string {
   return configuresLimits(options) ? JSON.stringify(limitArguments(options)) : '';
+}
+
+/** Returns rates of a shared limit as lua/lib/shared_limit/write.lua reads them: each a list of texts. */
+function rateTexts(values: Pick<SharedLimitValues, 'rateLimit'>): string[][] {
+  return ratesOf(values).map(({ limit, periodMs, burst = 1 }) => [limit, periodMs, burst].map(String));
+}
+
+/** Returns the values of a shared limit as lua/shared-limit/declare.lua reads them; '' for none. */
+export function sharedLimitText(values: SharedLimitValues): string {
+  if (!hasValues(values)) {
+    return '';
+  }
+  return JSON.stringify([String(values.maxRunning ?? ''), rateTexts(values)]);
+}
+
+/** Encodes changes of a shared limit for lua/shared-limit/set.lua: '=' keeps a value, '' and no rates are none. */
+export function sharedLimitArguments({ maxRunning, rateLimit }: SharedLimitChanges): string[] {
+  const rates = rateLimit === undefined ? '=' : JSON.stringify(rateTexts({ rateLimit: rateLimit ?? [] }));
+  return [changed(maxRunning), rates];
 }

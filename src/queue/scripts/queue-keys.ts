@@ -1,6 +1,14 @@
 import type { BATCH_PARTS } from '../model/batch.js';
 import type { QueueOptions } from '../model/queue-options.js';
-import { KEYS, PARTS, PARTS_BEFORE_IDS, PLACES, type Place, STANDARD_KEYS } from '../validation/key-table.js';
+import {
+  KEYS,
+  PARTS,
+  PARTS_BEFORE_IDS,
+  PLACES,
+  type Place,
+  SHARED_LIMIT_KEYS,
+  STANDARD_KEYS,
+} from '../validation/key-table.js';
 import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
@@ -15,14 +23,27 @@ class KeyBase {
   readonly base: string;
   /** The names of the queues of this Redis, outside the keys of each. */
   readonly register: string;
+  /** The subscriptions of the topics of this Redis. */
+  readonly topics: string;
+  /** The name of the queue as its keys have it, with braces around a hash tag. */
+  readonly spelled: string;
+  private readonly prefix: string;
 
   constructor(
     readonly queue: string,
     { prefix = 'queue', hashTag = false }: KeyOptions = {},
   ) {
     checkQueueName(queue);
-    this.base = `${prefix}:${hashTag ? `{${queue}}` : queue}:`;
+    this.prefix = prefix;
+    this.spelled = hashTag ? `{${queue}}` : queue;
+    this.base = `${prefix}:${this.spelled}:`;
     this.register = `${prefix}:queues`;
+    this.topics = `${prefix}:topics`;
+  }
+
+  /** Returns the keys of a limit that queues share. They are in one slot, which is not that of a queue. */
+  sharedLimit(name: string): string[] {
+    return Object.values(SHARED_LIMIT_KEYS).map(([part]) => `${this.prefix}:limit:{${name}}${part}`);
   }
 }
 
@@ -129,6 +150,11 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
     return this.schedulePrefix + id;
   }
 
+  /** Returns the key of one job's stream, which is its channel too. */
+  stream(id: string): string {
+    return this.streamPrefix + id;
+  }
+
   /** Returns a key of one batch with a follow-up. */
   batchRecord(id: string, part?: (typeof BATCH_PARTS)[number]): string {
     return this.batchRecordPrefix + id + (part ? `/${part}` : '');
@@ -177,7 +203,6 @@ export class QueueKeys extends (KeyBase as new (...options: ConstructorParameter
   }
 }
 
-/** Returns the key of a place. */
 export function keyOf(keys: QueueKeys, place: Place): string {
   return keys.base + PLACES[place][0];
 }

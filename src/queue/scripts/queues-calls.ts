@@ -4,6 +4,7 @@ import { decodeWorkers } from '../replies/decode-worker.js';
 import { MOST_ARGUMENTS } from '../runtime/bounds.js';
 import { slicesOf } from '../runtime/slices-of.js';
 import { groupBy } from '../runtime/group-by.js';
+import type { ProfileRequest } from '../model/profile.js';
 import type { Place } from '../validation/key-table.js';
 import { HISTORY_KEPT_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { CallLimit, Settled } from '../store/queue-store.js';
@@ -38,7 +39,7 @@ export function queuesVerbs(store: QueuesStore): QueuesVerbs {
     renew: (queues, renewal, limit) =>
       runCalls(
         store,
-        shared(store, queues, renewal.checks ? 8 : 3, (some) => renewCall(some, renewal)),
+        shared(store, queues, renewal.checks ? 9 : 4, (some) => renewCall(some, renewal)),
         limit,
       ),
     register: (queues, limit) => runCalls(store, shared(store, queues, 2, registerCall), limit),
@@ -217,8 +218,8 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks, lists }:
   const listed = lists ? queues.findIndex(({ calls }) => calls === lists.calls) : -1;
   const keys = all.flatMap(({ keys: of }) =>
     checks
-      ? [of.workers, of.names, of.sweep, of.workerDetails, of.retention, of.handlerLimits, of.settings]
-      : [of.workers, of.names],
+      ? [of.workers, of.names, of.profile, of.sweep, of.workerDetails, of.retention, of.handlerLimits, of.settings]
+      : [of.workers, of.names, of.profile],
   );
   const listKeys = all.slice(listed, listed + 1).flatMap(({ keys: of }) => [of.workers, of.workerDetails]);
   const lines = all.map(({ options, handlers }) =>
@@ -228,14 +229,25 @@ function renewCall(queues: readonly AnnouncedQueue[], { worker, checks, lists }:
   );
   const args = [worker, checks ? LAYOUT : '', listed < 0 ? '' : lists!.most, WORKER_SEEN_MS, ...lines];
   const renew = call('workerRenew', [...keys, ...listKeys], args, (reply) => {
-    const [positions, workers] = listOf(reply);
+    const [positions, workers, profiles] = listOf(reply);
+    const asked = new Map(listOf(profiles).map((each) => profileRequestOf(listOf(each))));
     const unknown = new Set(listOf(positions).map(wholeNumberOf));
     return all.map(({ options }, i) => ({
       isKnown: !unknown.has(i + 1) && configuredLimits(options) === '',
+      ...(asked.has(i + 1) && { profile: asked.get(i + 1)! }),
       ...(i === listed && { workers: decodeWorkers(workers) }),
     }));
   });
-  return { call: renew, keysOfEach: checks ? 7 : 2 };
+  return { call: renew, keysOfEach: checks ? 8 : 3 };
+}
+
+/** Returns a request, behind the position of its queue. */
+function profileRequestOf([position, ...fields]: readonly unknown[]): [number, ProfileRequest] {
+  const [id, name, kind, forMs] = fields.map(textOf);
+  return [
+    wholeNumberOf(position),
+    { id: id!, name: name!, kind: kind === 'heap' ? 'heap' : 'cpu', forMs: Number(forMs) },
+  ];
 }
 
 function registerCall(queues: readonly StoreCalls[]): BuiltCall<void> {

@@ -1,6 +1,6 @@
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import type { QueueKeys } from './queue-keys.js';
-import { scriptCommands } from '../lua.generated.js';
+import { scriptCommands } from '../digests.generated.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import type { QueueStore } from '../store/queue-store.js';

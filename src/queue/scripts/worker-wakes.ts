@@ -1,6 +1,7 @@
 import type { Connection } from '../redis/connection.js';
 import { Hub } from '../redis/cluster/hub.js';
 import { isCluster } from '../redis/redis-client.js';
+import { RedisUnsuitableError } from '../errors/errors.js';
 import { RedisPermissionError } from '../errors/redis-errors.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { QueueStore, WakeListener, WakeSubscription } from '../store/queue-store.js';
@@ -19,7 +20,7 @@ interface WakingStore extends Pick<QueueStore, 'exec'> {
 /**
  * Listens on the wake channels of a worker. Returns undefined if this client has no hub, because it is not of a Cluster.
  *
- * @throws RedisPermissionError; another error of a server without sharded channels
+ * @throws RedisPermissionError; RedisUnsuitableError if the server lacks sharded channels
  */
 export async function listenForWakes(
   { connection, exec }: WakingStore,
@@ -30,6 +31,12 @@ export async function listenForWakes(
   const [first] = queues;
   if (!first || !isCluster(connection.client)) {
     return undefined;
+  }
+  const { hasShardedChannels } = await connection.inspect();
+  if (!hasShardedChannels) {
+    throw new RedisUnsuitableError(
+      'This server lacks sharded channels (SSUBSCRIBE and SPUBLISH, which Redis 7.0 brought)',
+    );
   }
   const missing = await exec(permissionsCall([first.keys], WAKE_COMMANDS), { timeoutMs: LONGEST_TRIP_MS });
   if (missing.length > 0) {

@@ -40,5 +40,4 @@ export interface NotedAction extends Omit<ActionEntry, 'entryId' | 'at'> {
   isVoid?: boolean;
 }
 
-/** An entry as it is stored. */
 export type StoredAction = NotedAction & Pick<ActionEntry, 'entryId' | 'at'>;

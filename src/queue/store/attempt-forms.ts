@@ -46,7 +46,6 @@ export interface OnlyNames {
   cursor: number;
 }
 
-/** The reply of one claim. */
 export interface ClaimReply {
   readonly jobs: ClaimedJob[];
   readonly refused: RefusedJob[];
@@ -113,7 +112,7 @@ export interface UnsealedFailure extends Omit<Failure, 'error' | 'kind'> {
 }
 
 export interface Release extends ClaimRef {
-  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage';
+  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage' | 'wait';
   delayMs: number;
   /** The name from the payload of an `unhandled` job without a stored name. */
   name?: string;

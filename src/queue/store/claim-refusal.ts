@@ -47,17 +47,11 @@ export interface UnmetJob {
 /** The greatest limit for payloads that no claim by hand must note; see lua/lib/limits/largest.lua. */
 export const USUAL_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
-/**
- * Returns the size beyond which no worker loads a payload, because it would hold up its other jobs.
- *
- * @param largest the largest `maxPayloadBytes` that a worker or producer of the queue has announced; 0 for none
- */
-function giantBytes(largest = 0): number {
-  return 2 * Math.max(largest, USUAL_PAYLOAD_BYTES);
-}
+/** The size beyond which no worker loads a payload, because it would hold up its other jobs. */
+const GIANT_BYTES = 2 * USUAL_PAYLOAD_BYTES;
 
 /** Returns whether a payload has more than some bytes. A UTF-16 unit takes at most 3 bytes, so few are measured. */
-export function isGiant(payload: string, bytes = giantBytes()): boolean {
+export function isGiant(payload: string, bytes = GIANT_BYTES): boolean {
   return payload.length * 3 > bytes && Buffer.byteLength(payload) > bytes;
 }
 

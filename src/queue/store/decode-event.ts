@@ -1,6 +1,5 @@
-import { decodeContent, decodeText, type ContentContext, type JobCodec } from '../codec/codec.js';
-import { parseJson } from '../codec/parse-json.js';
-import { decodeStoredError } from '../errors/stored-error.js';
+import { decodeContent, type JobCodec } from '../codec/codec.js';
+import { readErrorMessage } from '../codec/failure-job.js';
 import type { JobEvent } from '../model/job-event.js';
 
 /** The content of events that have several listeners, and the codec that decoded it. */
@@ -22,15 +21,10 @@ function decodeContentOf(codec: JobCodec | undefined, queue: string, event: JobE
   const owner = { queue, id: event.id };
   return {
     ...rest,
-    ...read('error', () => error && errorMessage(codec, error, { ...owner, field: 'error' })),
+    ...read('error', () => error && readErrorMessage(codec, error, { ...owner, field: 'error' })),
     ...read('progress', () => decodeContent(codec, progress, 'progress', owner)),
     ...read('result', () => decodeContent(codec, result, 'result', owner)),
   };
-}
-
-function errorMessage(codec: JobCodec | undefined, stored: string, context: ContentContext): string {
-  const text = decodeText(codec, stored, context);
-  return text === stored ? text : decodeStoredError(parseJson(text).value).message;
 }
 
 function read(field: 'error' | 'progress' | 'result', decode: () => unknown): Partial<JobEvent> {

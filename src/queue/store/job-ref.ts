@@ -67,7 +67,7 @@ export function batchFields(batch: string): { batch: string } | { member: string
 }
 
 /** Returns the ids of a list as a hash has it. */
-export function idsOf(list = ''): string[] {
+function idsOf(list = ''): string[] {
   return list.split('\n').filter(Boolean);
 }
 
@@ -79,11 +79,6 @@ export function refsOf(home: string, list: string): JobReference[] {
   return idsOf(list)
     .filter((ref) => ref !== CALLERS)
     .map((ref) => splitRef(home, ref));
-}
-
-/** Returns a list of ids as a hash has it. */
-export function listOf(ids: readonly string[]): string {
-  return ids.join('\n');
 }
 
 /** Returns the ids of the dead letter before a job, and of the new job after it. */

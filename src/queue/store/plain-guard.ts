@@ -19,6 +19,7 @@ const ORIGINS: Readonly<Record<SealedVerb<StoreCalls>, Origin>> = {
   enqueue: () => true,
   checkEnqueue: 'none',
   update: () => true,
+  signal: ({ data }: { data: string }) => data !== '',
   'deadLetters.redrive': ({ payload }: { payload?: string }) => payload !== undefined,
   'deadLetters.redriveAsNew': ({ payload }: { payload?: string }) => payload !== undefined,
   'schedules.upsert': () => true,
@@ -35,6 +36,7 @@ const ORIGINS: Readonly<Record<SealedVerb<StoreCalls>, Origin>> = {
   checkpoint: 'of a claim',
   step: 'of a claim',
   log: 'of a claim',
+  'streams.write': 'of a claim',
 };
 
 type VerbCall = (...args: never[]) => unknown;

@@ -5,6 +5,7 @@ import type { JobEvent } from '../model/job-event.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueReply } from './enqueue-call.js';
+import type { OutboxWriter } from './outbox-writer.js';
 import type { CallLimit, Settled, StoreCall } from './store-call.js';
 import type { StoreCalls } from './store-calls.js';
 import type { QueuesVerbs } from './queues-verbs.js';
@@ -132,6 +133,13 @@ export interface QueueStore {
    */
   subscribe(queue: StoreCalls, listener: (event: JobEvent) => void, ids?: readonly string[]): Promise<() => void>;
 
+  /**
+   * Listens to the stream of a job. Resolves, once the store has confirmed it, with the function that ends it. Messages can be missed.
+   *
+   * @throws RedisPermissionError
+   */
+  listenToStream(queue: StoreCalls, id: string, listener: (message: string) => void): Promise<() => void>;
+
   /** The way of enqueues that wait for replicas. */
   readonly replicated: ReplicatedEnqueues;
 
@@ -248,14 +256,24 @@ export interface QueueAccess {
   exec<Reply>(build: (calls: StoreCalls) => StoreCall<Reply>, limit?: CallLimit): Promise<Reply>;
 }
 
+/** A queue whose own parts wait. */
+export interface SleepingQueue extends QueueAccess {
+  /** Waits; rejects once the queue is closed. */
+  sleep(ms: number): Promise<void>;
+}
+
 /** A queue that jobs are added to. */
 export interface ProducingQueue extends QueueAccess {
+  /** Returns the outbox of the app; undefined without one. */
+  outbox?(): OutboxWriter | undefined;
   /** Returns the calls of this queue for its producer, once windows can know what its payloads hide. */
   producerCalls(): Promise<StoreCalls>;
   /** True if a person acts by this object, in a process without the key of the queue. */
   readonly isPlainWindow: boolean;
   /** True while the layout of the queue is read. */
   readonly isBeingOpened: boolean;
+  /** Returns the shard of a job by its options; undefined without a key. Set for shards only. */
+  shardOfJob?: ((subject: string, options: unknown) => { readonly name: string } | undefined) | undefined;
 }
 
 /** A queue whose state an operator changes. */

@@ -1,5 +1,6 @@
 // The verbs that reach many queues of a server in few calls.
 import type { WorkerRecord } from '../model/worker-record.js';
+import type { ProfileRequest } from '../model/profile.js';
 import type { Place } from '../validation/key-table.js';
 import type { CallLimit, Settled } from './store-call.js';
 import type { StoreCalls } from './store-calls.js';
@@ -43,6 +44,8 @@ export interface Renewed {
   readonly isKnown: boolean;
   /** The live workers of the queue, if they were to be listed. */
   readonly workers?: readonly WorkerRecord[];
+  /** The request for a profile that waits for an attempt; absent without one. */
+  readonly profile?: ProfileRequest;
 }
 
 /**

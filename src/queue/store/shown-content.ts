@@ -107,7 +107,8 @@ export class ShownContent {
   private shown(job: JobRecord): ShownJob {
     const isDamaged = hasLostItsName(job) || (isFailure(job) && !isWholeFailure(job));
     const { all: texts, ofPayload } = this.textsOf(job, isDamaged);
-    const value = (part: Exclude<RedactedPart['part'], 'payload'>) => this.value(job[part], part, job, texts);
+    const value = (part: Exclude<RedactedPart['part'], 'payload' | 'chunk'>) =>
+      this.value(job[part], part, job, texts);
     const { payload: _payload, brokenPayload: _broken, leftOut, ...facts } = job;
     const { payload: bytes, ...others } = leftOut ?? {};
     return {
@@ -173,6 +174,11 @@ export class ShownContent {
       ...(progress !== undefined && { progress: this.apart(progress, 'progress', job) }),
       ...(result !== undefined && { result: this.apart(result, 'result', job) }),
     });
+  }
+
+  /** Returns a chunk of a job's stream. Its texts may quote the payload, so they are hidden where anything is. */
+  chunk(chunk: unknown, job: RedactedPart['job']): unknown {
+    return this.apart(chunk, 'chunk', job);
   }
 
   auditEntry(entry: AuditEntry): AuditEntry {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { clusterScripts, luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
 import { keptIn } from '../runtime/kept.js';
+import { scriptText, sha1 } from './late-files.js';
 
 /** What a call writes beside its own changes: the audit trail, the outcomes of jobs, or both. */
 export interface AuditMark {
@@ -19,11 +19,16 @@ interface AuditedScript {
 
 const made = new Map<string, AuditedScript>();
 
-/** Returns a script inside the frame of `lua/audit/frame.lua`, which writes its transitions down. Made at its first use. */
+/**
+ * Returns a script inside the frame of `lua/audit/frame.lua`, which writes its transitions down. Made at its first use.
+ *
+ * @throws FilesReplacedError
+ */
 export function auditedScript(name: LuaScriptName, sharded = false): AuditedScript {
   return keptIn(made, `${name} ${sharded}`, () => {
+    for (const part of [name, 'auditFrame'] as const) scriptText(part, sharded);
     const text = framed(name, sharded ? clusterScripts : luaScripts);
-    return { text, sha: createHash('sha1').update(text).digest('hex') };
+    return { text, sha: sha1(text) };
   });
 }
 

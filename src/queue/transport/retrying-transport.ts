@@ -6,6 +6,7 @@ import { cut } from '../redis/connection-silence.js';
 import { failUnanswered } from '../redis/ioredis-internals.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
+import { FilesReplacedError } from '../errors/files-replaced-error.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -186,7 +187,10 @@ function callAgain(call: ScriptCall<unknown>, outcome: Settled<unknown>): Script
 }
 
 function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
-  if (outcome.ok || [ReplyDecodeError, RedisKeyTypeError].some((kind) => outcome.error instanceof kind)) {
+  if (
+    outcome.ok ||
+    [ReplyDecodeError, RedisKeyTypeError, FilesReplacedError].some((kind) => outcome.error instanceof kind)
+  ) {
     return false;
   }
   return outcome.error.name !== 'ReplyError' || isPassing(outcome.error) || isOfUser(outcome.error);

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import { Command } from 'ioredis';
+import { clusterDigests, scriptDigests } from '../digests.generated.js';
 import { JobQueueError } from '../errors/errors.js';
-import { clusterScripts, luaScripts } from '../lua.generated.js';
+import type { LuaScriptName } from '../lua.generated.js';
 import { auditedScript, frameArguments, type AuditMark } from './audited-script.js';
+import { newDigest, scriptText } from './late-files.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled, StoreCall } from '../store/store-call.js';
 import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
@@ -12,7 +13,7 @@ import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { serverOfKey } from '../redis/server-of-key.js';
 
-export type ScriptName = keyof typeof luaScripts;
+export type ScriptName = LuaScriptName;
 export type ScriptArgument = string | number;
 
 /** A call of a script, with the decoder of its reply. Built by allCalls, run by ScriptRunner. */
@@ -58,23 +59,15 @@ export class ReplyDecodeError extends JobQueueError {
   }
 }
 
-type LoadedScript = Readonly<Record<'sha' | 'text', string>>;
-type LoadedScripts = Partial<Record<ScriptName, LoadedScript>>;
-
-const [bareScripts, bareClusterScripts]: [LoadedScripts, LoadedScripts] = [{}, {}];
-
-/**
- * Returns an unwrapped script, with the digest by which the server knows it. Computed at its first use, because a
- * process runs a few of the scripts.
- */
-function bareScript(name: ScriptName, sharded: boolean): LoadedScript {
-  return sharded
-    ? (bareClusterScripts[name] ??= bareScriptOf(clusterScripts[name]))
-    : (bareScripts[name] ??= bareScriptOf(luaScripts[name]));
+/** Returns the digest by which the server knows the script of a call. */
+function digestOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): string {
+  if (audit) return auditedScript(script, sharded).sha;
+  return (sharded ? clusterDigests : scriptDigests)[script] ?? newDigest(script, sharded);
 }
 
-function bareScriptOf(text: string): LoadedScript {
-  return { text, sha: createHash('sha1').update(text).digest('hex') };
+/** Returns the script of a call: inside the frame of the audit trail if the call is marked for it. */
+function textOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): string {
+  return audit ? auditedScript(script, sharded).text : scriptText(script, sharded);
 }
 
 /** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
@@ -164,10 +157,16 @@ export class ScriptRunner {
           return next ? this.evaluate(next, use, fail) : use(reply);
         }
       : use;
-    const { sha, text } = scriptOf(call, this.isSharded());
+    const sharded = this.isSharded();
+    let sha: string;
+    try {
+      sha = digestOf(call, sharded);
+    } catch (error) {
+      return Promise.reject(error).catch((cause: unknown) => this.fail(call, cause, fail)); // late files were replaced
+    }
     return this.send('evalsha', sha, call).then(used, (error: unknown) =>
       isUnknownScript(error)
-        ? this.sendText(sha, text, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
+        ? this.sendText(sha, sharded, call).then(used, (refusal: unknown) => this.fail(call, refusal, fail))
         : this.fail(call, error, fail),
     );
   }
@@ -176,7 +175,8 @@ export class ScriptRunner {
    * Sends a call of a script that the server does not know. One call in flight carries the text; the others wait for
    * it. Otherwise all queues of a process would send the same text after a restart of the server.
    */
-  private sendText(sha: string, text: string, call: ScriptCall<unknown>): Promise<unknown> {
+  private async sendText(sha: string, sharded: boolean, call: ScriptCall<unknown>): Promise<unknown> {
+    const text = textOf(call, sharded);
     const place = `${sha} ${serverOfKey(this.client, call.keys[0] ?? '')}`;
     const first = this.texts.get(place);
     if (first) {
@@ -245,12 +245,7 @@ export class ScriptRunner {
 
 /** Returns the arguments of EVAL for a call, for a connection that sends texts instead of digests. */
 export function evalArguments(call: ScriptCall<unknown>, sharded: boolean): string[] {
-  return textsOf(scriptOf(call, sharded).text, call);
-}
-
-/** Returns the script of a call: inside the frame of the audit trail if the call is marked for it. */
-function scriptOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): LoadedScript {
-  return audit ? auditedScript(script, sharded) : bareScript(script, sharded);
+  return textsOf(textOf(call, sharded), call);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { RedisClient } from '../redis/redis-client.js';
 import { parseJson } from '../codec/parse-json.js';
 import { typesOfCall } from '../validation/key-types.js';
 import { RedisKeyTypeError, type WrongKey } from '../errors/redis-errors.js';
-import { luaScripts } from '../lua.generated.js';
+import { scriptText } from './late-files.js';
 
 /** Returns the keys whose type differs from the expected one. A missing key has no type. */
 export async function wrongKeys(client: RedisClient, types: ReadonlyMap<string, string>): Promise<WrongKey[]> {
@@ -10,7 +10,7 @@ export async function wrongKeys(client: RedisClient, types: ReadonlyMap<string, 
   if (keys.length === 0) {
     return [];
   }
-  const reply = await client.eval(luaScripts.queueCheckKeys, keys.length, ...keys, ...types.values());
+  const reply = await client.eval(scriptText('queueCheckKeys', false), keys.length, ...keys, ...types.values());
   const found = (reply as (number | string)[]).map(String);
   return Array.from({ length: found.length / 2 }, (_, i) => {
     const key = keys[Number(found[2 * i]) - 1]!;

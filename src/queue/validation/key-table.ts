@@ -56,7 +56,7 @@ export const STANDARD_KEYS = {
   /** The kinds of error of the dead letters; `docs/internals/error-kinds.md` says how they are counted. */
   errorKinds: ['error_kinds', 'hash', 'idle'],
   /** The ids that callers gave to jobs which have ended, as long as they are known. */
-  endedIds: ['ended_ids', 'zset', 'time'],
+  endedIds: ['ended_ids', 'zset', 'entries'],
   /** The ended jobs whose records are kept until they were read. */
   keptResults: ['kept_results', 'zset', 'entries'],
 } as const satisfies Record<string, readonly [part: string, type: string, end: KeyEnd]>;
@@ -86,6 +86,8 @@ export const KEYS = {
   batchesByAge: ['batches_by_age', 'zset', 'entries'],
   /** The batches that have ended, as long as their records are there; `lua/lib/batch/end_batch.lua` spells it too. */
   batchesEnded: ['batches_ended', 'zset', 'time'],
+  /** The jobs that are parked for a signal or a sleep; `lua/lib/signal/parked.lua` spells it too. */
+  awaitingSignals: ['awaiting_signals', 'zset', 'entries'],
   /** The largest fence of each source of entries. */
   onceFences: ['once_fences', 'hash', 'stays'],
   /** The start of the key with the marks of a source's entries, before the source. */
@@ -94,6 +96,12 @@ export const KEYS = {
   errorMarks: ['error_marks', 'hash', 'time'],
   /** The record of the alerts that were told. */
   alerts: ['alerts', 'hash', 'time'],
+  /** The start of a job's stream, and of its channel, before the job's id; `lua/lib/stream/forget.lua` spells it too. */
+  streamPrefix: ['stream:', 'stream', 'time'],
+  /** The jobs that have a stream, by the next look at each; `lua/lib/stream/forget.lua` spells it too. */
+  streams: ['streams', 'zset', 'entries'],
+  /** The last profile of a job, or the request for one. */
+  profile: ['profile', 'hash', 'time'],
   /** The start of the key with a claimer's last batch, so that a repeated claim gets the same jobs. */
   batchPrefix: ['batch:', 'string', 'time'],
 } as const satisfies Record<string, readonly [part: string, type: string, end: KeyEnd]>;
@@ -133,6 +141,7 @@ export const PLACES = {
   unique: [KEYS.unique[0], 'remains'],
   uniqueExpiries: [KEYS.uniqueExpiries[0], 'remains'],
   endedIds: [KEYS.endedIds[0], 'remains'],
+  streams: [KEYS.streams[0], 'remains'],
   scheduleOwners: [KEYS.scheduleOwners[0], 'remains'],
   groupsResting: [`${KEYS.groupsPrefix[0]}resting`, 'remains'],
   scheduleDue: [KEYS.scheduleDue[0], 'never'],
@@ -146,6 +155,24 @@ export type Place = keyof typeof PLACES;
 export function placesSwept(swept: Swept): readonly Place[] {
   return (Object.keys(PLACES) as Place[]).filter((place) => PLACES[place][1] === swept);
 }
+
+/** The most rates of a limit that queues share. */
+export const MOST_RATES = 8;
+
+/**
+ * The keys of a limit that queues share, in the order of the scripts. Each has its part after the name of the limit. They are
+ * of no queue, so no purge deletes them. Their size does not grow with the jobs.
+ */
+export const SHARED_LIMIT_KEYS = {
+  limit: ['', 'hash'],
+  permits: [':permits', 'zset'],
+  waiting: [':waiting', 'zset'],
+  seen: [':seen', 'zset'],
+  /** The start of the key of each rate, before its number. */
+  ratePrefix: [':rate:', 'hash'],
+  /** The queues whose workers named it in the last 30 days. */
+  queues: [':queues', 'zset'],
+} as const satisfies Record<string, readonly [part: string, type: string]>;
 
 const parts = Object.values(KEYS).map(([part]) => part);
 

@@ -1,4 +1,4 @@
-import { KEYS, type KeyEnd, type KeyType } from './key-table.js';
+import { KEYS, type KeyEnd, type KeyType, MOST_RATES, SHARED_LIMIT_KEYS } from './key-table.js';
 
 /** The parts of the keys of groups behind their prefix, with their types and ends. An id follows a colon. */
 export const GROUP_KEYS: Readonly<Record<string, readonly [type: KeyType, end: KeyEnd]>> = {
@@ -77,7 +77,7 @@ function typeOfKey(base: string, key: string): KeyType | undefined {
 export function typesOfCall(keys: readonly string[], ids: readonly string[]): Map<string, KeyType> {
   const base = baseOf(keys[0] ?? '');
   if (base === undefined) {
-    return new Map();
+    return new Map(typesOfSharedLimit(keys[0] ?? ''));
   }
   const prefixes = keys.filter((key) => key.endsWith(':'));
   const starts = prefixes.flatMap((prefix) =>
@@ -87,6 +87,15 @@ export function typesOfCall(keys: readonly string[], ids: readonly string[]): Ma
     ids.slice(0, MOST_IDS).flatMap((id) => partsOf(start).map((end) => base + start + id + end)),
   );
   return new Map([...typesOfQueue(base), ...typesOfKeys(base, [...keys, ...ofIds])]);
+}
+
+/** Returns the keys of a limit that queues share, with their types; none for another key. @param first its first key */
+function typesOfSharedLimit(first: string): [string, KeyType][] {
+  const isLimit = /:limit:\{[^{}]+\}$/.test(first);
+  return Object.values(isLimit ? SHARED_LIMIT_KEYS : {}).flatMap(([part, type]): [string, KeyType][] => {
+    const numbers = part.endsWith(':') ? Array.from({ length: MOST_RATES }, (_, i) => String(i + 1)) : [''];
+    return numbers.map((number) => [first + part + number, type]);
+  });
 }
 
 function partsOf(start: string): string[] {

@@ -43,6 +43,9 @@ const ID_RULE = `1 to ${LONGEST_ID} characters of text, none of them a control c
 
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
+/** What a name of a queue or of a shared limit must be, for errors. A queue has further rules. */
+export const QUEUE_NAME_RULE = '1 to 128 of A-Z a-z 0-9 _ . : @ / -';
+
 /** What the start of all keys must be. With a colon it could be that of the keys of a queue with a shorter one. */
 export const PREFIX = /^[\w.-]{1,64}$/;
 export const PREFIX_RULE = '1 to 64 of A-Z a-z 0-9 _ . -';
@@ -53,7 +56,7 @@ export const PREFIX_RULE = '1 to 64 of A-Z a-z 0-9 _ . -';
  */
 export function checkQueueName(name: unknown, subject = 'queue name'): asserts name is string {
   if (typeof name !== 'string' || !QUEUE_NAME.test(name)) {
-    throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
+    throw new InvalidOptionError(subject, QUEUE_NAME_RULE, show(name));
   }
   const part = partBeforeIds(name);
   if (part !== undefined) {
@@ -67,9 +70,24 @@ export function checkQueueName(name: unknown, subject = 'queue name'): asserts n
   }
 }
 
+/** Returns the name of a queue that its keys spell, which may have braces around it. */
+export function nameOfSpelled(spelled: string): string {
+  return spelled.startsWith('{') ? spelled.slice(1, -1) : spelled;
+}
+
 /** Returns whether a text can be the name of a queue. */
 export function isQueueName(name: unknown): name is string {
   return typeof name === 'string' && QUEUE_NAME.test(name) && partBeforeIds(name) === undefined;
+}
+
+/** The start of the name of the limit that a queue with several rates has by itself. */
+export const OWN_LIMIT = '@queue:';
+
+/** Returns whether a text can be the name of a limit that queues share. Braces surround it in keys, so it may have any part. */
+export function isLimitName(name: unknown): name is string {
+  return (
+    typeof name === 'string' && QUEUE_NAME.test(name.startsWith(OWN_LIMIT) ? name.slice(OWN_LIMIT.length) : name)
+  );
 }
 
 /** Returns the part of a queue name that comes before ids in the keys of another queue. */

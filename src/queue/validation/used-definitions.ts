@@ -12,6 +12,8 @@ interface Definition {
   readonly name: string;
   readonly payload: unknown;
   readonly result: unknown;
+  readonly chunk?: unknown;
+  readonly signals?: Readonly<Record<string, unknown>> | undefined;
   readonly defaults: Readonly<Record<string, unknown>> | object;
 }
 
@@ -56,7 +58,14 @@ export class UsedDefinitions {
 /** Returns the names of the parts that differ. Schemas are compared by identity. */
 function differences(a: Definition, b: Definition): string[] {
   const [own, other] = [a.defaults, b.defaults] as Record<string, unknown>[];
-  const schemas = (['payload', 'result'] as const).filter((part) => a[part] !== b[part]);
+  const schemas = (['payload', 'result', 'chunk'] as const).filter((part) => a[part] !== b[part]);
+  const signals = Object.keys({ ...a.signals, ...b.signals }).filter(
+    (key) => a.signals?.[key] !== b.signals?.[key],
+  );
   const options = Object.keys({ ...own, ...other }).filter((key) => !isDeepStrictEqual(own![key], other![key]));
-  return [...schemas.map((part) => `the ${part} schema`), ...options];
+  return [
+    ...schemas.map((part) => `the ${part} schema`),
+    ...signals.map((name) => `the signal ${show(name)}`),
+    ...options,
+  ];
 }

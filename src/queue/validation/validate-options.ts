@@ -5,6 +5,9 @@ import { own } from '../runtime/fields.js';
 import { numberHint } from './numbers.js';
 import { suggest } from './suggest.js';
 
+/** Without it zod compiles a function for each schema, which takes longer than the few checks of a schema. */
+const ONCE = { jitless: true };
+
 /**
  * Checks options against their schema and fills in defaults.
  *
@@ -17,7 +20,7 @@ export function checkOptions<Schema extends z.ZodType>(
   schema: Schema,
   options: unknown,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(options);
+  const parsed = schema.safeParse(options, ONCE);
   if (parsed.success) {
     return parsed.data;
   }

@@ -12,10 +12,12 @@ import {
   type StepOutcome,
   type StoredStep,
 } from '../model/step.js';
+import { type JobWait, MOST_WAITS } from '../model/signal.js';
 import { flagOf, listOf, oneOf, oneOfEach, wholeNumberOf } from '../replies/check-reply.js';
 import { decodeClaim, decodeNamedClaim } from '../replies/decode-claim.js';
 import { decodeRefusal } from '../replies/decode-refusal.js';
 import { decodeStepsReply } from '../replies/decode-steps.js';
+import { decodeWaitReply } from '../replies/decode-waits.js';
 import { EVICTED_TTL_MS, RUN_KEPT_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import { inGroups } from '../scripts/in-groups.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
@@ -34,7 +36,7 @@ import { ALL_COMPLETED, type CompleteReply } from '../store/complete-reply.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import { SCHEDULE_PREFIX } from '../validation/names.js';
-import { by, byHand, each, fields, inKey, number, optional, own, sealed, text, verb } from './verb.js';
+import { by, byHand, each, fields, inKey, number, optional, own, sealed, text, verb, word } from './verb.js';
 
 /** A claim as most verbs take it. */
 type ClaimToken = Pick<ClaimRef, 'id' | 'token'>;
@@ -192,6 +194,18 @@ export const ATTEMPT = {
     },
     reply: (reply, { step }): StepOutcome | StoredStep[] =>
       step ? RECORDED(reply) : reply === 'lost' ? 'lost' : decodeStepsReply(reply),
+  }),
+
+  /** Notes that the job waits for a signal or sleeps, or returns how that ended. */
+  wait: verb('attemptWait', {
+    args: {
+      claim,
+      name: text,
+      kind: word<JobWait['kind']>(),
+      timeoutMs: optional(number),
+      most: own(() => MOST_WAITS),
+    },
+    reply: decodeWaitReply,
   }),
 
   /** Returns whether the claim was current. */

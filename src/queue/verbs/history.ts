@@ -82,10 +82,13 @@ export const HISTORY = {
     reply: wholeNumberOf,
   }),
 
-  /** @param given.after the `id` of the entry after which to continue; undefined for the first slice */
+  /**
+   * @param given.after the `id` of the entry after which to continue; undefined for the first slice
+   * @param given.untilMs how far back the slices end, in ms; undefined to read up to now
+   */
   read: verb('historyRead', {
     keys: ({ historyOpen, history, historyMarks }) => [historyOpen, history, historyMarks],
-    args: { backMs: number, after: optional(text), most: number },
+    args: { backMs: number, after: optional(text), most: number, untilMs: optional(number) },
     reply: (reply) => decodeSlice(listOf(reply)),
   }),
 };

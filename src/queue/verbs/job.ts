@@ -2,6 +2,7 @@
 import type { JobStatus } from '../model/job.js';
 import { keepsNewest } from '../model/job-options.js';
 import { encodePlainOptions } from '../model/metadata.js';
+import { MOST_BYTES_OF_SIGNALS, MOST_SIGNALS, SIGNAL_REPLIES } from '../model/signal.js';
 import { flagOf, oneOf, wholeNumbersOf } from '../replies/check-reply.js';
 import { decodeJob, decodeJobHash } from '../replies/decode-job.js';
 import { encodeJobOptions, isPlain } from '../scripts/encode-job-options.js';
@@ -89,6 +90,20 @@ export const JOB = {
     reply: UPDATED,
   }),
 
+  /** Gives a job a signal. @param given.request identifies this request, so that its repeat is recognised */
+  signal: verb('jobSignal', {
+    args: {
+      id: text,
+      signal: text,
+      data: sealed,
+      request: text,
+      name: optional(text),
+      most: own(() => [MOST_SIGNALS, MOST_BYTES_OF_SIGNALS]),
+    },
+    repeat: 'same',
+    reply: oneOf(...SIGNAL_REPLIES),
+  }),
+
   setPriority: verb('jobSetPriority', { args: { id: text, priority: number }, repeat: 'same', reply: UPDATED }),
 
   /** @param given.request identifies this request, so that its repeat is recognised */
@@ -124,7 +139,7 @@ function enqueue(
   const { maxPending, maxPendingBytes, groups } = options;
   const publishes = enqueuesPublished !== 'off';
   const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
-  if (jobs.some(endsOlder)) {
+  if (options.onFull === 'drop-oldest' || jobs.some(endsOlder)) {
     return enqueueNewest(context, jobs);
   }
   const plain = !isBounded && !publishes && jobs.every((job) => !job.options || isPlain(job.options));
@@ -154,7 +169,7 @@ function endsOlder({ options }: EncodedJob): boolean {
 /** Returns the call that adds jobs, some of which may change or end older ones. */
 function enqueueNewest(context: CallContext, jobs: readonly EncodedJob[]): ScriptCall<EnqueueReply[]> {
   const { keys, options, enqueuesPublished } = context;
-  const { maxPending, maxPendingBytes, groups } = options;
+  const { maxPending, maxPendingBytes, groups, onFull } = options;
   return {
     script: 'jobEnqueueNewest',
     keys: keys.standard,
@@ -164,6 +179,7 @@ function enqueueNewest(context: CallContext, jobs: readonly EncodedJob[]): Scrip
       maxPendingBytes ?? '',
       enqueuesPublished,
       keys.queue,
+      onFull === 'drop-oldest' ? '1' : '',
       ...jobs.flatMap((job) => [job.id, job.name, job.payload, encodeJobOptions(job.options, groups)]),
     ],
     decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),

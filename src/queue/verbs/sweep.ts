@@ -44,6 +44,8 @@ export interface TidyReply {
   remembered?: { ids: number; bound: number };
   /** True if records of ended jobs are kept that may have been read. */
   looksAtKept: boolean;
+  /** True if jobs have streams, some of which may be gone. */
+  looksAtStreams: boolean;
 }
 
 /** An open member in another queue than its batch. */
@@ -189,12 +191,13 @@ export const SWEEP = {
       rememberedIds: own((context) => context.options.rememberedIds),
     },
     reply(reply): TidyReply {
-      const [more, dropped, ids, idsBound, kept] = wholeNumbersOf(reply, 5);
+      const [more, dropped, ids, idsBound, kept, streams] = wholeNumbersOf(reply, 6);
       return {
         more: more === 1,
         dropped: dropped!,
         ...(ids! > 0 && { remembered: { ids: ids!, bound: idsBound! } }),
         looksAtKept: kept === 1,
+        looksAtStreams: streams === 1,
       };
     },
   }),

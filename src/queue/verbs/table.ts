@@ -12,9 +12,13 @@ import { HISTORY } from './history.js';
 import { JOB } from './job.js';
 import { LIMITS } from './limits.js';
 import { ONCE } from './once.js';
+import { PROFILES } from './profile.js';
 import { QUEUE } from './queue.js';
 import { SCHEDULES } from './schedule.js';
+import { SHARED_LIMITS } from './shared-limit.js';
+import { STREAMS } from './stream.js';
 import { SWEEP } from './sweep.js';
+import { TOPICS } from './topic.js';
 import { WORKERS } from './worker.js';
 
 export const VERBS = {
@@ -24,10 +28,14 @@ export const VERBS = {
   sweep: SWEEP,
   workers: WORKERS,
   limits: LIMITS,
+  sharedLimits: SHARED_LIMITS,
   deadLetters: DEAD_LETTERS,
   schedules: SCHEDULES,
   batches: BATCHES,
   groups: GROUPS,
+  streams: STREAMS,
+  topics: TOPICS,
+  profiles: PROFILES,
   once: ONCE,
   history: HISTORY,
   audit: AUDIT,

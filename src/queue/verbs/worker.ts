@@ -47,6 +47,7 @@ export const WORKERS = {
           app: true,
           version: true,
           fleet: true,
+          limits: true,
           id: true,
           name: true,
         }),
@@ -56,10 +57,10 @@ export const WORKERS = {
     reply: () => undefined,
   }),
 
-  /** Returns the workers with a recent announcement, the latest first. */
+  /** @param given.silentMs how long ago a silent worker may have been seen and is listed; undefined to list none */
   list: verb('workerList', {
-    keys,
-    args: { seenMs: own(() => WORKER_SEEN_MS), most: number },
+    keys: ({ workers, workerDetails, claims, jobPrefix }) => [workers, workerDetails, claims, jobPrefix],
+    args: { seenMs: own(() => WORKER_SEEN_MS), most: number, silentMs: optional(number) },
     reply: decodeWorkers,
   }),
 

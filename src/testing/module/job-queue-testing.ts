@@ -9,6 +9,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { show } from '../../queue/errors/show.js';
 import { resolveQueueOptions } from '../../queue/model/queue-options.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import { LONGEST_TIMER_MS, YEAR_MS } from '../../queue/runtime/bounds.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
@@ -194,12 +195,16 @@ export class JobQueueTesting {
   }
 
   /** @internal Runs one attempt of a job that `enqueue` makes, with any end. */
-  async runAttempt({ queue, attempt }: { queue: string; attempt: number }, enqueue: () => Promise<{ id: string }>) {
-    const state = this.queues.find(({ name }) => name === queue)!;
-    await state.exec((calls) => calls.pause({}));
-    const { id } = await enqueue();
-    state.view.write(state.view.keys.job(id), { attempts: String(attempt - 1) });
-    await state.exec((calls) => calls.resume());
+  async runAttempt(
+    { queue, attempt }: { queue: string; attempt: number },
+    enqueue: () => Promise<{ id: string; queue: string }>,
+  ) {
+    const shards = this.queues.filter(({ name }) => name === queue || wholeOfShard(name) === queue);
+    await Promise.all(shards.map((each) => each.exec((calls) => calls.pause({}))));
+    const made = await enqueue();
+    const { view } = shards.find(({ name }) => name === made.queue)!;
+    view.write(view.keys.job(made.id), { attempts: String(attempt - 1) });
+    await Promise.all(shards.map((each) => each.exec((calls) => calls.resume())));
     const from = this.log.ends.length;
     const done = () => this.log.ends.length > from;
     await this.time.drain({ delayed: true, timeoutMs: DRAIN_MS, attempts: () => this.log.ends.length, done });

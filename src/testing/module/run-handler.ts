@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
 import { ANY_NAME } from '../../queue/validation/names.js';
-import { checkKnown, checkNestModules } from '../../queue/validation/validate-options.js';
+import { checkKnown, checkNestModules, checkObject } from '../../queue/validation/validate-options.js';
 import { JobQueueTestingModule } from './job-queue-testing.module.js';
 import { HandlerRegistry } from '../../nest/handlers/handler-registry.js';
 import type { JobQueueModuleOptions } from '../../nest/options/job-queue.options.js';
@@ -22,6 +22,8 @@ export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'pro
   maxAttempts?: number | undefined;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata | undefined;
+  /** The signals that the job has got, by their names: the data that `job.waitFor` returns. */
+  signals?: Readonly<Record<string, unknown>> | undefined;
   /** Options of `JobQueueModule.forRoot`, such as `middleware`. */
   jobs?: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'> | undefined;
 }
@@ -31,7 +33,7 @@ export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'pro
  *
  * @param handler the class of the handler, made by Nest with `providers`, or an instance of it
  * @returns the handler's result
- * @throws the handler's error; InvalidOptionError for a class without `@JobHandler`
+ * @throws the handler's error, such as a JobWaitsError for a signal that is not given. InvalidOptionError for a class without `@JobHandler`
  * @example
  * const result = await runHandler(EmailHandler, { to: 'ada@example.com' }, { providers: [{ provide: Mailer, useValue: mailer }] });
  */
@@ -40,10 +42,20 @@ export async function runHandler<Result = unknown>(
   payload: unknown,
   options: RunHandlerOptions = {},
 ): Promise<Result> {
-  checkKnown('runHandler', options, ['name', 'attempt', 'maxAttempts', 'metadata', 'imports', 'providers', 'jobs']);
+  checkKnown('runHandler', options, [
+    'name',
+    'attempt',
+    'maxAttempts',
+    'metadata',
+    'signals',
+    'imports',
+    'providers',
+    'jobs',
+  ]);
   checkNestModules('runHandler.imports', options.imports);
   checkNestModules('runHandler.providers', options.providers);
-  const { attempt = 1, maxAttempts = attempt, metadata } = options;
+  const { attempt = 1, maxAttempts = attempt, metadata, signals = {} } = options;
+  checkObject('runHandler.signals', 'an object with the data of each signal', signals);
   const outcome: { result?: unknown; error?: unknown } = {};
   const app = await NestFactory.createApplicationContext(moduleOf(handler, options, keep(outcome)), {
     logger: false,
@@ -54,9 +66,13 @@ export async function runHandler<Result = unknown>(
     const testing = app.get(JobQueueTesting);
     const jobs = app.get(JobQueueService);
     const job = { queue, name, attempt };
-    await testing.runAttempt(job, () =>
-      jobs.enqueue(name, payload, { queue, maxAttempts, ...(metadata && { metadata }) }),
-    );
+    await testing.runAttempt(job, async () => {
+      const made = await jobs.enqueue(name, payload, { queue, maxAttempts, ...(metadata && { metadata }) });
+      for (const [signal, data] of Object.entries(signals)) {
+        await jobs.signal(name, made.id, signal, data, { queue });
+      }
+      return made;
+    });
     if ('error' in outcome || testing.errors.length > 0) {
       throw outcome.error ?? testing.errors[0]!.error;
     }

@@ -91,7 +91,6 @@ function failureOf(queue: QueueView, id: string, thrown: unknown): HandlerFailur
   };
 }
 
-/** Returns the report of a drain in words. */
 export function reportInWords(report: DrainReport): string {
   const parts = ENDS.filter((end) => report[end] > 0).map((end) => `${report[end]} ${end}`);
   return parts.join(', ') || 'no attempt ended';

@@ -35,10 +35,10 @@ export class AttemptList<Item extends ListItem<Item>> implements Iterable<Item> 
     return item;
   }
 
-  /** Removes an item, if it is in the list. */
-  delete(item: Item): void {
+  /** Removes an item. Returns whether it was in the list. */
+  delete(item: Item): boolean {
     if (!this.has(item)) {
-      return;
+      return false;
     }
     const { before, behind } = item;
     if (before) {
@@ -54,6 +54,7 @@ export class AttemptList<Item extends ListItem<Item>> implements Iterable<Item> 
     item.before = undefined;
     item.behind = undefined;
     this.count--;
+    return true;
   }
 
   /** Iterates over the items of now, which may be removed meanwhile. */

@@ -3,6 +3,7 @@ import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { JobReporter } from '../handlers/job.js';
+import type { AskedProfile } from './asked-profile.js';
 import type { Outages } from './outages.js';
 
 /** The runner of an attempt. */
@@ -15,12 +16,19 @@ export interface AttemptOwner<Attempt> {
     release(attempt: Attempt, release: Release): void;
   };
   /** The options of the queue. An option of the handler overrides them. */
-  readonly content: ContentRules & Pick<ResolvedQueueOptions, 'maxRateLimitRetries' | 'maxSnoozes' | 'errorKind'>;
+  readonly content: ContentRules &
+    Pick<ResolvedQueueOptions, 'limits' | 'rates' | 'maxRateLimitRetries' | 'maxSnoozes' | 'errorKind'>;
+  /** Undefined for a queue without limits that it shares. */
+  readonly permits?: { rest(limit: string, ms: number): void } | undefined;
+  /** A request for a profile that the next attempt tries to take; undefined without one. */
+  readonly askedProfile?: AskedProfile | undefined;
   readonly clock: Clock;
   readonly outages: Outages;
   readonly host: { readonly warn: (message: string) => void };
   /** Called once, when the handler has really ended, or will not be called. @param hadSlot whether it leaves a free slot */
   handlerEnded(attempt: Attempt, hadSlot: boolean): void;
+  /** Called when the end is decided before the attempt has a slot. */
+  endedInLine(attempt: Attempt): void;
   /** Called when the handler continues although its signal was aborted. */
   reportStuck(attempt: Attempt): void;
 }

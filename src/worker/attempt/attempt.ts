@@ -9,6 +9,7 @@ import {
   retryAfterOf,
   retryDelayOf,
 } from '../../queue/errors/errors.js';
+import { isFrom, type JobWaitsError } from '../../queue/errors/signal-errors.js';
 import { stateErrorIn } from '../../queue/errors/redis-errors.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import { backoffDelay } from '../../queue/model/backoff.js';
@@ -19,6 +20,7 @@ import type { Completion, Release, UnsealedFailure } from '../../queue/store/att
 import type { Handler } from '../handlers/handler.js';
 import type { JobTexts } from '../handlers/job-texts.js';
 import { Job } from '../handlers/job.js';
+import { isStreamed, streamed } from '../handlers/stream-writer.js';
 import type { ListItem } from './attempt-list.js';
 import type { AttemptOwner } from './attempt-owner.js';
 import { AttemptTimeout } from './attempt-timeout.js';
@@ -113,6 +115,11 @@ export class Attempt implements Completion, ListItem<Attempt> {
     return this.timeout?.error;
   }
 
+  /** The slots that it takes. */
+  get slots(): number {
+    return this.handler.slots ?? 1;
+  }
+
   /** Gives the attempt a slot. Its handler is called now, or after the next reply of Redis. */
   takeSlot(): void {
     this.state.takeSlot();
@@ -128,7 +135,8 @@ export class Attempt implements Completion, ListItem<Attempt> {
     }
     let returned: unknown;
     try {
-      returned = callHandler(this.handler, this.job);
+      const { askedProfile } = this.owner;
+      returned = callHandler(askedProfile?.around(this.handler, this.claim) ?? this.handler, this.job);
       if (returned instanceof Promise) {
         returned.then(
           (value) => this.onReturn(value),
@@ -217,13 +225,34 @@ export class Attempt implements Completion, ListItem<Attempt> {
     }
   }
 
+  /** Takes what the handler returned. Chunks that it returned are written first, and the attempt runs on until Redis has them. */
   private onReturn(value: unknown): void {
+    const { job } = this;
+    if (isStreamed(value)) {
+      const context = new AsyncResource('nest-job-queue job');
+      const result = context.runInAsyncScope(streamed, undefined, job, value);
+      result.then(this.onResult, this.onError);
+    } else if (job.usedStream) {
+      job.usedStream.end(new ClaimLostError(this.id));
+      job.usedStream.flush().then(() => this.finish(value), this.onError);
+    } else {
+      this.finish(value);
+    }
+  }
+
+  private readonly onResult = (value: unknown): void => this.onReturn(value);
+  private readonly onError = (error: unknown): void => this.onThrow(error);
+
+  private finish(value: unknown): void {
     this.leave();
     if (!this.end()) {
       return;
     }
     if (this.timedOut) {
       return this.fail(this.timedOut, false);
+    }
+    if (this.job.parked) {
+      return this.park(this.job.parked, true);
     }
     this.returnedOrThrown = value;
     try {
@@ -237,6 +266,22 @@ export class Attempt implements Completion, ListItem<Attempt> {
   }
 
   private onThrow(error: unknown): void {
+    const { usedStream } = this.job;
+    usedStream?.end(new ClaimLostError(this.id));
+    const pending = usedStream?.pending;
+    if (pending) {
+      void this.finishBehind(pending, error);
+    } else {
+      this.finishThrown(error);
+    }
+  }
+
+  private async finishBehind(chunks: Promise<void>, error: unknown): Promise<void> {
+    await chunks;
+    this.finishThrown(error);
+  }
+
+  private finishThrown(error: unknown): void {
     this.leave();
     if (!this.end()) {
       return;
@@ -244,21 +289,49 @@ export class Attempt implements Completion, ListItem<Attempt> {
     if (this.timedOut) {
       return this.failTimedOut(this.timedOut, error);
     }
-    let [delayMs, restMs]: (number | undefined)[] = [];
+    const { parked } = this.job;
+    if (parked && isFrom(error, parked)) {
+      return this.park(parked, false);
+    }
+    let delayMs: number | undefined;
+    let rest: ReturnType<typeof retryAfterOf>;
     try {
-      [delayMs, restMs] = [retryDelayOf(error), retryAfterOf(error)];
+      [delayMs, rest] = [retryDelayOf(error), retryAfterOf(error)];
+      if (rest?.limit !== undefined) {
+        this.job.checkLimit(rest.limit);
+      }
     } catch (fault) {
       return this.fail(fault, false);
     }
-    if (restMs !== undefined) {
-      const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
-      this.release({ reason: 'rate_limited', delayMs: restMs, most });
+    if (rest !== undefined) {
+      this.meetLimit(rest);
     } else if (delayMs === undefined) {
       this.failOrGoBack(error);
     } else {
       const { maxSnoozes: most = this.owner.content.maxSnoozes } = this.handler;
       this.release({ reason: 'snooze', delayMs: Math.max(1, delayMs), most });
     }
+  }
+
+  /** Releases the job. The limit that it met rests, and without a name the queue or the group. */
+  private meetLimit({ restMs, limit }: { restMs: number; limit: string | undefined }): void {
+    const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
+    if (limit !== undefined) {
+      this.owner.permits!.rest(limit, restMs);
+    }
+    this.release({ reason: 'rate_limited', delayMs: limit === undefined ? restMs : 0, most });
+  }
+
+  /** Ends the attempt because its job waits. @param wentOn whether the handler did not end by that */
+  private park(by: JobWaitsError, wentOn: boolean): void {
+    if (wentOn) {
+      this.owner.host.warn(
+        `The handler of job ${this.id} ("${this.claim.name}" in queue "${this.claim.queue}") went on after its wait for ` +
+          `"${by.waitsFor}" had ended its attempt. Its return value is dropped. Do not catch a JobWaitsError.`,
+      );
+    }
+    this.returnedOrThrown = by;
+    this.release({ reason: 'wait', delayMs: 0 });
   }
 
   /** Fails the attempt. But a refusal by the state of Redis is no fault of the job, which goes back. */
@@ -314,7 +387,11 @@ export class Attempt implements Completion, ListItem<Attempt> {
   /** Decides the end; false when it was decided before. */
   private end(): boolean {
     this.timeout?.stop();
-    return this.state.decide();
+    const isFirst = this.state.decide();
+    if (isFirst && this.state.isWaiting) {
+      this.owner.endedInLine(this);
+    }
+    return isFirst;
   }
 }
 
@@ -325,6 +402,9 @@ export class Attempt implements Completion, ListItem<Attempt> {
 function callHandler(handler: Handler, job: Job): unknown {
   const context = new AsyncResource('nest-job-queue job');
   const returned: unknown = context.runInAsyncScope(handler.handle, handler, job);
+  if (isStreamed(returned)) {
+    return context.runInAsyncScope(streamed, undefined, job, returned);
+  }
   return isThenable(returned) ? context.runInAsyncScope(adopt, undefined, returned) : returned;
 }
 
@@ -395,6 +475,11 @@ class AttemptState {
   private phase: Phase = 'waiting';
   private decided = false;
   private called: number | undefined;
+
+  /** True before its slot. */
+  get isWaiting(): boolean {
+    return this.phase === 'waiting';
+  }
 
   /** True from its slot to its departure. */
   get hasSlot(): boolean {

@@ -8,6 +8,8 @@ import { ClaimLostError, RedisStateError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
+import { checkRestedLimit } from '../../queue/model/shared-limit.js';
+import { type JobWait, MOST_WAITS } from '../../queue/model/signal.js';
 import { MOST_BYTES_OF_STEPS, MOST_STEPS, MOST_STEP_BYTES } from '../../queue/model/step.js';
 import { otherQueue } from '../../queue/operate/opened-queues.js';
 import { startOf, wellFormed } from '../../queue/runtime/cut.js';
@@ -15,8 +17,10 @@ import { splitRef } from '../../queue/store/job-ref.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { InvalidStepError } from '../handlers/job-steps.js';
+import type { WaitEnd } from '../handlers/job-waits.js';
 import type { JobReporter } from '../handlers/job.js';
 import type { Outages } from './outages.js';
+import { StreamWrites } from './stream-writes.js';
 
 /** The number of the newest lines that a job's log keeps, and of the characters of each. */
 const LOG_LINES = 100;
@@ -27,7 +31,7 @@ const KEPT = { progress: 1, checkpoint: 1, log: LOG_LINES };
 
 type Kind = keyof typeof KEPT;
 
-/** The result of a step as a codec gets it. */
+/** The result of a step, or the data of a signal, as a codec gets it. */
 interface Bound {
   name: string;
   value: unknown;
@@ -37,16 +41,23 @@ interface Bound {
 export class QueueReporter implements JobReporter {
   /** The reports in flight, by the kind and the fence of their claim. Empty if no handler reports anything. */
   private readonly inFlight = new Map<string, OrderedCalls<Sealed>>();
+  private readonly streams: StreamWrites;
 
   constructor(
     private readonly queue: JobQueue,
     private readonly calls: StoreCalls,
     private readonly outages: Pick<Outages, 'drop'>,
     private readonly onLost: (job: ClaimedJob) => void,
-  ) {}
+  ) {
+    this.streams = new StreamWrites(queue, calls, onLost);
+  }
 
   get redact() {
     return this.queue.options.redact;
+  }
+
+  checkLimit(limit: string): void {
+    checkRestedLimit(limit, this.queue);
   }
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
@@ -61,6 +72,10 @@ export class QueueReporter implements JobReporter {
 
   async checkpoint(job: ClaimedJob, value: unknown): Promise<void> {
     await this.report(job, 'checkpoint', encodeContent('checkpoint', value, this.queue.options, job));
+  }
+
+  stream(job: ClaimedJob, chunk: unknown): Promise<number> {
+    return this.streams.write(job, chunk);
   }
 
   async steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>> {
@@ -93,15 +108,40 @@ export class QueueReporter implements JobReporter {
     return this.stepResult(job, name, json);
   }
 
-  private stepResult({ queue, id }: ClaimedJob, name: string, json: string): unknown {
+  private stepResult(job: ClaimedJob, name: string, json: string): unknown {
+    return this.boundValue(job, 'step', name, json);
+  }
+
+  async wait(
+    job: ClaimedJob,
+    name: string,
+    kind: JobWait['kind'],
+    timeoutMs: number | undefined,
+  ): Promise<WaitEnd> {
+    const reply = await this.queue.store.exec(this.calls.wait({ claim: job, name, kind, timeoutMs }));
+    switch (reply.is) {
+      case 'lost':
+        throw this.lost(job);
+      case 'waits':
+        throw new InvalidStepError(name, `at most ${MOST_WAITS} waits of a job`, 'one more');
+      case 'answered':
+        return { is: 'answered', data: this.boundValue(job, 'signal', name, reply.data) };
+      default:
+        return { is: reply.is };
+    }
+  }
+
+  /** Returns the result of a step, or the data of a signal, of this name. */
+  private boundValue({ queue, id }: ClaimedJob, field: 'step' | 'signal', name: string, json: string): unknown {
     const stored = json === '' ? undefined : parseJson(json).value;
     if (!isEncoded(stored)) {
       return stored;
     }
-    const bound = decodeContent(this.queue.options.codec, stored, 'step', { queue, id }) as Bound | null;
+    const bound = decodeContent(this.queue.options.codec, stored, field, { queue, id }) as Bound | null;
     if (bound?.name !== name) {
+      const what = field === 'step' ? 'result of step' : 'data of signal';
       throw new CodecError(
-        `The result of step ${show(name)} of job ${show(id)} was stored for another step. Discard the job.`,
+        `The ${what} ${show(name)} of job ${show(id)} was stored for another ${field}. Discard the job.`,
       );
     }
     return bound.value;
@@ -123,7 +163,7 @@ export class QueueReporter implements JobReporter {
     return new Batch(
       queue === this.queue.name ? this.queue : otherQueue(this.queue, queue),
       id,
-      (name, asked) => this.queue.queueOfMember(name, asked),
+      (name, asked, members) => this.queue.queueOfMember(name, asked, members),
       { queue: this.queue.name, id: job.id, token: job.token, check },
     );
   }
@@ -135,6 +175,11 @@ export class QueueReporter implements JobReporter {
     }
     const last = Object.keys(KEPT).flatMap((kind) => this.inFlight.get(keyOf(job, kind as Kind))?.last ?? []);
     return last.length > 0 ? Promise.allSettled(last) : undefined;
+  }
+
+  /** Forgets what a handler has streamed, once it has ended. */
+  forget(job: ClaimedJob): void {
+    this.streams.forget(job);
   }
 
   private async report(job: ClaimedJob, kind: Kind, json: Sealed): Promise<void> {

@@ -8,8 +8,10 @@ const noReporter: JobReporter = {
   progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
   log: ({ id }) => Promise.reject(new ClaimLostError(id)),
   checkpoint: ({ id }) => Promise.reject(new ClaimLostError(id)),
+  stream: ({ id }) => Promise.reject(new ClaimLostError(id)),
   steps: ({ id }) => Promise.reject(new ClaimLostError(id)),
   recordStep: ({ id }) => Promise.reject(new ClaimLostError(id)),
+  wait: ({ id }) => Promise.reject(new ClaimLostError(id)),
 };
 
 /** Returns the job of an event whose job no worker holds. */

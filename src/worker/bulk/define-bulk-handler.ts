@@ -1,4 +1,10 @@
-import type { JobDefinition, PayloadOf, ResultInput } from '../../queue/enqueue/define-job.js';
+import type {
+  ChunkInput,
+  JobDefinition,
+  PayloadOf,
+  ResultInput,
+  SignalsOf,
+} from '../../queue/enqueue/define-job.js';
 import type { BulkCall, BulkHandler, BulkOptions, BulkOutcomes } from '../handlers/bulk-handler.js';
 import { handlerDefaults, subjectOf } from '../handlers/define-handler.js';
 import { checkBulkOptions } from '../handlers/handler-options.js';
@@ -8,7 +14,7 @@ import { withBulkSchemas } from '../handlers/schema-handler.js';
 
 /** A bulk handler of a definition. It gets payloads parsed by their schema, and returns results that fit theirs. */
 export type TypedBulkFunction<Definition extends JobDefinition> = (
-  jobs: Job<PayloadOf<Definition>>[],
+  jobs: Job<PayloadOf<Definition>, SignalsOf<Definition>, ChunkInput<Definition>>[],
   call: BulkCall,
 ) => BulkOutcomes<ResultInput<Definition>> | Promise<BulkOutcomes<ResultInput<Definition>>>;
 

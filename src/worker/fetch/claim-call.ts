@@ -1,7 +1,7 @@
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
-import type { ClaimStream } from '../runner/claim-ledger.js';
+import type { ClaimInFlight, ClaimStream } from '../runner/claim-ledger.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
 interface RunnerClaim {
@@ -27,12 +27,17 @@ interface RunnerClaimRequest {
 
 /** Reserves slots of a runner and builds the claim for them, which asks for less after a cut. */
 export function claimFor(runner: QueueRunner, { sharers, ...asked }: RunnerClaimRequest): RunnerClaim {
-  const { calls, limits, outlook, prefetcher } = runner;
+  const claim = runner.claims.reserve(asked);
+  runner.outlook.claims();
+  return claimReserved(runner, claim, sharers);
+}
+
+/** Builds the claim for slots that are reserved. @param sharers the number of claims that share the bytes of the connection */
+export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers: number): RunnerClaim {
+  const { calls, limits, prefetcher } = runner;
   const { budget } = runner.claims;
   const { only } = runner.names;
-  const claim = runner.claims.reserve(asked);
   const { token, worker, stream, count, atOnce: slots, askedAtMs } = claim;
-  outlook.claims();
   const { maxAttempts } = limits.others;
   const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
   const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only, turnsInRow };

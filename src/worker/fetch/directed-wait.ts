@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, WakeSubscription } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import { RedisPermissionError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import { IdleLooks } from './idle-looks.js';
@@ -258,9 +260,12 @@ export class DirectedWait implements BackgroundRole {
     }
     if (error) {
       const message = error.message.replace(/\.$/, '');
+      const remedy =
+        error instanceof RedisUnsuitableError && !(error instanceof RedisPermissionError)
+          ? 'These connections are all that is given up.'
+          : 'Grant +ssubscribe, +sunsubscribe, +spublish and +pubsub|shardnumsub.';
       this.options.logger.warn(
-        `Redis refuses to wake this worker over a channel: ${message}. Opening a connection for each queue instead. ` +
-          'Grant +ssubscribe, +sunsubscribe, +spublish and +pubsub|shardnumsub.',
+        `Redis cannot wake this worker over a channel: ${message}. Opening a connection for each queue instead. ${remedy}`,
       );
     }
     this.subscription?.leave();

@@ -4,14 +4,18 @@ import { sealFailure } from '../../queue/codec/sealed.js';
 import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
-import type { Clock } from '../../queue/runtime/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
-import { claimFor } from './claim-call.js';
+import { nameOfSpelled } from '../../queue/validation/names.js';
+import { wakeQueues } from '../../queue/operate/shared-limit.js';
+import type { ClaimInFlight } from '../runner/claim-ledger.js';
+import type { Permits } from '../runner/permits.js';
+import { claimReserved } from './claim-call.js';
 import { SlotDeal, type ClaimRoom, type Share } from './slot-deal.js';
 
 /** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
@@ -20,12 +24,17 @@ const MOST_PER_CALL = 500;
 /** The time a queue rests after a permanent error of a script, in ms. */
 const REST_AFTER_FAULT_MS = 1_000;
 
+/** The age of an unanswered claim, in ms, from which other queues may use its slots. */
+const LATE_CLAIM_MS = 250;
+
 /** A call with what to do with its outcome. */
 interface PendingCall {
   call: StoreCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
   /** Receives the outcome before the first of its jobs begins. */
   learn?: (outcome: Settled<unknown>) => void;
+  /** Called if the reply is late. */
+  late?: () => void;
 }
 
 type RoundTrip = 'claims' | 'settlements';
@@ -52,6 +61,8 @@ interface FetchLoopOptions {
   readonly together: readonly (readonly QueueRunner[])[];
   /** Returns what the process may claim now. */
   readonly room: (now: number) => ClaimRoom;
+  /** True if one runner gets all free slots at a time. A claim without a reply then gives its slots to the others. */
+  readonly claimsFromOne: boolean;
   readonly transport: StoreTransport;
   readonly clock: Clock;
   readonly logger: JobQueueLogger;
@@ -84,15 +95,17 @@ export class FetchLoop {
   ) {
     const { together, logger } = options;
     this.faults = new FaultLog(logger);
-    this.groups = together.map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
+    this.groups = together
+      .flatMap(splitByLimits)
+      .map((runners) => ({ runners, inFlight: { claims: false, settlements: false } }));
     this.groupOf = new Map(this.groups.flatMap((group) => group.runners.map((runner) => [runner, group])));
     this.runners = together.flat();
-    this.slotDeal = new SlotDeal(this.runners, MOST_PER_CALL);
+    this.slotDeal = new SlotDeal(this.runners, MOST_PER_CALL, options.claimsFromOne);
   }
 
   /** Resolves when no trip is in flight and no settlement waits. */
   async idle(): Promise<void> {
-    while (this.isInFlight || this.runners.some((runner) => !runner.settlements.isEmpty)) {
+    while (this.isInFlight || this.runners.some((runner) => !isSettled(runner))) {
       await new Promise<void>((resolve) => this.waitingForIdle.push(resolve));
     }
   }
@@ -158,11 +171,67 @@ export class FetchLoop {
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.slotDeal.deal(runners, this.options.room(now));
     for (const [group, own] of groupBy(shares, ({ runner }) => this.groupOf.get(runner)!)) {
+      if (own[0]!.runner.permits) {
+        void this.leaseAndClaim(group, own, now);
+        continue;
+      }
       this.send(
         'claims',
         group,
         own.map((share) => this.claim(share, now, own.length)),
       );
+    }
+  }
+
+  /**
+   * Leases permits for the claims of queues that share limits, and then claims as many jobs. It is one more round trip.
+   * Other queues do not wait for it.
+   */
+  private async leaseAndClaim(group: ConnectionGroup, shares: readonly Share[], askedAtMs: number): Promise<void> {
+    const { worker, transport } = this.options;
+    group.inFlight.claims = true;
+    const leases = shares.map(({ runner, count: slots, atOnce }) => {
+      const count = runner.permits!.asksFor(slots);
+      const asked = { worker, stream: 'trip', count, atOnce: Math.min(atOnce, count), askedAtMs } as const;
+      const claim = runner.claims.reserve(asked);
+      runner.outlook.claims();
+      return { runner, claim, calls: runner.permits!.lease(claim.token, count) };
+    });
+    const outcomes = await transport.carry(leases.flatMap(({ calls }) => calls));
+    group.inFlight.claims = false;
+    const claims: PendingCall[] = [];
+    for (const { runner, claim, calls } of leases) {
+      const leased = runner.permits!.take(claim.token, claim.count, outcomes.splice(0, calls.length));
+      this.wake(runner, leased.toWake);
+      if (leased.granted > 0 && !runner.state.isClosed) {
+        claims.push(this.claimWith(runner, runner.claims.shrink(claim, leased.granted), leases.length));
+      } else {
+        runner.permits!.claimEnded(claim.token);
+        runner.learn(foundNothing(leased.waitMs), claim);
+        runner.abandon(claim);
+        this.reportFault(runner, 'claim', leased.error ? { ok: false, error: leased.error } : FOUND_NOTHING);
+      }
+    }
+    if (claims.length > 0) {
+      this.send('claims', group, claims);
+    } else {
+      this.observer.answered();
+    }
+  }
+
+  /** Wakes queues that wait for a limit. One of this worker that may claim now, also by the slots of the process, needs no call. */
+  private wake(runner: QueueRunner, spelled: readonly string[]): void {
+    const isProcessFull = spelled.length > 0 && this.options.room(this.options.clock.monotonic()).slots <= 0;
+    const others = spelled.filter((each) => {
+      const own = this.runners.find(({ name }) => name === nameOfSpelled(each));
+      own?.outlook.wake();
+      return isProcessFull || (own?.capacity.free ?? 0) <= 0;
+    });
+    if (others.length < spelled.length) {
+      this.observer.answered();
+    }
+    if (others.length > 0) {
+      void wakeQueues(runner.queue, others);
     }
   }
 
@@ -184,7 +253,9 @@ export class FetchLoop {
     inFlight[trip] = true;
     const { measure } = this.observer;
     const sentAt = measure ? this.options.clock.monotonic() : 0;
+    const late = this.options.claimsFromOne && trip === 'claims' ? this.whenLate(pendingCalls) : undefined;
     const outcomes = await this.options.transport.carry(pendingCalls.map(({ call }) => call));
+    if (late) this.options.clock.clear(late);
     inFlight[trip] = false;
     measure?.({
       operation: trip === 'claims' ? 'claim' : 'settle',
@@ -200,6 +271,14 @@ export class FetchLoop {
     this.observer.answered(); // only now do the runners know whether they are idle
   }
 
+  /** Starts the time after which claims without a reply give their slots to other runners. Returns its timer. */
+  private whenLate(claims: readonly PendingCall[]): Timer {
+    const { clock } = this.options;
+    const timer = clock.setTimeout(() => claims.forEach(({ late }) => late?.()), LATE_CLAIM_MS);
+    timer.unref();
+    return timer;
+  }
+
   private settlements(runner: QueueRunner): PendingCall[] {
     const { completions, failures, releases } = runner.settlements.take(MOST_PER_CALL);
     if (!runner.settlements.hasUnsent) {
@@ -207,10 +286,21 @@ export class FetchLoop {
     }
     runner.outlook.settles(completions.length + failures.length + releases.length);
     return [
+      ...(runner.permits ? this.permitCalls(runner, runner.permits) : []),
       ...(failures.length > 0 ? [this.fail(runner, failures)] : []),
       ...(releases.length > 0 ? [this.release(runner, releases)] : []),
       ...(completions.length > 0 ? [this.complete(runner, completions)] : []),
     ];
+  }
+
+  /** Returns the calls that give permits back, and rest limits. */
+  private permitCalls(runner: QueueRunner, permits: Permits): PendingCall[] {
+    return permits.takeCalls().map((call) =>
+      pendingCall(call, (outcome) => {
+        this.reportFault(runner, 'settle', outcome);
+        this.wake(runner, (outcome.ok && outcome.reply) || []);
+      }),
+    );
   }
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
@@ -250,13 +340,23 @@ export class FetchLoop {
 
   private claim({ runner, count, atOnce }: Share, askedAtMs: number, sharers: number): PendingCall {
     const { worker } = this.options;
-    const asked = { worker, stream: 'trip', count, atOnce, askedAtMs, sharers } as const;
-    const { call, learn, conclude } = claimFor(runner, asked);
+    const asked = { worker, stream: 'trip', count, atOnce, askedAtMs } as const;
+    const claim = runner.claims.reserve(asked);
+    runner.outlook.claims();
+    return this.claimWith(runner, claim, sharers);
+  }
+
+  private claimWith(runner: QueueRunner, claim: ClaimInFlight, sharers: number): PendingCall {
+    const { call, learn, conclude } = claimReserved(runner, claim, sharers);
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
       this.reportFault(runner, 'claim', outcome);
     };
-    return { ...pendingCall(call, done), learn: (outcome) => learn(outcome as Settled<ClaimReply>) };
+    const late = () => {
+      runner.claims.lend(claim);
+      runner.host.changed();
+    };
+    return { ...pendingCall(call, done), learn: (outcome) => learn(outcome as Settled<ClaimReply>), late };
   }
 
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
@@ -269,6 +369,27 @@ export class FetchLoop {
     this.faults.failed(step, rests, outcome.error, 'error');
     runner.rest(REST_AFTER_FAULT_MS);
   }
+}
+
+/** The outcome of a lease without a permit, for the log of faults. */
+const FOUND_NOTHING: Settled<undefined> = { ok: true, reply: undefined };
+
+/** Returns a claim's reply in place of one that was not sent, because no permit could be leased. */
+function foundNothing(nextDueInMs: number | undefined): ClaimReply {
+  const isNothing = { isFull: false, isUnannounced: false, isLimited: false, awaitsSlots: false };
+  return { jobs: [], refused: [], nextDueInMs, ...isNothing };
+}
+
+/** Separates the runners that share limits, whose claims take one round trip more. */
+function splitByLimits(runners: readonly QueueRunner[]): (readonly QueueRunner[])[] {
+  const sharing = runners.filter(({ permits }) => permits);
+  return sharing.length === 0
+    ? [runners]
+    : [runners.filter(({ permits }) => !permits), sharing].filter((each) => each.length > 0);
+}
+
+function isSettled({ settlements, permits }: QueueRunner): boolean {
+  return settlements.isEmpty && permits?.hasToSend !== true;
 }
 
 function pendingCall<Reply>(call: StoreCall<Reply>, done: (outcome: Settled<Reply>) => void): PendingCall {

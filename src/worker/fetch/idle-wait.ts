@@ -15,9 +15,6 @@ import { areAtRest, LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
 
 const SHORTEST_WAIT_MS = 5;
 
-/** The ms after which the worker ends an overdue wait. An idle server ends waits only ten times a second (`hz`). */
-const LATEST_MS = 2;
-
 /** The pause after a wait that ended with a transient error, such as a failover, in ms. */
 const PAUSE_MS = 50;
 
@@ -221,21 +218,28 @@ export class IdleWait implements BackgroundRole {
   }
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
-    const claimsAlong = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
-    const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
+    const isFew = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
+    // Permits are not leased for the time of a wait.
+    const claimsAlong = (runner: QueueRunner) => isFew && !runner.permits;
+    const claimers = runners.filter(claimsAlong);
+    const claims = claimers.map((runner) => this.claim(runner, claimers.length));
     const { isAtRest } = this;
     const { turns } = this.options;
     const areFewLooks = turns?.areShared || (turns?.isAlone && isAtRest);
     const looks = this.looks && (claims.length === 0 && areFewLooks ? 'few' : 'each-second');
     const longestMs = longestWaitMs(runners, looks, isAtRest);
-    const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
+    const dueInMs = Math.min(
+      longestMs,
+      ...runners.map(({ permits, outlook }) => (permits ?? outlook).nextDueInMs ?? Infinity),
+    );
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
     this.endsAtMs = this.clock.monotonic() + waitMs;
     this.heard =
       this.looks && new Set(this.options.runners.filter((runner) => !isIdle(runner) || runner.attempts.size > 0));
-    const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
+    // An idle server ends overdue waits only ten times a second (`hz`), so the worker ends this one.
+    const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs) : undefined;
     const ended = waitMs > LONGEST_WAIT_MS ? this.listener.onLongWait(waitMs) : undefined;
     const { outcomes, cancelIn, wokenIn, refusal } = await this.storeWait.wait(
       this.inTurn(runners),
@@ -248,10 +252,10 @@ export class IdleWait implements BackgroundRole {
     this.heard = undefined;
     this.clock.clear(ending);
     this.nudged = false;
-    runners.forEach((runner) => runner.waitEnds(!claimsAlong && this.mayHaveJobs(runner, wokenIn)));
+    runners.forEach((runner) => runner.waitEnds(!claimsAlong(runner) && this.mayHaveJobs(runner, wokenIn)));
     const woken = runners.find((runner) => runner.calls === wokenIn);
-    if (claims.length > 0) {
-      woken?.outlook.wakesClaims();
+    if (woken && claimsAlong(woken)) {
+      woken.outlook.wakesClaims();
     } else if (woken) {
       woken.outlook.wake();
       this.woken.add(woken);
@@ -267,8 +271,14 @@ export class IdleWait implements BackgroundRole {
     }
   }
 
-  /** Returns whether a wait may have ended for a job of a queue. Of many queues one was woken, or one has a job soon. */
-  private mayHaveJobs({ calls, outlook }: QueueRunner, wokenIn: StoreCalls | undefined): boolean {
+  /**
+   * Returns whether a wait may have ended for a job of a queue. Of many queues one was woken, or one has a job soon. A queue
+   * that shares limits was woken, or its time has come. Else two of them would end each other's waits.
+   */
+  private mayHaveJobs({ calls, outlook, permits }: QueueRunner, wokenIn: StoreCalls | undefined): boolean {
+    if (permits) {
+      return calls === wokenIn || permits.nextDueInMs === 0;
+    }
     return this.looks === undefined || calls === wokenIn || outlook.nextDueInMs !== undefined;
   }
 

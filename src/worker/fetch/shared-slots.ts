@@ -22,7 +22,6 @@ interface SlotCounts {
 export class SharedSlots implements SharedTurns {
   readonly limit: PrefetchLimit;
   private readonly counts: SlotCounts = { used: 0, taken: 0, claimed: 0 };
-  /** The part of each runner in the counts. */
   private readonly partOf = new WeakMap<QueueRunner, SlotCounts>();
   /** The runners with waiting jobs. */
   private readonly waiting = new Set<QueueRunner>();
@@ -44,8 +43,8 @@ export class SharedSlots implements SharedTurns {
     return { slots: Math.max(0, free), jobs: free <= 0 && jobs < leastPerClaim ? 0 : jobs };
   }
 
-  get hasSlot(): boolean {
-    return this.sum('taken') < this.concurrency;
+  hasSlotsFor(slots: number): boolean {
+    return this.sum('taken') + slots <= this.concurrency;
   }
 
   /**

@@ -32,10 +32,14 @@ export class SlotDeal {
   /** True if no looks find the jobs of idle queues while others use all slots. */
   private readonly pollsIdle: boolean;
 
-  /** @param mostPerCall the most jobs of one claim */
+  /**
+   * @param mostPerCall the most jobs of one claim
+   * @param toOne true if one runner gets all slots at a time. Its claim then brings many jobs
+   */
   constructor(
     runners: readonly QueueRunner[],
     private readonly mostPerCall: number,
+    private readonly toOne = false,
   ) {
     this.line = new Set(runners);
     this.pollsIdle = runners.length <= MOST_CLAIMED_AT_ONCE;
@@ -59,11 +63,12 @@ export class SlotDeal {
   deal(runners: readonly QueueRunner[], room: ClaimRoom): Share[] {
     const shares: Share[] = [];
     const isLimited = Number.isFinite(room.jobs);
-    const mayHaveJobs = runners.filter(
+    const able = runners.filter(
       (runner) =>
         (runner.outlook.mayHaveJobs || (isLimited && this.pollsIdle && runner.isOverdueForPoll)) &&
         runner.capacity.free > 0,
     );
+    const mayHaveJobs = this.toOne ? able.slice(0, 1) : able;
     // Waiting jobs own the freed slots. So a runner whose jobs may not wait would never get one.
     const ahead = mayHaveJobs.every(({ capacity }) => capacity.claimsAhead);
     let [slots, jobs] = [room.slots, ahead ? room.jobs : room.slots];
@@ -74,18 +79,29 @@ export class SlotDeal {
       const sharers = mayHaveJobs.length - i;
       const share = this.shareOf(mayHaveJobs[i]!, Math.ceil(slots / sharers), Math.ceil(jobs / sharers));
       if (share.count > 0) {
-        const { perSlot } = share.runner.capacity;
-        slots -= Math.ceil(share.atOnce / perSlot);
-        jobs -= Math.ceil(share.count / perSlot);
+        const { perSlot, heaviest } = share.runner.capacity;
+        slots -= Math.ceil(share.atOnce / perSlot) * heaviest;
+        jobs -= Math.ceil(share.count / perSlot) * heaviest;
         shares.push(share);
       }
+    }
+    if (this.toOne) {
+      this.moveBack(shares.map(({ runner }) => runner));
+    } else if (isLimited) {
+      // A heavy job takes more than its part of the slots.
+      this.moveBack(shares.map(({ runner }) => runner).filter(({ capacity }) => capacity.heaviest > 1));
     }
     return shares;
   }
 
   /** Returns how many jobs a runner may claim. Without a slot only a runner that prefetches. */
   private shareOf(runner: QueueRunner, slots: number, jobs: number): Share {
-    const { free, perSlot, mostPerClaim, beginAtOnce, claimsAhead } = runner.capacity;
+    const { free, perSlot, mostPerClaim, beginAtOnce, claimsAhead, heaviest } = runner.capacity;
+    if (heaviest > 1) {
+      const fitting = Math.floor(slots / heaviest);
+      const count = Math.min(free, Math.max(fitting, Math.min(slots, 1)), mostPerClaim, this.mostPerCall);
+      return { runner, count, atOnce: Math.min(count, beginAtOnce, fitting) };
+    }
     const count = Math.min(free, (claimsAhead ? jobs : slots) * perSlot, mostPerClaim, this.mostPerCall);
     return { runner, count, atOnce: Math.min(count, beginAtOnce, slots * perSlot) };
   }

@@ -2,6 +2,7 @@ import { compose, type Link } from '../../queue/model/compose.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { HandlerFunction } from './handler.js';
 import type { Job } from './job.js';
+import { isStreamed, streamed } from './stream-writer.js';
 
 /** Acts around the attempts of a worker. */
 export interface AttemptMiddleware {
@@ -40,5 +41,18 @@ export function withMiddleware(middleware: readonly AttemptMiddleware[], handle:
         (job, next) =>
           each.attempt!(job, next),
     );
-  return compose<Job, unknown>(links, handle);
+  return compose<Job, unknown>(links, links.length > 0 ? writingChunks(handle) : handle);
+}
+
+/** Returns the handler, with its chunks written inside of the middleware, which gets the result. */
+function writingChunks(handle: HandlerFunction): HandlerFunction {
+  return (job) => {
+    const returned: unknown = handle(job);
+    if (isStreamed(returned)) {
+      return streamed(job, returned);
+    }
+    return returned instanceof Promise
+      ? returned.then((value: unknown) => (isStreamed(value) ? streamed(job, value) : value))
+      : returned;
+  };
 }

@@ -1,8 +1,10 @@
 import {
+  type ChunkInput,
   isJobDefinition,
   type JobDefinition,
   type PayloadOf,
   type ResultInput,
+  type SignalsOf,
 } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
@@ -12,10 +14,16 @@ import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 
-/** A handler of a definition. It gets the parsed payload, and returns a value for the result's schema. */
+/**
+ * A handler of a definition. It gets the parsed payload, and returns a value for the result's schema. An async generator streams what it
+ * yields.
+ */
 export type TypedHandlerFunction<Definition extends JobDefinition> = (
-  job: Job<PayloadOf<Definition>>,
-) => ResultInput<Definition> | Promise<ResultInput<Definition>>;
+  job: Job<PayloadOf<Definition>, SignalsOf<Definition>, ChunkInput<Definition>>,
+) =>
+  | ResultInput<Definition>
+  | Promise<ResultInput<Definition>>
+  | AsyncGenerator<ChunkInput<Definition>, ResultInput<Definition>>;
 
 /**
  * Binds a function to a definition, for a Worker without Nest. A stored payload that does not fit makes a dead letter
@@ -54,6 +62,14 @@ export function subjectOf(binder: string, definition: JobDefinition, handle: unk
 
 /** Returns the options that a definition sets for the handlers of its jobs. */
 export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
-  const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
-  return withoutUndefined<HandlerOptions>({ maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs });
+  const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs, slots } = defaults;
+  return withoutUndefined<HandlerOptions>({
+    maxAttempts,
+    maxCrashes,
+    backoff,
+    timeoutMs,
+    keepResult,
+    resultTtlMs,
+    slots,
+  });
 }

@@ -31,6 +31,12 @@ export interface HandlerOptions {
    * @default 10,000
    */
   timeoutGraceMs?: number | undefined;
+  /**
+   * How much of the `concurrency` one of its jobs takes, of its queue and of the process. Such a job waits in its process until so
+   * many slots are free. Later jobs of its queue wait behind it. Not in a queue with a bulk handler.
+   * @default 1
+   */
+  slots?: number | undefined;
   /** True if the result is stored. @default true */
   keepResult?: boolean | undefined;
   /** The time a completed job can be read, in ms. @default the queue's */

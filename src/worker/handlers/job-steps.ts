@@ -40,6 +40,14 @@ interface StepStore {
 
 const insideOf = new AsyncLocalStorage<string>();
 
+/** @throws InvalidStepError inside of the body of a step, which must have no step and no wait of its own */
+export function refuseInsideOfStep(name: string): void {
+  const outer = insideOf.getStore();
+  if (outer !== undefined) {
+    throw new InvalidStepError(name, 'no step inside of a step', `one inside of ${show(outer)}`);
+  }
+}
+
 /** The steps of one attempt: each runs once, and later attempts get its recorded result. */
 export class JobSteps {
   private recorded: Promise<ReadonlyMap<string, unknown>> | undefined;
@@ -93,10 +101,7 @@ export class JobSteps {
     if (typeof body !== 'function') {
       throw new InvalidStepError(name, 'a function that does the work', show(body));
     }
-    const outer = insideOf.getStore();
-    if (outer !== undefined) {
-      throw new InvalidStepError(name, 'no step inside of a step', `one inside of ${show(outer)}`);
-    }
+    refuseInsideOfStep(name);
     if (this.begun.has(name)) {
       const hint = 'In a loop, put the item into the name.';
       throw new InvalidStepError(name, 'a name that comes once in an attempt', 'it twice', hint);

@@ -2,28 +2,40 @@ import { redactValue } from '../../queue/codec/redact.js';
 import { setMaxListeners } from 'node:events';
 import type { Batch } from '../../queue/batches/batch.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { RetryLaterError } from '../../queue/errors/errors.js';
+import type { JobWaitsError } from '../../queue/errors/signal-errors.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
+import type { JobWait } from '../../queue/model/signal.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
-import { hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
+import { HIDE_ALL, hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
 import type { Hiding } from '../../queue/validation/validate-with-schema.js';
 import { JobSteps, type StepContext } from './job-steps.js';
+import { JobWaits, type WaitEnd, type WaitOptions } from './job-waits.js';
 import { JobTexts } from './job-texts.js';
 import { checkLogLine } from './log-line.js';
+import type { Measurement } from './measurement.js';
+import { StreamWriter } from './stream-writer.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
 export interface JobReporter {
   /** The parts of its content that an error must not show. */
   readonly redact?: Redact;
+  /** Checks that a limit may rest. Absent where the reporter reaches no queue. @throws InvalidOptionError */
+  checkLimit?(limit: string): void;
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
   /** Returns the batch of a job; undefined without one. Absent where the reporter reaches no queue. */
   batch?(job: ClaimedJob): Batch<JobQueue | string> | undefined;
   checkpoint(job: ClaimedJob, value: unknown): Promise<void>;
+  /** Appends a chunk to the stream of a job, and resolves with its bytes. @throws InvalidPayloadError at once */
+  stream(job: ClaimedJob, chunk: unknown): Promise<number>;
   /** Returns the results of the recorded steps, by name. */
   steps(job: ClaimedJob): Promise<ReadonlyMap<string, unknown>>;
   /** Records the result of a step, and returns it as later attempts get it. */
   recordStep(job: ClaimedJob, name: string, result: unknown): Promise<unknown>;
+  /** Notes that the job waits, and returns what has become of that. */
+  wait(job: ClaimedJob, name: string, kind: JobWait['kind'], timeoutMs: number | undefined): Promise<WaitEnd>;
 }
 
 /**
@@ -34,10 +46,13 @@ export interface JobReporter {
  *   await this.mailer.send(job.payload, { signal: job.signal });
  * }
  */
-export class Job<Payload = unknown> {
+export class Job<Payload = unknown, Signals extends object = Readonly<Record<string, unknown>>, Chunk = unknown> {
   private controller: AbortController | undefined;
   private aborted: Error | undefined;
   private stepsOfAttempt: JobSteps | undefined;
+  private writer: StreamWriter<Chunk> | undefined;
+  private measuring: Measurement | undefined;
+  private waitsOfAttempt: JobWaits | undefined;
   /** Made at the first use of `texts`. */
   private hiddenTexts: JobTexts | undefined;
   /** Private, so that a logged job does not show it: it leads to the connection, whose options contain a password. */
@@ -74,6 +89,16 @@ export class Job<Payload = unknown> {
   /** The group that it takes turns with; undefined without one. */
   get group(): string | undefined {
     return this.claim.options.group;
+  }
+
+  /** What measures the attempt; undefined without a request. @internal */
+  get measurement(): Measurement | undefined {
+    return this.measuring;
+  }
+
+  /** Lets a measurement follow the attempt. @internal */
+  measureBy(measurement: Measurement | undefined): void {
+    this.measuring = measurement;
   }
 
   /** The metadata of the enqueue; empty if there is none. */
@@ -221,12 +246,94 @@ export class Job<Payload = unknown> {
         return this.#reporter.recordStep(this.claim, step, result);
       },
     });
-    return harmless(this.stepsOfAttempt.run(name, run) as Promise<Result>);
+    const { parked } = this;
+    return harmless(parked ? Promise.reject(parked) : (this.stepsOfAttempt.run(name, run) as Promise<Result>));
+  }
+
+  /**
+   * Waits for a signal of this name, which `jobs.signal` sends by the id of the job. Without one it ends the attempt by a
+   * JobWaitsError, which needs no slot and uses no attempt. The job runs again once the signal is there, or the time is over. Its
+   * next attempt gets the answer from here, and so does every later one. A signal that came before is kept for it.
+   *
+   * @param name the name of the signal, once in an attempt
+   * @returns the data of the signal; `timeoutValue` if none came in time
+   * @throws SignalTimeoutError without a `timeoutValue`; InvalidStepError. Neither is retried. ClaimLostError if the claim is no
+   *   longer current
+   * @example
+   * await job.step('ask', () => this.mail.send(job.payload.boss, link));
+   * const answer = await job.waitFor('approved', { timeoutMs: 86_400_000, timeoutValue: null });
+   */
+  waitFor<Name extends keyof Signals & string, Value = never>(
+    name: Name,
+    options?: WaitOptions<Value>,
+  ): Promise<Signals[Name] | Value> {
+    return harmless(this.waits.forSignal(name, options) as Promise<Signals[Name] | Value>);
+  }
+
+  /**
+   * Sleeps without a slot: ends the attempt by a JobWaitsError, which uses none. The next attempt begins after `delayMs`, and goes on
+   * behind the sleep, as every later one does.
+   *
+   * @param delayMs 0 to a year
+   * @param name its name, once in an attempt. @default `sleep 1`, `sleep 2` and so on, by the order in the attempt
+   * @throws InvalidStepError, which is not retried; ClaimLostError if the claim is no longer current
+   * @example await job.sleep(86_400_000, 'one day later');
+   */
+  sleep(delayMs: number, name?: string): Promise<void> {
+    return harmless(this.waits.sleep(delayMs, name));
+  }
+
+  private get waits(): JobWaits {
+    return (this.waitsOfAttempt ??= new JobWaits(
+      this.id,
+      async (name, kind, timeoutMs) => {
+        const end = await this.#reporter.wait(this.claim, name, kind, timeoutMs);
+        if (end.is === 'answered') {
+          this.texts?.knowStep(end.data);
+        }
+        return end;
+      },
+      this.#reporter.redact && HIDE_ALL,
+    ));
+  }
+
+  /** Sets the definition whose schemas parse the data of signals. For the worker. @internal */
+  defineSignals(definition: Pick<JobDefinition, 'name' | 'signals'>): void {
+    this.waits.define(definition);
+  }
+
+  /** The error by which an open wait has ended this attempt; undefined without one. For the worker. @internal */
+  get parked(): JobWaitsError | undefined {
+    return this.waitsOfAttempt?.parked;
+  }
+
+  /**
+   * Writes the stream of the job, which any process reads by `jobs.stream(name, id)` while the job runs. A handler that is an async
+   * generator writes what it yields.
+   *
+   * @example await job.stream.write('Hello');
+   */
+  get stream(): StreamWriter<Chunk> {
+    this.writer ??= new StreamWriter<Chunk>((chunk) => {
+      this.texts?.know('chunk', chunk);
+      return harmless(this.#reporter.stream(this.claim, chunk));
+    });
+    return this.writer;
+  }
+
+  /** The stream, if the handler has used it. For the worker. @internal */
+  get usedStream(): StreamWriter | undefined {
+    return this.writer;
   }
 
   /** Ends this attempt and runs the job again after `delayMs`, without using an attempt. Never returns. */
   snooze(delayMs: number): never {
     throw new RetryLaterError(delayMs);
+  }
+
+  /** Checks that the queue has a limit that an error rests. For middleware. @throws InvalidOptionError @internal */
+  checkLimit(limit: string): void {
+    this.#reporter.checkLimit?.(limit);
   }
 
   /** Returns how an error hides parts of its content. For the worker. @internal */

@@ -1,11 +1,11 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { NonRetryableError } from '../../queue/errors/errors.js';
 import { encodeJson } from '../../queue/codec/encode-content.js';
 import { validateWithSchema } from '../../queue/validation/validate-with-schema.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
 import type { Job } from './job.js';
+import { toNonRetryable } from './non-retryable.js';
 
 /** The definitions of bound functions. */
 const definitions = new WeakMap<HandlerFunction | BulkHandlerFunction, JobDefinition>();
@@ -32,16 +32,20 @@ export function withBulkSchemas(definition: JobDefinition, handle: BulkHandlerFu
   return bound;
 }
 
-/** Checks the payload of an attempt, and its result, by the schemas of a definition. */
-export function schemaMiddleware({
-  payload: payloadSchema,
-  result: resultSchema,
-}: JobDefinition): AttemptMiddleware {
+/** Checks the payload of an attempt, its chunks and its result by the schemas of a definition. */
+export function schemaMiddleware(definition: JobDefinition): AttemptMiddleware {
+  const { payload: payloadSchema, result: resultSchema, signals, chunk } = definition;
   const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
       job.setPayload(await validateWithSchema('payload', payloadSchema, job.payload, job.hiding('payload')));
     } catch (error) {
       throw toNonRetryable(error as Error);
+    }
+    if (signals) {
+      job.defineSignals(definition);
+    }
+    if (chunk) {
+      job.stream.define({ name: definition.name, chunk }, job.hiding('chunk'));
     }
     const result = await next();
     if (resultSchema) {
@@ -53,11 +57,4 @@ export function schemaMiddleware({
     return result;
   };
   return { attempt };
-}
-
-/** Makes the error final, because no attempt makes a stored payload better. */
-function toNonRetryable(error: Error): Error {
-  const ended = new NonRetryableError(error.message, { cause: error });
-  ended.name = error.name;
-  return ended;
 }

@@ -1,4 +1,5 @@
 import type { JobQueue } from '../../queue/job-queue.js';
+import { permitsNeeded } from '../../queue/model/shared-limit.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
@@ -79,11 +80,13 @@ export class ForeignClients {
   /** Returns whether the queue has limits, and so a warning was logged. */
   private async warnOfLimits(queue: JobQueue): Promise<boolean> {
     const { maxRunning, rateLimit } = await queue.exec((calls) => calls.limits.get());
-    if (maxRunning === undefined && !rateLimit) {
+    const shared = permitsNeeded(queue).map(({ limit }) => limit);
+    const has = maxRunning !== undefined ? 'maxRunning' : rateLimit ? 'rateLimit' : shared.join(', ');
+    if (has === '') {
       return false;
     }
     this.logger.warn(
-      `Clients of the Redis pattern take jobs from queue "${queue.name}", which has limits (${maxRunning === undefined ? 'rateLimit' : 'maxRunning'}). ` +
+      `Clients of the Redis pattern take jobs from queue "${queue.name}", which has limits (${has}). ` +
         'They ignore limits. Let only this library work on the queue, or enqueue its jobs with a priority, which they do not see.',
     );
     return true;

@@ -29,7 +29,6 @@ const ALL_SERVERS = '';
 /** The time of a reply that means that the server was away, in ms. A heartbeat, if that is longer. */
 const LATE_MS = 1_000;
 
-/** The options of a sweeper. */
 interface SweeperOptions {
   /** Receives each job whose last permitted crash it was; absent without a listener. */
   emit?: WorkerEventListener | undefined;
@@ -154,7 +153,6 @@ export class Sweeper implements BackgroundRole {
     return queues.flatMap((queue) => this.opened.get(queue) ?? []);
   }
 
-  /** Maintains the queues of one server. */
   private async maintain(server: string, queues: readonly OpenQueue[], report: SweepReport): Promise<void> {
     if (queues.length === 0) {
       return;

@@ -14,6 +14,8 @@ export interface WorkerContext {
   readonly app: string;
   /** The version of the app; '' for none. */
   readonly version: string;
+  /** Whether attempts may be profiled. */
+  readonly profiles: boolean;
   /** The slots of all queues together; undefined without a limit. */
   readonly concurrency?: number | undefined;
   readonly repeats: RepeatedStart;

@@ -1,11 +1,13 @@
+import { permitsNeeded } from '../../queue/model/shared-limit.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { registerAgain, registerQueues } from '../../queue/register/register-queues.js';
+import { declareLostTopics, registerAgain, registerQueues } from '../../queue/register/register-queues.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
+import { AskedProfile } from '../attempt/asked-profile.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { WorkerContext } from './worker-context.js';
 
@@ -18,6 +20,8 @@ const CHECKED_MS = 120_000;
 const MOST_LISTED = 100;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;
+/** The most names whose slots a worker announces. */
+const MOST_WEIGHTS = 100;
 
 /**
  * Announces the queues of this worker, and the limits of each queue and its handlers. Operators read "12 waiting, no
@@ -119,17 +123,20 @@ export class WorkerRegistration implements BackgroundRole {
 
   /** Returns for each queue whether it has the announcement of this worker. */
   private async renew(runners: readonly QueueRunner[]): Promise<boolean[]> {
-    const { id: worker, store, fleet } = this.worker;
+    const { id: worker, store, fleet, profiles } = this.worker;
     const checks = runners.some((runner) => this.isOlder(this.checkedAtMs.get(runner), CHECKED_MS));
     const now = store.clock.monotonic();
     const queues = runners.map(({ calls, limits }) => ({ calls, handlers: limits.all }));
     const lists = fleet && { calls: fleet.keeper.calls, most: MOST_LISTED };
+    if (checks) declareLostTopics(store); // a Cluster may lose their register alone
     const outcomes = await store.queues.renew(queues, { worker, checks, lists }, limitOf(INTERVAL_MS));
     return runners.map((runner, i) => {
       const outcome = outcomes[i]!;
       if (runner === fleet?.keeper) {
         fleet.noteWorkers(outcome.ok ? (outcome.reply.workers ?? []) : outcome.error);
       }
+      const profile = outcome.ok && profiles ? outcome.reply.profile : undefined;
+      runner.askForProfile(profile ? new AskedProfile(profile, worker, runner) : undefined);
       const isKnown =
         outcome.ok && outcome.reply.isKnown && runner.outlook.announcement.allowsClaims && !this.ended;
       if (isKnown) {
@@ -272,7 +279,10 @@ export class WorkerRegistration implements BackgroundRole {
   }
 
   private detailsOf(runner: QueueRunner): WorkerDetails {
-    const { app, version, concurrency, fleet } = this.worker;
+    const { app, version, concurrency, fleet, profiles } = this.worker;
+    const weights = runner.capacity.announced.slice(0, MOST_WEIGHTS);
+    const limits = permitsNeeded(runner.queue);
+    const costly = limits.filter(({ cost }) => cost > 1).map(({ limit, cost }) => [limit, cost] as const);
     const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
     return {
       host: hostname(),
@@ -280,8 +290,12 @@ export class WorkerRegistration implements BackgroundRole {
       ...(app !== '' && { app }),
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
+      ...(weights.length > 0 && { weights }),
       ...(concurrency !== undefined && { processSlots: concurrency }),
       ...(fleet?.fleet !== undefined && { fleet: fleet.fleet }),
+      ...(limits.length > 0 && { limits: limits.map(({ limit }) => limit) }),
+      ...(costly.length > 0 && { limitCosts: Object.fromEntries(costly) }),
+      ...(!profiles && { unprofiled: true as const }),
       ...(runner.state.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };

@@ -1,16 +1,16 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 
+/** What the log says of a listener's error. */
+export const LISTENER_THREW =
+  'A listener of job events threw an error; the others got the event. Catch errors inside the listener';
+
 /** Wraps a listener of the application, so that its errors and rejections affect nothing else. */
 export function safeListener<Event>(
   listener: ((event: Event) => void) | undefined,
   logger: JobQueueLogger,
 ): ((event: Event) => void) | undefined {
-  const report = (error: unknown) =>
-    SafeLogger.of(logger).error(
-      'A listener of job events threw an error; the others got the event. Catch errors inside the listener',
-      error,
-    );
+  const report = (error: unknown) => SafeLogger.of(logger).error(LISTENER_THREW, error);
   const call = listener;
   return (
     call &&

@@ -21,7 +21,9 @@ export interface ClaimInFlight {
 export class ClaimLedger {
   private reserved = 0;
   private reservedAtOnce = 0;
-  /** The newest claim of each stream. */
+  /** The claims in flight whose slots others may use. Their jobs wait here for a slot. */
+  private readonly lent = new Set<ClaimInFlight>();
+  private lentSlots = 0;
   private readonly newest: Record<ClaimStream, ClaimInFlight | undefined> = { trip: undefined, wait: undefined };
 
   /**
@@ -34,9 +36,14 @@ export class ClaimLedger {
     private readonly changed: () => void,
   ) {}
 
-  /** The slots that claims in flight may fill. */
+  /** The slots that claims in flight may fill. Slots that were lent because a reply is late do not count. */
   get slots(): number {
     return this.reserved;
+  }
+
+  /** The jobs that claims in flight may bring, also those whose reply is late. */
+  get inFlight(): number {
+    return this.reserved + this.lentSlots;
   }
 
   /** The jobs of claims in flight that start at once. */
@@ -54,14 +61,37 @@ export class ClaimLedger {
     return claim;
   }
 
+  /** Frees the slots of a claim that got no permits. Returns the smaller claim. */
+  shrink(claim: ClaimInFlight, count: number): ClaimInFlight {
+    const smaller = { ...claim, count, atOnce: Math.min(claim.atOnce, count) };
+    this.reserved -= claim.count - count;
+    this.reservedAtOnce -= claim.atOnce - smaller.atOnce;
+    this.newest[claim.stream] = smaller;
+    this.changed();
+    return smaller;
+  }
+
   /** Frees the slots of a claim, because its jobs are here, or never come. */
   end(claim: ClaimInFlight): void {
-    this.reserved -= claim.count;
-    this.reservedAtOnce -= claim.atOnce;
+    if (this.lent.delete(claim)) {
+      this.lentSlots -= claim.count;
+    } else {
+      this.reserved -= claim.count;
+      this.reservedAtOnce -= claim.atOnce;
+    }
     this.changed();
     if (this.newest[claim.stream] === claim) {
       this.newest[claim.stream] = undefined; // else the next claim of the stream is already in flight
     }
+  }
+
+  /** Frees the slots of a claim whose reply is late. */
+  lend(claim: ClaimInFlight): void {
+    this.reserved -= claim.count;
+    this.reservedAtOnce -= claim.atOnce;
+    this.lent.add(claim);
+    this.lentSlots += claim.count;
+    this.changed();
   }
 
   /** Returns the claims that were asked for by then, whose jobs are not known here yet. */

@@ -4,6 +4,8 @@ import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 export class ClaimOutlook {
   /** Whether Redis has the announcement of this queue. Nothing is claimed without. */
   readonly announcement = new Announcement();
+  /** True if the queue shares limits with others. A claim then needs permits. */
+  private sharesLimits = false;
   private expectsJobs = true;
   private limited = false;
   private dueInMs: number | undefined;
@@ -29,14 +31,19 @@ export class ClaimOutlook {
     private readonly afterWake: (foundJobs: boolean) => void = () => undefined,
   ) {}
 
+  /** Notes that each claim needs permits of limits that the queue shares. */
+  needsPermits(): void {
+    this.sharesLimits = true;
+  }
+
   /** True if a claim may find something: true until a claim returned too few jobs. */
   get mayHaveJobs(): boolean {
     return this.expectsJobs;
   }
 
-  /** True if the last claim met limits. Then no job is claimed ahead. */
+  /** True if the last claim met limits, or the queue shares some. Then no job is claimed ahead. */
   get isLimited(): boolean {
-    return this.limited;
+    return this.limited || this.sharesLimits;
   }
 
   /** True if jobs wait for a slot of the queue or of their group. The next claim cannot find one. */

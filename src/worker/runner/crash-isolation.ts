@@ -152,7 +152,7 @@ export class CrashIsolation {
   /** A claim in flight may bring jobs that start at once, so it is waited for like a running job. */
   private get isQuiet(): boolean {
     const inFlight = this.runners().map(
-      (runner) => runner.claims.slots + runner.attempts.size + runner.settlements.unsettled,
+      (runner) => runner.claims.inFlight + runner.attempts.size + runner.settlements.unsettled,
     );
     return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.waiting.length;
   }

@@ -2,6 +2,7 @@ import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Attempt } from '../attempt/attempt.js';
 import type { ClaimInFlight } from './claim-ledger.js';
@@ -9,6 +10,10 @@ import type { QueueRunner } from './queue-runner.js';
 import type { SharedIntervals } from './shared-intervals.js';
 
 const MOST_PER_CALL = 500;
+
+/** The things that a beat extends. Each has its own faults in the log. */
+const CLAIMS = 'claims';
+const PERMITS = 'permits';
 
 /** Returns the time between two heartbeats of a claim: two may fail before it expires. */
 export function heartbeatIntervalMs({ visibilityMs }: { readonly visibilityMs: number }): number {
@@ -59,7 +64,7 @@ export class Heartbeat implements BackgroundRole {
   /** True with a claim that the worker has, or may have without knowing it. A process may have thousands of idle queues. */
   private get hasClaims(): boolean {
     const { attempts, claims, settlements } = this.runner;
-    return attempts.size > 0 || claims.slots > 0 || settlements.unsettled > 0;
+    return attempts.size > 0 || claims.inFlight > 0 || settlements.unsettled > 0;
   }
 
   /** Called when this process cancels a claimed job. */
@@ -78,6 +83,7 @@ export class Heartbeat implements BackgroundRole {
     for (let i = 0; i < claims.length; i += MOST_PER_CALL) {
       extended.push(this.extend(claims.slice(i, i + MOST_PER_CALL)));
     }
+    extended.push(...(this.runner.permits?.extensions() ?? []).map((call) => this.extendPermits(call)));
     await Promise.all(extended);
   }
 
@@ -121,9 +127,17 @@ export class Heartbeat implements BackgroundRole {
     }
   }
 
-  private warn(error: unknown): void {
-    const { name } = this.runner;
-    this.faults.failed(name, `Could not extend the claims of queue "${name}"; trying again`, error);
+  private async extendPermits(call: StoreCall<void>): Promise<void> {
+    try {
+      await this.runner.queue.store.exec(call, limitOf(this.intervalMs));
+      this.faults.succeeded(PERMITS);
+    } catch (error) {
+      this.warn(error, PERMITS);
+    }
+  }
+
+  private warn(error: unknown, what = CLAIMS): void {
+    this.faults.failed(what, `Could not extend the ${what} of queue "${this.runner.name}"; trying again`, error);
   }
 
   /** Cancels attempts, each with the newer job that asked for it. Without a reply the reason names none. */
@@ -144,7 +158,7 @@ export class Heartbeat implements BackgroundRole {
         this.runner.calls.extend(attempts),
         limitOf(this.intervalMs),
       );
-      this.faults.succeeded(this.runner.name);
+      this.faults.succeeded(CLAIMS);
       const cancelled: Attempt[] = [];
       for (const attempt of attempts) {
         if (attempt.isEnded) {

@@ -16,7 +16,7 @@ const LOOKS_AGAIN_MS = 2;
 export interface PrefetchOwner {
   readonly clock: Clock;
   /** The claims in flight, whose jobs come after the waiting ones. */
-  readonly claims: { readonly slots: number };
+  readonly claims: { readonly inFlight: number };
   readonly capacity: { readonly hasOwnSlot: boolean };
   readonly host: { readonly shared?: SharedTurns | undefined };
   release(attempt: Attempt): void;
@@ -101,6 +101,17 @@ export class Prefetcher {
     return next;
   }
 
+  /** Removes a waiting job. Returns false if it does not wait here. */
+  drop(attempt: Attempt): boolean {
+    const at = this.waiting.findIndex((each) => each.attempt === attempt);
+    if (at < 0) {
+      return false;
+    }
+    this.waiting.splice(at, 1);
+    this.owner.host.shared?.count(this.owner);
+    return true;
+  }
+
   /** Releases all waiting jobs. */
   releaseWaiting(): void {
     const released = this.waiting.splice(0);
@@ -155,7 +166,7 @@ export class Prefetcher {
     }
     const limits = this.limitsReached();
     limits.forEach((limit) => limit.stop());
-    if (this.owner.claims.slots > 0) {
+    if (this.owner.claims.inFlight > 0) {
       return this.watch(LOOKS_AGAIN_MS);
     }
     limits.forEach((limit) => limit.rest());

@@ -7,8 +7,8 @@ import type { PrefetchLimit } from './prefetch-limit.js';
 export interface SharedTurns {
   /** How many jobs may be prefetched for these slots. */
   readonly limit: PrefetchLimit;
-  /** True if a slot is free that no claim in flight has reserved. */
-  readonly hasSlot: boolean;
+  /** Returns whether this number of slots is free. Claims in flight have reserved theirs. */
+  hasSlotsFor(slots: number): boolean;
   /** True if another call of a bulk handler may begin. */
   readonly hasSlotForCall: boolean;
   /** True if the jobs here use all slots, or wait for them. */

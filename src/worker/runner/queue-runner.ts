@@ -6,6 +6,7 @@ import { LAST_BUCKET, bucketOf } from '../../queue/runtime/histogram.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 import { handledAs } from '../../queue/validation/names.js';
+import type { AskedProfile } from '../attempt/asked-profile.js';
 import { AttemptList } from '../attempt/attempt-list.js';
 import type { AttemptOwner } from '../attempt/attempt-owner.js';
 import { Attempt } from '../attempt/attempt.js';
@@ -24,9 +25,11 @@ import { BeginTurn } from './begin-turn.js';
 import { type ClaimInFlight, ClaimLedger } from './claim-ledger.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { NameFilter } from './name-filter.js';
+import { ownLimit, permitsNeeded } from '../../queue/model/shared-limit.js';
+import { Permits } from './permits.js';
 import { type PrefetchOwner, Prefetcher } from './prefetcher.js';
 import type { QueueRunnerHost } from './queue-runner-host.js';
-import { RunnerSlots } from './runner-slots.js';
+import { RunnerSlots, weightsOf } from './runner-slots.js';
 import { type RunnerOptions, type RunnerState, newRunnerState } from './runner-state.js';
 
 /** The time without claim or wait, in ms, after which a runner gets a turn although all slots are used. */
@@ -64,6 +67,9 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   readonly bulk: BulkGatherers | undefined;
   readonly names: NameFilter;
   readonly batchReporter: BatchReporter;
+  /** Undefined for a queue without limits that it shares. */
+  readonly permits: Permits | undefined;
+  private profileToTake: AskedProfile | undefined;
   private readonly now = newRunnerState();
   private claimedAt = -Infinity;
   private readonly handlers: ReadonlyMap<string, ResolvedHandler>;
@@ -72,7 +78,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   private readonly recount = () => this.host.shared?.count(this);
 
   constructor(
-    { queue, calls, handlers, concurrency, prefetch, budget }: RunnerOptions,
+    { queue, calls, handlers, concurrency, prefetch, budget, sharing }: RunnerOptions,
     readonly host: QueueRunnerHost<QueueRunner>,
   ) {
     this.queue = queue;
@@ -81,9 +87,10 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.clock = queue.store.clock;
     this.claims = new ClaimLedger(this.clock, budget, this.recount);
     this.durations = queue.options.history ? new DurationCounts() : undefined;
-    this.capacity = new RunnerSlots(this, concurrency);
+    const weights = weightsOf(handlers);
+    this.capacity = new RunnerSlots(this, concurrency, weights);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
-    this.prefetcher = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this);
+    this.prefetcher = new Prefetcher(concurrency, this.bulk || weights.heaviest > 1 ? 0 : prefetch, this);
     this.outages = new Outages(queue.name, this.clock, host.warn);
     this.reports = new QueueReporter(queue, calls, this.outages, (job) =>
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
@@ -92,6 +99,33 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.names = new NameFilter(this.limits.all, () => this.clock.monotonic());
     this.batchReporter = new BatchReporter(queue);
     this.drained = DrainedWatch.of(queue, calls, host.warn);
+    this.permits = sharing && this.permitsOf(sharing);
+  }
+
+  /** A request for a profile, until an attempt here tries to take it. */
+  get askedProfile(): AskedProfile | undefined {
+    return this.profileToTake;
+  }
+
+  askForProfile(asked: AskedProfile | undefined): void {
+    this.profileToTake = asked;
+  }
+
+  /** Returns the permits of a queue that shares limits, or has several rates. Then no job is claimed ahead, because it would hold some. */
+  private permitsOf(sharing: NonNullable<RunnerOptions['sharing']>): Permits | undefined {
+    const limits = permitsNeeded(this.queue);
+    const { visibilityMs } = this.queue.options;
+    const configured = { ...sharing.configured, ...ownLimit(this.queue) };
+    if (limits.length === 0) {
+      return undefined;
+    }
+    this.outlook.needsPermits();
+    const { name: queue, calls, clock } = this;
+    const { warn } = this.host;
+    return new Permits({ ...sharing, configured, queue, limits, calls, visibilityMs, clock, warn }, () => {
+      this.host.holdsSettlements(this);
+      this.host.changed();
+    });
   }
 
   get name(): string {
@@ -131,6 +165,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.claimedAt = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, this.claimedAt - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
+    this.permits?.claimEnded(claim.token);
     this.bulk?.beginDue();
     this.releaseIfClosed();
     this.drained?.claimed(found + this.attempts.size);
@@ -139,6 +174,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   /** Frees the slots of a failed claim. */
   abandon(claim: ClaimInFlight): void {
     this.claims.end(claim);
+    this.permits?.claimEnded(claim.token);
     this.releaseIfClosed();
   }
 
@@ -183,7 +219,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
 
   /** Releases together with the jobs of claims in flight. A later release would put them before the released jobs. */
   private releaseIfClosed(): void {
-    if (this.now.isClosed && this.claims.slots === 0) {
+    if (this.now.isClosed && this.claims.inFlight === 0) {
       this.prefetcher.releaseWaiting();
       this.bulk?.releaseWaiting();
       this.host.releaseIsolated(this);
@@ -217,14 +253,18 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const gatherer = handler.bulk && this.bulk?.of(name);
     const called = gatherer ? { ...handler, handle: gatherer.handle } : handler;
     const attempt = this.attempts.add(new Attempt(withRetries(job, handler), called, this));
+    this.capacity.jobClaimed(attempt.slots);
+    const hasPermit = this.permits?.begin(job.token) ?? true;
     this.recount();
-    if (job.isolated) {
+    if (!hasPermit) {
+      this.release(attempt);
+    } else if (job.isolated) {
       this.host.isolate(this, attempt, askedAtMs);
     } else if (!this.now.hasBegun && this.host.sendsBack()) {
       this.release(attempt);
     } else if (gatherer) {
       gatherer.add(attempt, askedAtMs, isSure && !job.prefetched);
-    } else if (isSure && this.capacity.hasSlot && this.prefetcher.isEmpty && !job.prefetched) {
+    } else if (isSure && this.capacity.hasSlotsFor(attempt.slots) && this.prefetcher.isEmpty && !job.prefetched) {
       this.begin(attempt);
     } else {
       this.prefetcher.add(attempt, askedAtMs);
@@ -267,14 +307,24 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     attempt.takeSlot();
     this.now.hasBegun = true;
     this.now.running++;
+    this.capacity.jobBegins(attempt.slots);
     this.recount();
     return true;
   }
 
+  /** Drops a job that waits for its slots, so that later ones need not wait for them. */
+  endedInLine(attempt: Attempt): void {
+    if (this.prefetcher.drop(attempt)) {
+      attempt.leave();
+    }
+  }
+
   handlerEnded(attempt: Attempt, hadSlot: boolean): void {
     const wasFull = this.capacity.freeForWait === 0;
-    this.attempts.delete(attempt);
+    if (this.attempts.delete(attempt)) this.capacity.jobLeft(attempt.slots, hadSlot);
+    this.permits?.end(attempt.token, !attempt.isCalled);
     this.bulk?.left(attempt);
+    if (attempt.job.usedStream) this.reports.forget(attempt.claim);
     this.now.running -= hadSlot ? 1 : 0;
     this.recount();
     if (hadSlot) {
@@ -284,7 +334,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
       this.prefetcher.jobEnded(now - (attempt.startedAtMs ?? now));
     }
     this.turn.ask();
-    this.expectJobsIf(wasFull);
+    this.expectJobsIf(wasFull || this.permits?.wereTooFew === true);
     this.host.changed();
   }
 

@@ -1,3 +1,4 @@
+import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ClaimOutlook } from './claim-outlook.js';
 import type { Prefetcher } from './prefetcher.js';
@@ -16,18 +17,66 @@ interface SlotOwner {
   readonly attempts: { readonly size: number };
   readonly claims: { readonly slots: number; readonly atOnce: number };
   readonly host: { readonly shared?: SharedTurns | undefined };
-  readonly prefetcher: Pick<Prefetcher, 'count' | 'isAllowed' | 'room' | 'roomForWait' | 'leastPerClaim'>;
+  readonly prefetcher: Pick<Prefetcher, 'count' | 'first' | 'isAllowed' | 'room' | 'roomForWait' | 'leastPerClaim'>;
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
 }
 
-/** The slots of a queue runner: how many jobs it may claim and start. A slot of a bulk handler is a call. */
+/** The slots of the lightest and the heaviest job of a queue. */
+interface SlotWeights {
+  readonly lightest: number;
+  readonly heaviest: number;
+  /** The slots of each handler, by its name. */
+  readonly all: NonNullable<WorkerDetails['weights']>;
+}
+
+/** Returns the slots that one job of each handler takes. */
+export function weightsOf(handlers: ReadonlyMap<string, { slots?: number | undefined }>): SlotWeights {
+  const all = [...handlers].map(([name, { slots = 1 }]) => ({ name, slots }));
+  const heaviest = Math.max(1, ...all.map(({ slots }) => slots));
+  return { lightest: Math.min(heaviest, ...all.map(({ slots }) => slots)), heaviest, all };
+}
+
+/**
+ * The slots of a queue runner: how many jobs it may claim and start. A slot of a bulk handler is a call. A job may take several,
+ * see docs/internals/slots.md.
+ */
 export class RunnerSlots {
+  /** The slots beyond one for each job, of claimed and of begun jobs. */
+  private readonly extra = { claimed: 0, begun: 0 };
+
   constructor(
     private readonly owner: SlotOwner,
     private slots: number,
+    private readonly weights: SlotWeights,
   ) {}
+
+  /** The slots of its heaviest job. */
+  get heaviest(): number {
+    return this.weights.heaviest;
+  }
+
+  /** The slots of the jobs of each name; none if each job takes one. */
+  get announced(): SlotWeights['all'] {
+    return this.heaviest > 1 ? this.weights.all : [];
+  }
+
+  /** Counts a job that was claimed. */
+  jobClaimed(slots: number): void {
+    this.extra.claimed += slots - 1;
+  }
+
+  /** Counts a job that begins. */
+  jobBegins(slots: number): void {
+    this.extra.begun += slots - 1;
+  }
+
+  /** Counts a job that has left. @param hadSlot whether it had begun */
+  jobLeft(slots: number, hadSlot: boolean): void {
+    this.extra.claimed -= slots - 1;
+    this.extra.begun -= hadSlot ? slots - 1 : 0;
+  }
 
   /** The number of jobs, or calls of a bulk handler, that may run at once. */
   get concurrency(): number {
@@ -43,7 +92,10 @@ export class RunnerSlots {
   get isFull(): boolean {
     const { state, bulk, attempts, prefetcher } = this.owner;
     return (
-      state.isClosed || (bulk ? bulk.room(state.running, prefetcher.count) <= 0 : attempts.size >= this.roomForWait)
+      state.isClosed ||
+      (bulk
+        ? bulk.room(state.running, prefetcher.count) <= 0
+        : attempts.size + this.extra.claimed + this.weights.lightest > this.roomForWait)
     );
   }
 
@@ -68,7 +120,10 @@ export class RunnerSlots {
 
   /** How many of the claimed jobs start at once. */
   get beginAtOnce(): number {
-    return Math.max(0, this.roomOf(this.concurrency));
+    const { heaviest } = this.weights;
+    const jobs =
+      heaviest === 1 ? this.roomOf(this.concurrency) : Math.floor(this.unclaimed(this.concurrency) / heaviest);
+    return Math.max(0, jobs);
   }
 
   /** The jobs that fit into one slot: those of one call. */
@@ -84,40 +139,54 @@ export class RunnerSlots {
 
   /** The slots that its claimed jobs use or could use. */
   get used(): number {
-    const { bulk, state, prefetcher, claims, attempts } = this.owner;
+    const { bulk, state, prefetcher, claims } = this.owner;
     return bulk
       ? bulk.used(state.running, prefetcher.count + claims.slots)
-      : Math.max(state.running, Math.min(this.concurrency, attempts.size + claims.slots));
+      : Math.max(this.begun, Math.min(this.concurrency, this.claimed + claims.slots * this.heaviest));
   }
 
   /** The slots that its claimed jobs use, or wait for. */
   get claimed(): number {
     const { bulk, state, prefetcher, attempts } = this.owner;
-    return bulk ? bulk.used(state.running, prefetcher.count) : attempts.size;
+    return bulk ? bulk.used(state.running, prefetcher.count) : attempts.size + this.extra.claimed;
   }
 
   /** The slots of jobs, or calls, that have begun. */
   get begun(): number {
     const { bulk, state } = this.owner;
-    return bulk?.calls(state.running) ?? state.running;
+    return bulk?.calls(state.running) ?? state.running + this.extra.begun;
   }
 
   /** The slots that nobody else may use: those of running jobs, and of jobs in flight that start at once. */
   get taken(): number {
-    const { bulk, state, claims } = this.owner;
-    return bulk ? this.used : state.running + claims.atOnce;
+    const { bulk, claims } = this.owner;
+    return bulk ? this.used : this.begun + claims.atOnce * this.heaviest;
   }
 
-  /** Returns whether its own concurrency lets another job, or another call, begin. */
+  /** Returns whether its own concurrency lets the next job, or another call, begin. */
   get hasOwnSlot(): boolean {
-    return !this.owner.state.isClosed && this.begun < this.concurrency;
+    return this.hasOwnSlotsFor(this.next);
   }
 
-  /** Returns whether another job, or another call, may begin. */
+  /** Returns whether the next job, or another call, may begin. */
   get hasSlot(): boolean {
+    return this.hasSlotsFor(this.next);
+  }
+
+  /** Returns whether a job that takes this number of slots may begin. A call of a bulk handler takes one. */
+  hasSlotsFor(slots: number): boolean {
     const { bulk, host } = this.owner;
-    const isShared = bulk ? host.shared?.hasSlotForCall : host.shared?.hasSlot;
-    return this.hasOwnSlot && (isShared ?? true);
+    const isShared = bulk ? host.shared?.hasSlotForCall : host.shared?.hasSlotsFor(slots);
+    return this.hasOwnSlotsFor(slots) && (isShared ?? true);
+  }
+
+  private hasOwnSlotsFor(slots: number): boolean {
+    return !this.owner.state.isClosed && this.begun + slots <= this.concurrency;
+  }
+
+  /** The slots of the job that begins next. */
+  private get next(): number {
+    return this.owner.prefetcher.first?.attempt.slots ?? 1;
   }
 
   /** Returns whether a waiting job may begin: a slot is free, and it is the turn of this queue. */
@@ -158,8 +227,20 @@ export class RunnerSlots {
   }
 
   private roomOf(room: number): number {
-    const { bulk, state, prefetcher, claims, attempts } = this.owner;
-    const { slots } = claims;
-    return bulk ? bulk.room(state.running, prefetcher.count + slots) : room - attempts.size - slots;
+    const { bulk, state, prefetcher, claims } = this.owner;
+    return bulk ? bulk.room(state.running, prefetcher.count + claims.slots) : this.jobsIn(this.unclaimed(room));
+  }
+
+  /** Returns the slots of a room that no claimed job takes. A job in flight may be the heaviest. */
+  private unclaimed(room: number): number {
+    const { claims, attempts } = this.owner;
+    return room - attempts.size - this.extra.claimed - claims.slots * this.heaviest;
+  }
+
+  /** Returns how many jobs may be claimed for free slots. At most one that may have to wait for more of them. */
+  private jobsIn(free: number): number {
+    const { lightest, heaviest } = this.weights;
+    if (heaviest === 1) return free;
+    return free >= heaviest ? Math.floor(free / heaviest) : free >= lightest ? 1 : Math.min(0, free);
   }
 }

@@ -2,6 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
 import type { ClaimBudget } from './claim-budget.js';
+import type { ConfiguredLimits } from './permits.js';
 
 /** The queue of a runner, and how it is served. */
 export interface RunnerOptions {
@@ -13,9 +14,10 @@ export interface RunnerOptions {
   readonly prefetch: number | undefined;
   /** The payload bytes that a claim may bring. Runners of one connection share it. */
   readonly budget: ClaimBudget;
+  /** The id of the worker, which holds permits, and the limits of the app that queues share. Absent for none. */
+  readonly sharing?: { readonly worker: string; readonly configured: ConfiguredLimits };
 }
 
-/** The state of a runner. */
 export interface RunnerState {
   /** The number of jobs that have a slot. */
   running: number;

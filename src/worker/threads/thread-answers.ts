@@ -11,6 +11,7 @@ import { portable, receivedValue, type SentJob, type SentMember, type SentValue 
 export type Question = { ask: number } & (
   | ({ type: 'progress' | 'checkpoint' } & SentValue)
   | { type: 'log'; message: string }
+  | ({ type: 'stream'; isBytes: boolean } & SentValue)
   | { type: 'batch.status' | 'batch.wait' | 'batch.results'; options?: object }
   | { type: 'batch.add'; job: SentJob; payload: SentValue; options: object }
   | { type: 'batch.addMany'; job: SentJob; members: SentMember[]; options: object }
@@ -21,6 +22,10 @@ export async function answerOf(job: Job, question: Question): Promise<unknown> {
   switch (question.type) {
     case 'log':
       return job.log(question.message);
+    case 'stream': {
+      const chunk = receivedValue(question);
+      return job.stream.write(question.isBytes ? Buffer.from(chunk as string, 'base64') : chunk);
+    }
     case 'batch.status':
       return job.batch!.status();
     case 'batch.wait':

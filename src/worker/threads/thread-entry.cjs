@@ -3,7 +3,7 @@
  * compiled, so that both builds and the sources use one file. It knows its own path and imports as Node does.
  *
  * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
- * error). From it: the questions of thread-answers.ts, each with its number (ask). Last comes `done` (a sent value),
+ * error). From it: the questions of thread-answers.ts, each with its number (ask). `profile` (json) is what was measured. Last comes `done` (a sent value),
  * `refused` (a result that cannot be stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy,
  * see thread-values.ts.
  */
@@ -16,6 +16,7 @@ const { inspect } = require('node:util');
 const {
   checkLogLine,
   InvalidPayloadError,
+  Measurement,
   sentJob,
   sentMember,
   sentMembers,
@@ -30,10 +31,12 @@ const MOST_ERRORS = 11; // one more than is stored, so that an excess is noticed
 
 let handler;
 
-exports.run = async ({ file, fields, content, port }) => {
+exports.run = async ({ file, fields, content, measured, port }) => {
   try {
     handler ??= await load(file);
-    const result = await handler(new ThreadJob(port, fields, content));
+    const job = new ThreadJob(port, fields, content);
+    const result = measured ? await measure(measured, port, () => called(job)) : await called(job);
+    await job.flush();
     port.postMessage(ended(result, content));
   } catch (error) {
     port.postMessage({ type: 'failed', error: plain(error) });
@@ -41,6 +44,23 @@ exports.run = async ({ file, fields, content, port }) => {
     if (!handler) process.exit(1);
   }
 };
+
+async function called(job) {
+  const returned = await handler(job);
+  return isStreamed(returned) ? streamed(job, returned) : returned;
+}
+
+/** Measures a call, and sends the profile before its result. Without a profiler the call runs all the same. */
+async function measure(measured, port, call) {
+  const measurement = await Measurement.begin(measured).catch(() => undefined);
+  const sent = measurement?.ended.then((json) => port.postMessage({ type: 'profile', json }));
+  try {
+    return await call();
+  } finally {
+    measurement?.end();
+    await sent?.catch(() => undefined);
+  }
+}
 
 function ended(result, { asJson }) {
   try {
@@ -58,6 +78,7 @@ class ThreadJob {
   #asks = new Map();
   #asked = 0;
   #controller = new AbortController();
+  #chunks;
 
   constructor(port, fields, content) {
     this.#port = port;
@@ -84,11 +105,33 @@ class ThreadJob {
     const why = 'a handler in a thread has no steps. Use job.checkpoint, or run the handler in the process';
     return Promise.reject(new Error(`step ${JSON.stringify(name)}: ${why}.`));
   }
+  waitFor(name) {
+    return noWaits(`waitFor ${JSON.stringify(name)}`);
+  }
+  sleep(delayMs) {
+    return noWaits(`sleep ${delayMs} ms`);
+  }
   log(message) {
     return this.#ask(() => {
       checkLogLine(message);
       return { type: 'log', message };
     });
+  }
+  /** Writes the stream of the job. The first chunk that was not stored fails the job. */
+  stream = {
+    write: (chunk) => {
+      const isBytes = chunk instanceof Uint8Array;
+      const value = isBytes ? Buffer.from(chunk).toString('base64') : chunk;
+      const sent = sentValue('chunk', value, isBytes || this.#content.asJson);
+      const written = this.#ask(() => ({ type: 'stream', isBytes, ...sent }));
+      this.#chunks = Promise.all([this.#chunks, written]).then(() => undefined); // else each result holds all before
+      this.#chunks.catch(() => undefined);
+      return written;
+    },
+  };
+  /** Waits until all chunks are stored. */
+  async flush() {
+    await this.#chunks;
   }
   snooze(delayMs) {
     throw Object.assign(named({ name: 'RetryLaterError', message: `retry in ${delayMs} ms` }), { delayMs });
@@ -108,6 +151,33 @@ class ThreadJob {
     this.#asks.delete(ask);
     if (error) reject(named(error));
     else resolve(value);
+  }
+}
+
+function noWaits(call) {
+  const why =
+    'a handler in a thread has no waits. Run the handler in the process, or wait there before a job in a thread';
+  return Promise.reject(new Error(`${call}: ${why}.`));
+}
+
+function isStreamed(returned) {
+  return typeof returned === 'object' && returned !== null && Symbol.asyncIterator in returned;
+}
+
+/** Writes what a handler yields, and returns what its generator returns. */
+async function streamed(job, chunks) {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (;;) {
+      const { done, value } = await iterator.next();
+      isOver = done;
+      if (done) return value;
+      job.signal.throwIfAborted();
+      await job.stream.write(value);
+    }
+  } finally {
+    if (!isOver) await iterator.return?.().catch(() => undefined); // the error of the loop counts
   }
 }
 
@@ -185,6 +255,7 @@ function plain(thrown, depth = 0) {
       kind: kindOf(thrown),
       delayMs: numberOf('delayMs'),
       retryAfterMs: numberOf('retryAfterMs'),
+      limit: typeof thrown.limit === 'string' ? thrown.limit : undefined,
       cause: cause === undefined || cause === null ? undefined : inner(cause),
       errors: Array.isArray(errors) ? errors.slice(0, MOST_ERRORS).map(inner) : undefined,
     };

@@ -3,6 +3,7 @@ import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import type { JobDefinition, PayloadFor } from '../../queue/enqueue/define-job.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { Job } from '../handlers/job.js';
+import type { StreamWriter } from '../handlers/stream-writer.js';
 
 /** A member that a handler in a thread added: the fields of its handle. */
 export type ThreadMember = Pick<JobHandle, 'id' | 'name' | 'queue' | 'outcome'>;
@@ -73,6 +74,8 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'log'
   | 'snooze'
 > & {
+  /** Writes the stream of the job. */
+  readonly stream: Pick<StreamWriter, 'write'>;
   /** The batch of a member or a follow-up. Undefined for every other job. */
   readonly batch: ThreadBatch | undefined;
 };

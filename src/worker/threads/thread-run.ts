@@ -21,6 +21,7 @@ interface PlainError {
   kind?: string;
   delayMs?: number;
   retryAfterMs?: number;
+  limit?: string;
   cause?: PlainError;
   errors?: PlainError[];
 }
@@ -29,6 +30,13 @@ type Outcome =
   | ({ type: 'done' } & SentValue)
   | { type: 'refused'; path: string; expected: string; found: string }
   | { type: 'failed'; error: PlainError };
+
+/** What the thread has measured. */
+interface SentProfile {
+  type: 'profile';
+  json: string;
+}
+
 /** Runs one job in a thread, with its own message port. */
 export class ThreadRun {
   private readonly port: MessagePort;
@@ -58,7 +66,7 @@ export class ThreadRun {
   async in(pool: Piscina, file: string): Promise<unknown> {
     const { job, port, end } = this;
     const onAbort = () => this.abort();
-    port.on('message', (message: Outcome | Question) => this.take(message));
+    port.on('message', (message: Outcome | Question | SentProfile) => this.take(message));
     if (job.signal.aborted) {
       onAbort();
     } else {
@@ -75,7 +83,7 @@ export class ThreadRun {
     }
     // Messages sent before the thread's end are here, but may not have been read.
     for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) {
-      this.take(sent.message as Outcome | Question);
+      this.take(sent.message as Outcome | Question | SentProfile);
     }
     port.close();
     return this.result(fault);
@@ -102,6 +110,7 @@ export class ThreadRun {
       file,
       fields: fieldsOf(this.job),
       content: this.content,
+      measured: this.job.measurement?.move(),
       // Read when a thread takes the job: only then is the task cloned.
       get port() {
         took();
@@ -136,8 +145,10 @@ export class ThreadRun {
     );
   }
 
-  private take(message: Outcome | Question): void {
-    if (message.type === 'done' || message.type === 'refused' || message.type === 'failed') {
+  private take(message: Outcome | Question | SentProfile): void {
+    if (message.type === 'profile') {
+      this.job.measurement?.receive(message.json);
+    } else if (message.type === 'done' || message.type === 'refused' || message.type === 'failed') {
       this.outcome = message;
     } else {
       void this.answer(message);
@@ -197,12 +208,14 @@ function revive(plain: PlainError): Error {
 }
 
 /** @throws InvalidOptionError for an invalid delay or rest, as the error's own class does */
-function ofItsKind({ message, kind, delayMs, retryAfterMs }: PlainError): Error {
+function ofItsKind({ message, kind, delayMs, retryAfterMs, limit }: PlainError): Error {
   switch (kind) {
     case 'RetryLaterError':
       return delayMs === undefined ? new Error(message) : new RetryLaterError(delayMs, message);
     case 'RateLimitedError':
-      return retryAfterMs === undefined ? new Error(message) : new RateLimitedError({ retryAfterMs }, message);
+      return retryAfterMs === undefined
+        ? new Error(message)
+        : new RateLimitedError({ retryAfterMs, limit }, message);
     case 'RedisStateError':
     case 'RedisOutOfMemoryError':
       return new RedisStateError(message);

@@ -7,8 +7,9 @@ import { brandCheck } from '../../queue/errors/brand.js';
 import { InvalidPayloadError } from '../../queue/errors/errors.js';
 import { validateWithSchema, type Hiding } from '../../queue/validation/validate-with-schema.js';
 import { checkLogLine } from '../handlers/log-line.js';
+import { Measurement } from '../handlers/measurement.js';
 
-export { checkLogLine, InvalidPayloadError };
+export { checkLogLine, InvalidPayloadError, Measurement };
 
 /** Its own check, so that the threads load no class of definitions. */
 const isJobDefinition: (job: unknown) => job is JobDefinition = brandCheck('JobDefinition');

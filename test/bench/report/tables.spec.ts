@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { fillApp, type AppReport } from '../../../bench/app/tables.mjs';
 import { fillOutbox, type OutboxReport } from '../../../bench/outbox/tables.mjs';
 import { fillPages, type PagesReport } from '../../../bench/pages/tables.mjs';
 import { fillQueues, type QueuesReport } from '../../../bench/queues/tables.mjs';
@@ -30,6 +31,11 @@ it('docs/performance.md has the table of docs/internals/figures/benchmark-nest.j
   const cost = report.figures.find(({ id }) => id === 'node.us.process')!;
   const { ratio } = cost.rows.find(({ contestant }) => contestant === 'nest')!;
   expect(ratio).toBeLessThan(1.03);
+});
+
+it('docs/performance.md has the table of docs/internals/figures/idle-app.json', () => {
+  expect(page).toContain('<!-- app -->');
+  expect(fillApp(page, read('internals/figures/idle-app.json') as AppReport)).toBe(page);
 });
 
 it('docs/performance.md has the table of docs/internals/figures/outbox.json', () => {

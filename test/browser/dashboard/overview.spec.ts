@@ -116,7 +116,8 @@ it.each([1440, 1024, 901, 900, 768, 390])(
     const heights = await page
       .locator('tbody tr[data-queue]')
       .evaluateAll((all) => [...new Set(all.map((row) => Math.round(row.getBoundingClientRect().height)))]);
-    if (width > 900) expect(heights.length).toBe(1);
+    // A sentence is cut to one line below 1,024 px. Above it a long one makes its row higher.
+    if (width > 900) expect(width < 1_024 ? heights : [Math.min(...heights)]).toEqual([56]);
     if (width >= 1024) {
       const cut = await page
         .locator('.row-verdict')

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JobQueue } from 'nest-job-queue';
 import type { Route } from 'playwright-core';
 import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
@@ -176,6 +179,97 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, 'h1', '1 worker, 2 jobs running');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('workers');
+  });
+
+  it('a limit that queues share is shown, paused with a reason, and resumed', async () => {
+    const [email, archive] = ['email', 'archive'].map((name) => world.jobs.queue(name)) as [JobQueue, JobQueue];
+    for (const queue of [email, archive]) {
+      const details = { host: 'host', pid: 1, slots: 5, limits: ['openai'] };
+      await queue.exec((calls) => calls.workers.register({ worker: 'host:1:w', serves: true }));
+      await queue.exec((calls) => calls.workers.describe({ worker: 'host:1:w', details, ageMs: 0 }));
+    }
+    const values = { maxRunning: 20, rateLimit: { limit: 500, periodMs: 60_000, burst: 20 } };
+    await email.exec((calls) => calls.sharedLimits.declare({ limit: 'openai', values }));
+    const lease = { limit: 'openai', worker: 'host:1:w', token: 't', count: 3, lifeMs: 60_000, declares: true };
+    await email.exec((calls) => calls.sharedLimits.lease(lease));
+    await page.getByRole('link', { name: 'Limits', exact: true }).click();
+    await says(page, '.worker', '3 of 20');
+    await says(page, '.worker', 'email 3 on 1 worker');
+    await page.getByRole('button', { name: 'Pause the limit openai' }).click();
+    await page.getByLabel('Why?').fill('new key');
+    await page.locator('dialog[open]').getByRole('button', { name: 'Pause', exact: true }).click();
+    await says(page, '.worker', 'new key');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('shared-limits');
+    await page.getByRole('button', { name: 'Values of the limit openai' }).click();
+    await page.getByLabel('Jobs at once').fill('7');
+    await page.getByRole('button', { name: 'Set the limits' }).click();
+    await says(page, '.worker', '3 of 7');
+    await page.getByRole('button', { name: 'Resume the limit openai' }).click();
+    await page.locator('dialog[open]').getByRole('button', { name: 'Resume' }).click();
+    await says(page, '.toast', 'The limit openai continues.');
+    for (const queue of [email, archive]) {
+      await queue.exec((calls) => calls.workers.describe({ worker: 'host:1:w', details: undefined, ageMs: 0 }));
+      await queue.exec((calls) => calls.workers.register({ worker: 'host:1:w', serves: false }));
+    }
+  });
+
+  it('the profile of the next job is asked for in a dialog, and downloaded', async () => {
+    const email = world.jobs.queue('email');
+    await open('/queue/email');
+    await page.getByRole('button', { name: 'Profile' }).click();
+    await page.getByRole('button', { name: 'Measure time' }).click();
+    await says(page, '.toast', 'no worker serves the queue');
+    const worker = 'host:1:p';
+    await email.exec((calls) => calls.workers.register({ worker, serves: true }));
+    await page.getByRole('button', { name: 'Measure time' }).click();
+    await says(page, 'dialog[open]', 'Workers learn of it within 20 s');
+    expect(await page.getByRole('button', { name: 'Measure memory' }).isDisabled()).toBe(true);
+    const { id } = (await email.profiles.get())!;
+    await email.exec((calls) => calls.profiles.take({ id, worker, job: 'j-1', attempt: 2, mostMs: 60_000 }));
+    await says(page, 'dialog[open]', 'Job j-1 is measured.');
+    const content = gzipSync('{"nodes":[]}').toString('base64');
+    await email.exec((calls) => calls.profiles.store({ id, worker, content }));
+    await says(page, 'dialog[open]', 'Job j-1, attempt 2');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('profile');
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    expect((await download).suggestedFilename()).toBe('email.cpuprofile');
+    expect(readFileSync(await (await download).path(), 'utf8')).toBe('{"nodes":[]}');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await email.exec((calls) => calls.workers.register({ worker, serves: false }));
+  });
+
+  it('the subscriptions of topics are listed, and one whose code is gone is removed', async () => {
+    const email = world.jobs.queue('email');
+    const handlers = [{ name: 'order.paid/receipts', maxAttempts: 1, maxCrashes: 1 }];
+    await email.exec((calls) => calls.workers.register({ worker: 'host:1:t', serves: true, handlers }));
+    const subscriptions = [
+      { topic: 'order.paid', name: 'receipts', queue: 'email' },
+      { topic: 'order.paid', name: 'Statistics.countTheOrdersOfEachDay', queue: 'archive' },
+      { topic: 'order.shipped', name: 'letters', queue: 'order.shipped/letters' },
+    ];
+    await email.exec((calls) => calls.topics.declare({ subscriptions }));
+    await page.getByRole('link', { name: 'Topics', exact: true }).click();
+    await says(page, 'h1', '2 topics, 3 subscriptions, 2 without a live worker');
+    await says(page, 'tr', /receipts.*order.paid.*email.*handled/);
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('topics');
+    await page.getByRole('button', { name: 'Remove the subscription Statistics' }).click();
+    const sure = page.getByRole('button', { name: 'Remove the subscription', exact: true });
+    expect(await sure.isDisabled()).toBe(true);
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('topics-remove');
+    await page.getByLabel('Type').fill('Statistics.countTheOrdersOfEachDay');
+    await sure.click();
+    await says(page, '.toast', 'of order.paid is removed.');
+    await says(page, 'h1', '2 topics, 2 subscriptions, one without a live worker');
+    expect(await world.jobs.queue('archive').actionLog.latest({ action: 'remove-subscription' })).toHaveLength(1);
+    await email.exec((calls) => calls.workers.register({ worker: 'host:1:t', serves: false }));
+    for (const { topic, name } of subscriptions) {
+      await email.exec((calls) => calls.topics.remove({ topic, name }));
+    }
   });
 
   it('an action asks, is done, and leaves a line in the log', async () => {

@@ -120,6 +120,20 @@ it('a search stops and goes on', async () => {
   const stopped = calls;
   await page.locator('.list-head button', { hasText: 'Search on' }).click();
   await eventually(async () => calls > stopped + 1);
+  // Each reply now comes at the moment of a click.
+  await page.evaluate(`
+    const { json } = Response.prototype;
+    Response.prototype.json = async function () {
+      const reply = await json.call(this);
+      [...document.querySelectorAll('.list-head button')].find((each) => each.textContent === 'Stop')?.click();
+      return reply;
+    };`);
+  await says(page, '.list-head', 'Search on');
+  const last = calls;
+  await page.locator('.list-head button', { hasText: 'Search on' }).click();
+  await eventually(async () => calls > last);
+  await says(page, '.list-head', 'Search on');
+  await page.reload();
   await page.unroute('**/api/search/all?*');
 });
 

@@ -3,7 +3,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadSdk } from '#cli/mcp/load-sdk.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { IDS, REDACT, SCHEDULE, SECRET, markQueue } from '../../security/marked-queue.js';
+import { eventually } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { learn } from '../../support/worker/learn.js';
 import { startWorker } from '../../support/worker/workers.js';
 import { serve } from './serve.js';
 
@@ -65,8 +67,12 @@ describe('beside a queue with dead letters and secrets', () => {
       'list',
       'job',
       'why',
+      'stream',
       'schedules',
       'late_schedules',
+      'shared_limit',
+      'topics',
+      'profile_top',
     ]);
     for (const { annotations } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
@@ -105,10 +111,29 @@ describe('beside a queue with dead letters and secrets', () => {
       ...Object.values(IDS).map((id) => call('job', { queue: name, id })),
       call('why', { queue: name, id: IDS.failed }),
       call('errors', { queue: name }),
+      ...Object.values(IDS).map((id) => call('stream', { queue: name, id })),
       call('schedules', { queue: name }),
       call('late_schedules', { queue: name }),
     ]);
     expect(all.map(({ text }) => text).join('\n')).not.toContain(SECRET.slice(5));
+  });
+
+  it('reads what a job has streamed, from the start and behind an item', async () => {
+    const { call } = await serve();
+    const chatty = new JobQueue(connect(), uniqueQueueName());
+    const worker = await startWorker(chatty, async function* () {
+      yield 'two\nlines';
+      yield { b: 1 };
+    });
+    const { id } = await chatty.enqueue({});
+    await worker.event('completed');
+    const of = { queue: chatty.name, id };
+    const [first, ...others] = (await read(call, 'stream', of)) as { id: string }[];
+    expect([first, ...others]).toMatchObject([{ data: 'two\nlines' }, { data: { b: 1 } }]);
+    expect(await read(call, 'stream', { ...of, after: first!.id })).toEqual(others);
+    const { id: silent } = await chatty.enqueue({}, { delayMs: 60_000 });
+    expect(await read(call, 'stream', { queue: chatty.name, id: silent })).toEqual([]);
+    expect(refusalOf(await call('stream', { ...of, after: 'x' }))).toContain('the id of an item');
   });
 
   it('lists the schedules of one queue and of all, and those that are late', async () => {
@@ -148,8 +173,11 @@ it('the MCP server changes jobs with --write, and marks the tools that destroy',
   const { client, call } = await serve('--write');
   const { tools } = await client.listTools();
   const hints = new Map(tools.map(({ name, annotations }) => [name, annotations!]));
-  for (const name of ['retry', 'redrive', 'pause', 'resume', 'discard']) {
-    expect(hints.get(name)).toMatchObject({ readOnlyHint: false, destructiveHint: name === 'discard' });
+  for (const name of ['retry', 'redrive', 'pause', 'resume', 'signal', 'discard']) {
+    expect(hints.get(name)).toMatchObject({
+      readOnlyHint: false,
+      destructiveHint: name === 'discard' || name === 'signal',
+    });
   }
   const { name } = own;
   for (const id of ['a', 'b', 'c']) {
@@ -163,6 +191,10 @@ it('the MCP server changes jobs with --write, and marks the tools that destroy',
   expect((await own.actionLog.latest()).map(({ action, by, via }) => [action, by, via])).toEqual(
     ['redrive', 'discard', 'redrive'].map((action) => [action, 'an assistant', 'cli']),
   );
+  const signal = { queue: name, id: 'a', signal: 'approved', data: '{"by":"ada"}' };
+  expect(await read(call, 'signal', signal)).toEqual({ id: 'a', outcome: 'kept' });
+  expect(await own.get('a')).toMatchObject({ signals: [{ name: 'approved' }] });
+  expect(refusalOf(await call('signal', { ...signal, signal: 'paid', data: '{by' }))).toContain('not JSON');
   await read(call, 'pause', { queue: name, for: '2h', reason: '--yes' });
   expect(await own.stats()).toMatchObject({ pausedBy: 'an assistant', pauseReason: '--yes' });
   const refused = await call('resume', { queue: name });
@@ -171,6 +203,45 @@ it('the MCP server changes jobs with --write, and marks the tools that destroy',
   expect(new Set((await own.actionLog.latest()).map(({ by }) => by))).toEqual(new Set(['an assistant']));
   expect((await own.stats()).pausedAt).toBeNull();
   expect(refusalOf(await call('retry', { queue: name, id: 'none' }))).toContain('none');
+});
+
+it('the MCP server asks for a profile, and shows the functions that took most', async () => {
+  const own = new JobQueue(connect(), uniqueQueueName());
+  const worker = await startWorker(own, () => 1);
+  const { call } = await serve('--write');
+  const given = { queue: own.name, kind: 'heap', for: '10s' };
+  expect(await read(call, 'profile', given)).toMatchObject({ state: 'asked', kind: 'heap', forMs: 10_000 });
+  expect(refusalOf(await call('profile', given))).toContain('another request is open');
+  expect(refusalOf(await call('profile_top', { queue: own.name }))).toContain('not measured yet');
+  await learn(worker.worker);
+  await own.enqueue({});
+  await eventually(async () => (await own.profiles.get())?.endedAt);
+  expect(await read(call, 'profile_top', { queue: own.name })).toMatchObject({
+    kind: 'heap',
+    functions: expect.any(Array),
+  });
+  expect(await own.actionLog.latest()).toMatchObject([{ action: 'profile', by: 'an assistant' }]);
+});
+
+it('the MCP server lists subscriptions of topics, and removes one', async () => {
+  const own = new JobQueue(connect(), uniqueQueueName());
+  const topic = uniqueQueueName();
+  const subscriptions = ['receipts', 'stock'].map((name) => ({ topic, name, queue: own.name }));
+  await own.exec((calls) => calls.topics.declare({ subscriptions }));
+  const { client, call } = await serve('--write');
+  expect(await read(call, 'topics', { topic })).toMatchObject([
+    { name: 'receipts', queue: own.name, isHandled: false },
+    { name: 'stock' },
+  ]);
+  const { tools } = await client.listTools();
+  expect(tools.find(({ name }) => name === 'remove-subscription')?.annotations).toMatchObject({
+    destructiveHint: true,
+  });
+  const given = { topic, subscription: 'stock' };
+  expect(await read(call, 'remove-subscription', given)).toMatchObject({ outcome: 'removed' });
+  expect(await own.topics.list(topic)).toHaveLength(1);
+  expect(refusalOf(await call('remove-subscription', given))).toContain('has no subscription');
+  expect(await own.actionLog.latest()).toMatchObject([{ action: 'remove-subscription', by: 'an assistant' }]);
 });
 
 describe('an answer of the MCP server', () => {

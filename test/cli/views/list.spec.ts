@@ -107,13 +107,11 @@ describe('list --search', () => {
   });
 });
 
-describe('figures', () => {
-  it('have their thousands apart, and an idle queue its own sign', async () => {
-    const queue = newQueue();
-    await queue.enqueueMany(Array.from({ length: 1_200 }, () => ({ payload: 1 })));
-    expect((await cli(['stats', queue.name])).stdout).toMatch(/ 1,200 /);
-    const idle = newQueue();
-    await idle.enqueue(1, { delayMs: 3_600_000 });
-    expect((await cli(['health', idle.name])).stdout).toMatch(/^⋯ .* idle: /);
-  });
+it('figures have their thousands apart, and an idle queue its own sign', async () => {
+  const queue = newQueue();
+  await queue.enqueueMany(Array.from({ length: 1_200 }, () => ({ payload: 1 })));
+  expect((await cli(['stats', queue.name])).stdout).toMatch(/ 1,200 /);
+  const idle = newQueue();
+  await idle.enqueue(1, { delayMs: 3_600_000 });
+  expect((await cli(['health', idle.name])).stdout).toMatch(/^⋯ .* idle: /);
 });

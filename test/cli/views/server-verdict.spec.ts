@@ -85,20 +85,15 @@ describe('Redis without a queue', () => {
   });
 });
 
-describe('a change that Redis refuses', () => {
-  it.each<[string, RegExp]>([
-    [
-      'full',
-      /^Redis at .* is full and refuses this \(OOM .*\)\. Raise maxmemory, or let the workers catch up\.\n$/,
-    ],
-    ['replica', /^Redis at .* is a replica and takes no writes \(READONLY .*\)\. Connect to the master, or /],
-  ])('by one that is %s names the remedy', async (fault, words) => {
-    const { env, redis } = await serve();
-    await new JobQueue(redis, 'email').enqueue({});
-    await (fault === 'full' ? fill(redis) : redis.replicaof('127.0.0.1', 1));
-    const args = ['limits', 'email', '--rate', '3'];
-    const ran = await cli(args, env);
-    expect(ran).toMatchObject({ code: EXIT.failed, stdout: '' });
-    expect(ran.stderr).toMatch(words);
-  });
+it.each<[string, RegExp]>([
+  ['full', /^Redis at .* is full and refuses this \(OOM .*\)\. Raise maxmemory, or let the workers catch up\.\n$/],
+  ['replica', /^Redis at .* is a replica and takes no writes \(READONLY .*\)\. Connect to the master, or /],
+])('a change that Redis refuses by one that is %s names the remedy', async (fault, words) => {
+  const { env, redis } = await serve();
+  await new JobQueue(redis, 'email').enqueue({});
+  await (fault === 'full' ? fill(redis) : redis.replicaof('127.0.0.1', 1));
+  const args = ['limits', 'email', '--rate', '3'];
+  const ran = await cli(args, env);
+  expect(ran).toMatchObject({ code: EXIT.failed, stdout: '' });
+  expect(ran.stderr).toMatch(words);
 });

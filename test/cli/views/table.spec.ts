@@ -6,17 +6,15 @@ const HEAD = ['queue', 'waiting', 'in/s', 'run p95', 'failed'];
 const ROW = ['a-queue-with-a-long-name', 12, 3, '340 ms', '0.0 %'];
 const LAYOUT = { right: HEAD.slice(1), whole: ['queue'], dropped: ['in/s'], droppedLast: ['run p95'] };
 
-describe('a table', () => {
-  it.each<[number, RegExp]>([
-    [80, /^queue +waiting +in\/s +run p95 +failed\na-queue-with-a-long-name /],
-    [50, /^queue +waiting +run p95 +failed\n/],
-    [40, /^queue +waiting +run p95 +failed\na-qu\S*…name /],
-    [30, /^queue +waiting +failed\na-q\S*…name /],
-  ])('of %i columns drops figures, then cuts names in their middle, then drops more', (width, shown) => {
-    const { value } = fitted(HEAD, [ROW], width, LAYOUT);
-    expect(value).toMatch(shown);
-    expect(Math.max(...value.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
-  });
+it.each<[number, RegExp]>([
+  [80, /^queue +waiting +in\/s +run p95 +failed\na-queue-with-a-long-name /],
+  [50, /^queue +waiting +run p95 +failed\n/],
+  [40, /^queue +waiting +run p95 +failed\na-qu\S*…name /],
+  [30, /^queue +waiting +failed\na-q\S*…name /],
+])('a table of %i columns drops figures, then cuts names in their middle, then drops more', (width, shown) => {
+  const { value } = fitted(HEAD, [ROW], width, LAYOUT);
+  expect(value).toMatch(shown);
+  expect(Math.max(...value.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
 });
 
 describe('a screen', () => {

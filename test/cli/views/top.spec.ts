@@ -147,18 +147,16 @@ describe('top', () => {
   });
 });
 
-describe('a table on a terminal of 80 columns', () => {
-  it.each([[['stats']], [['list', 'a-queue-with-a-long-name-that-says-what-it-is-for-10', 'pending']]])(
-    'of %j wraps nowhere',
-    async (args) => {
-      const { stdout } = await cliOnTerminal(
-        args.map((each) => each),
-        undefined,
-        env,
-      );
-      for (const line of stdout.split(/\r?\n/)) {
-        expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(80);
-      }
-    },
-  );
-});
+it.each([[['stats']], [['list', 'a-queue-with-a-long-name-that-says-what-it-is-for-10', 'pending']]])(
+  'a table on a terminal of 80 columns of %j wraps nowhere',
+  async (args) => {
+    const { stdout } = await cliOnTerminal(
+      args.map((each) => each),
+      undefined,
+      env,
+    );
+    for (const line of stdout.split(/\r?\n/)) {
+      expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(80);
+    }
+  },
+);

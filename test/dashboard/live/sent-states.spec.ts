@@ -16,6 +16,8 @@ const QUIET: OverviewView = {
   workers: [],
   ended: [],
   runs: [],
+  hasTopics: false,
+  sharedLimits: [],
 };
 
 /** Makes a reading with one queue. */

@@ -4,6 +4,17 @@ import { timelineOf } from '#dashboard/live/timeline.js';
 const MINUTE = 60_000;
 const NOW = 60 * MINUTE;
 
+/** Returns a worker whose claims expired. */
+const died = (minute: number) => ({
+  id: `w${minute}`,
+  host: 'web-1',
+  pid: null,
+  at: minute * MINUTE,
+  how: 'claim expired',
+  jobs: 1,
+  ran: [],
+});
+
 function timeline(...deploys: Parameters<typeof timelineOf>[0]['deploys']) {
   return timelineOf({ at: NOW, deploys, entries: [], kinds: [], ended: [], outboxSince: null });
 }
@@ -30,5 +41,24 @@ it('has each version once, at its first sight', () => {
   expect(events.map(({ at, text }) => [at / MINUTE, text])).toEqual([
     [20, 'version 2.4.0'],
     [55, 'version 2.5.0'],
+  ]);
+});
+
+it('has a series of deaths once, however many there are, in whatever order they are read', () => {
+  const ended = [13, 40, 10, 12].map(died);
+  const events = timelineOf({ at: NOW, deploys: [], entries: [], kinds: [], ended, outboxSince: null });
+  expect(events.map(({ at, text }) => [at / MINUTE, text])).toEqual([
+    [10, '3 workers died'],
+    [40, 'a worker of web-1 died'],
+  ]);
+});
+
+it('has events of each kind in the order of time', () => {
+  const reading = { at: NOW, deploys: [deploy('image', '2.4.0', 40)], entries: [], kinds: [], outboxSince: null };
+  const events = timelineOf({ ...reading, ended: [died(20), died(55)] });
+  expect(events.map(({ at, kind }) => [at / MINUTE, kind])).toEqual([
+    [20, 'death'],
+    [40, 'deploy'],
+    [55, 'death'],
   ]);
 });

@@ -182,9 +182,13 @@ it('refuses each action on it by default, and says which option allows it', asyn
   expect((await app.get(`/api/job?queue=emial&id=${id}`)).body).toMatchObject({ actions: ['view'] });
 });
 
-it("allows actions on it with otherQueues: 'operate', but no edit", async () => {
+it("allows actions on it with otherQueues: 'operate', but no edit and no signal", async () => {
   const { id, send, read, redrive } = await actsElsewhere('operate');
   expect(await send('/api/jobs/edit', { id, payload: {} })).toEqual({
+    status: 403,
+    text: expect.stringContaining('cannot encode its payloads'),
+  });
+  expect(await send('/api/jobs/signal', { id, signal: 'approved' })).toEqual({
     status: 403,
     text: expect.stringContaining('cannot encode its payloads'),
   });

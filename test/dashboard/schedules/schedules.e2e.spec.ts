@@ -8,9 +8,9 @@ import { startDashboard, type DashboardApp, type Platform, type Reply } from '..
 const OFF = { worker: false, maintenance: false } as const;
 const NIGHTLY = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' };
 
-async function startWith(dashboard: object = {}): Promise<DashboardApp & { name: string }> {
+async function startWithReport(): Promise<DashboardApp & { name: string }> {
   const name = uniqueQueueName('report');
-  const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name], ...dashboard } });
+  const app = await startDashboard({ jobs: OFF, dashboard: { queues: [name] } });
   return { ...app, name };
 }
 
@@ -22,7 +22,7 @@ async function rowsOf(app: DashboardApp): Promise<Record<string, unknown>[]> {
 
 describe('a row', () => {
   it('has words, rules, the next three times and the last runs', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     const { schedules } = app.queue(app.name);
     await schedules.upsert('nightly', { ...NIGHTLY, limit: 10, jitterMs: 60_000 }, { overlap: false });
     const run = await schedules.runNow('nightly');
@@ -43,7 +43,7 @@ describe('a row', () => {
   });
 
   it('has no more next times than its limit leaves', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     await app.queue(app.name).schedules.upsert('twice', { everyMs: 60_000, limit: 2 });
     const [row] = await rowsOf(app);
     expect([row!.next, row!.timeZone]).toEqual([[expect.any(Number), expect.any(Number)], 'UTC']);
@@ -98,7 +98,7 @@ describe('the form', () => {
     [{ maxAttempts: 0 }, 'schedule "new".maxAttempts', /expected/],
     [{ onMissed: 'never' }, 'schedule "new".onMissed', /'skip' or 'once'/],
   ])('explains the error in %j, and stores nothing', async (wrong, subject, message) => {
-    const app = await startWith();
+    const app = await startWithReport();
     await app.queue(app.name).schedules.upsert('taken', NIGHTLY);
     const body = { queue: app.name, id: 'new', recurrence: NIGHTLY, updatedAt: null, ...wrong };
     const reply = await app.post('/api/schedules/set', body);
@@ -125,7 +125,7 @@ describe('the form', () => {
   });
 
   it('undoes no change that somebody made meanwhile', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     const { schedules } = app.queue(app.name);
     await schedules.upsert('s', NIGHTLY);
     const edit = { queue: app.name, id: 's', recurrence: { everyMs: 60_000 }, updatedAt: 5 };
@@ -135,7 +135,7 @@ describe('the form', () => {
   });
 
   it('takes one of several edits that know the same schedule, and one of several that make it', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     const { schedules } = app.queue(app.name);
     const set = (body: object) => app.post('/api/schedules/set', { queue: app.name, id: 's', ...body });
     const race = async (updatedAt: number | null, least: number) => {
@@ -188,7 +188,7 @@ describe('the form', () => {
   });
 
   it('shows the next times before it is stored, by the clock of the server', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     const ask = (recurrence: unknown) =>
       app.get(
         `/api/schedules/preview?queue=${app.name}&id=s&recurrence=${encodeURIComponent(JSON.stringify(recurrence))}`,
@@ -206,7 +206,7 @@ describe('the form', () => {
   });
 
   it('runs a schedule without overlap once, and removes one', async () => {
-    const app = await startWith();
+    const app = await startWithReport();
     await app.queue(app.name).schedules.upsert('s', NIGHTLY, { overlap: false });
     const act = (action: string) => app.post('/api/schedules/act', { action, queue: app.name, id: 's' });
     const { body: first } = await act('run');

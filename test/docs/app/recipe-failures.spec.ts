@@ -584,6 +584,75 @@ const llmCalls: Record<string, Bullet> = {
   },
 };
 
+/** Resolves once the job waits for a signal. */
+const waits = (job: JobHandle) =>
+  eventually(async () => (await job.get())!.status === 'scheduled' && (await job.get())!.waits !== undefined);
+
+/** Starts the recipe of the link, with an order that waits for its answer. */
+async function startOrder() {
+  process.env.LINK_SECRET = 'secret';
+  const started = await start<Recipe & { tokenOf(id: string, answer: string): string }>('approval-link');
+  const { jobs, get, url, exports } = started;
+  const [ask, buy] = [jest.spyOn(get('Mailer'), 'ask'), jest.spyOn(get('Shop'), 'buy')];
+  const answer = async (job: JobHandle, word: string, token = exports.tokenOf(job.id, word)) => {
+    const reply = await fetch(`${url}/orders/${encodeURIComponent(job.id)}/${word}/${token}`, { method: 'POST' });
+    return reply.text();
+  };
+  const enqueue = (): Promise<JobHandle> => jobs.enqueue('order', { item: 'a desk', boss: 'b' });
+  return { jobs, ask, buy, answer, enqueue };
+}
+
+const approvalLink: Record<string, Bullet> = {
+  async 'The link is opened twice, or both links are'() {
+    const { buy, answer, enqueue } = await startOrder();
+    const job = await enqueue();
+    await waits(job);
+    expect(await answer(job, 'yes')).toBe('Thank you.');
+    expect(['This order was answered before.', 'This order is closed.']).toContain(await answer(job, 'no'));
+    expect([await job.result(LIMIT), buy.mock.calls.length]).toEqual(['bought', 1]);
+    expect(await answer(job, 'yes')).toBe('This order was answered before.');
+  },
+  async 'The answer comes before the job waits'() {
+    const { jobs, answer, enqueue } = await startOrder();
+    jobs.pauseWorker('order');
+    const job = await enqueue();
+    expect(await answer(job, 'no')).toBe('Thank you.');
+    jobs.resumeWorker('order');
+    expect(await job.result(LIMIT)).toBe('refused');
+  },
+  async 'Nobody answers'() {
+    const { jobs, answer, enqueue, buy } = await startOrder();
+    const job = await enqueue();
+    await waits(job);
+    const stored = (await redis.hget(`queue:order:job:${job.id}`, 'waits'))!;
+    await redis.hset(`queue:order:job:${job.id}`, 'waits', stored.replace(/\t\d+\t\n/, '\t1\t\n'));
+    expect(await answer(job, 'yes')).toBe('This order is closed.');
+    for (const part of ['scheduled', 'awaiting_signals']) await redis.zadd(`queue:order:${part}`, 'XX', 1, job.id);
+    expect([await job.result(LIMIT), buy.mock.calls.length]).toEqual(['refused', 0]);
+    await jobs.queue('order').remove(job.id); // as its lifetime does after a day
+    expect(await answer(job, 'yes')).toBe('This order is closed.');
+  },
+  async 'The worker dies after the answer'() {
+    const { jobs, ask, buy, answer, enqueue } = await startOrder();
+    const job = await enqueue();
+    await waits(job);
+    jobs.pauseWorker('order');
+    await answer(job, 'yes');
+    await eventually(async () => (await jobs.queue('order').claim({ worker: 'that-dies' })) !== null);
+    await loseClaim(jobs, 'order', job.id);
+    jobs.resumeWorker('order');
+    expect(await job.result(LIMIT)).toBe('bought');
+    expect([ask.mock.calls.length, buy.mock.calls]).toEqual([1, [['a desk', `order:${job.id}:buy`]]]);
+  },
+  async 'Somebody makes a link'() {
+    const { answer, enqueue } = await startOrder();
+    const job = await enqueue();
+    await waits(job);
+    expect(await answer(job, 'yes', 'made-up')).toContain('This link is not valid.');
+    expect((await job.get())!.signals).toBeUndefined();
+  },
+};
+
 /** Starts the recipe of the outbox with tables of its own. */
 async function startOutbox() {
   process.env.DATABASE_URL = `file:${join(folder, `${Math.random()}.db`)}`;
@@ -796,6 +865,7 @@ const BULLETS: Record<string, Record<string, Bullet>> = {
   'rate-limited-api': rateLimitedApi,
   'digest-mail': digestMail,
   'latest-state': latestState,
+  'approval-link': approvalLink,
   webhooks,
   'chain-across-queues': chain,
   'import-with-progress': importWithProgress,

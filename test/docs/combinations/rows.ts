@@ -20,11 +20,8 @@ export interface Row {
   ahead?: boolean;
   /** Its handler takes several jobs in one call. */
   bulk?: boolean;
-  /** The limits of its queue. */
   limits?: QueueLimits;
-  /** The limits of its group. */
   groupLimits?: GroupLimits;
-  /** The options of its handler. */
   handler?: HandlerOptions;
   /** A time limit beside its options, in ms. */
   limitMs?: number;

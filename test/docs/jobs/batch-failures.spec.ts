@@ -1,5 +1,5 @@
 // The table of docs/batches.md on what goes wrong: each row is driven by the bad luck that it names.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Batch } from '#queue/batches/batch.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
@@ -155,6 +155,4 @@ it('each row is driven here', () => {
   expect(rows.map(([what]) => what)).toEqual(Object.keys(ROWS));
 });
 
-describe('a batch', () => {
-  it.each(Object.entries(ROWS))('%s', (_, row) => row());
-});
+it.each(Object.entries(ROWS))('a batch %s', (_, row) => row());

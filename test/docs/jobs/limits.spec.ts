@@ -2,7 +2,7 @@
 import { expect, it, jest } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobQueueService, type JobHandle } from 'nest-job-queue';
+import { JobQueueService, type JobHandle, type SharedLimitState } from 'nest-job-queue';
 import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { loadExample } from '../example.js';
@@ -31,5 +31,36 @@ it('sends orders at the rate of the partner, rests after a 429, and refuses orde
   await jobs.queue('order').limits.set({ maxPending: 2 });
   expect(await orders.place('next', 1)).toBeDefined();
   expect(await orders.place('too many', 1)).toBeUndefined();
+  await app.close();
+}, 40_000);
+
+interface SharedExample {
+  AppModule: Type;
+  OpenAi: Type<{ answer(text: string): Promise<{ text: string; retryAfterMs: number }> }>;
+  ModelAdmin: Type<{ replaceKey(): Promise<void>; holders(): Promise<Partial<SharedLimitState>> }>;
+}
+
+it('shares a limit between queues, which a 429 rests and a person pauses', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  const { AppModule, OpenAi, ModelAdmin } = await loadExample<SharedExample>('limits.md', 'shared-limits');
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  expect(await (await jobs.enqueue('summary', { text: 'a' })).result()).toBe('about a');
+  const answer = jest.spyOn(app.get(OpenAi), 'answer').mockResolvedValueOnce({ text: '', retryAfterMs: 3_600_000 });
+  await jobs.enqueue('chat', { text: 'b' });
+  await eventually(async () => (await jobs.limits('openai').get()).restsUntil !== undefined);
+  const summary = await jobs.enqueue('summary', { text: 'c' });
+  await eventually(async () => (await app.get(ModelAdmin).holders()).waiting!.includes('summary'));
+  expect((await summary.get())!.status).toBe('pending');
+  await jobs.limits('openai').clear();
+  expect(await summary.result()).toBe('about c');
+  await app.get(ModelAdmin).replaceKey();
+  expect(await jobs.limits('openai').get()).toMatchObject({
+    source: 'configuration',
+    maxRunning: 20,
+    pausedBy: 'ada',
+    pausedUntil: expect.any(Date),
+  });
+  expect(answer.mock.calls.length).toBeGreaterThan(0);
   await app.close();
 }, 40_000);

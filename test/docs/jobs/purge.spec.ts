@@ -22,6 +22,7 @@ const LIVES: Record<string, number | undefined> = {
   '5 minutes': 300_000,
   '10 minutes': 600_000,
   '5 minutes and two `visibilityMs`': 360_000,
+  'an hour': 3_600_000,
   'a day': DAY,
   '72 hours': 3 * DAY,
   'a week': 7 * DAY,
@@ -61,11 +62,17 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await new RunStore().write(queue, { id: 'run' } as never);
 
   await queue.enqueue(1, { id: 'completes' });
-  await queue.complete((await queue.claim())!);
+  const claim = (await queue.claim())!;
+  await state.run(scripts.streams.write({ writes: [{ claim, first: 1, chunks: [{ kind: 'j', json: '1' }] }] }));
+  await queue.complete(claim);
   await queue.enqueue(1, { id: 'fails' });
   await queue.fail((await queue.claim())!, error, { final: true });
   await queue.complete((await queue.claim())!); // of the failure handler
   await state.run(scripts.deadLetters.markKind({ kind: 'kind', words: { known: true }, quietForMs: 0 }));
+  await queue.enqueue(1, { id: 'parks' });
+  const parks = (await queue.claim())!;
+  await state.run(scripts.wait({ claim: parks, name: 'approved', kind: 'signal' }));
+  await state.run(scripts.release([{ ...parks, reason: 'wait', delayMs: 0 }]));
   await queue.enqueue(1, { id: 'is-cancelled' });
   await queue.claim({ worker: 'w1' });
   await queue.cancel('is-cancelled');
@@ -98,6 +105,8 @@ async function useAll(queue: JobQueue, state: TestQueue): Promise<void> {
   await queue.enqueue(1, { priority: 1 });
   await redis.zadd(keys.waiters, await state.now(), 'w1'); // as on a Cluster
   await redis.pexpire(keys.waiters, 300_000);
+  await redis.hset(keys.profile, 'id', 'one');
+  await redis.pexpire(keys.profile, 3_600_000);
   await state.run(scripts.alerts.takeTurn({ token: 'teller', everyMs: 60_000 }));
   await state.run(
     scripts.sweep.hold({

@@ -62,7 +62,7 @@ it('every key of a queue', () => {
       BATCH_PARTS.map((part) => keys.batchRecord('{id}', part)),
     )
     .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
-    .concat(`${keys.historyBatchPrefix}{worker}`, keys.once('{source}'))
+    .concat(`${keys.historyBatchPrefix}{worker}`, keys.once('{source}'), keys.stream('{id}'))
     .flat()
     .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))
     .map((key: string) => key.slice('queue:jobs:'.length));

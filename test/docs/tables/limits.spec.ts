@@ -2,6 +2,7 @@
 // typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { z } from 'zod';
+import { checkHandlerOptions } from '#worker/handlers/handler-options.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
@@ -186,6 +187,14 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     for (const n of [least - 1, most + 1]) {
       expect(() => resolveQueueOptions('a', { maxRateLimitRetries: n })).toThrow(InvalidOptionError);
       expect(() => resolveQueueOptions('a', { maxSnoozes: n })).toThrow(InvalidOptionError);
+    }
+  },
+  '`slots` of a handler or a definition': async (least, most) => {
+    for (const slots of [least, most]) {
+      expect(checkHandlerOptions('handler', { slots })).toEqual({ slots });
+    }
+    for (const slots of [least - 1, most + 1]) {
+      expect(() => checkHandlerOptions('handler', { slots })).toThrow(InvalidOptionError);
     }
   },
   '`cost`, `weight` of a group': async (least, most, mostWeight) => {

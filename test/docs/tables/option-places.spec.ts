@@ -24,6 +24,7 @@ const VALUES: Record<string, unknown> = {
   backoff: 5,
   timeoutMs: 1_000,
   timeoutGraceMs: 1_000,
+  slots: 2,
   keepResult: true,
   completedHistory: 5,
   rememberedIds: 5,
@@ -72,7 +73,7 @@ type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : 
 /** Does not compile unless the types of each place have the options that the table of options names. */
 const TYPES_FOLLOW_THE_TABLE: [
   Same<keyof EnqueueOptions, JobOptionAt<'enqueue'>>,
-  Same<keyof JobDefaults, JobOptionAt<'definition'> | 'queue'>,
+  Same<keyof JobDefaults, JobOptionAt<'definition'> | 'queue' | 'limits'>,
   Same<keyof HandlerOptions, JobOptionAt<'handler'>>,
   Same<keyof QueueOptions & keyof typeof JOB_OPTIONS, JobOptionAt<'queue'>>,
   Same<keyof FollowUp, JobOptionAt<'follow-up'> | 'payload' | 'definition' | 'queue'>,

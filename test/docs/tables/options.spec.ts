@@ -36,11 +36,12 @@ function expectTold(mark: string, doc: string, options: readonly string[], defau
 }
 
 it('the module options have a row each, with the default', () => {
-  const options: Record<Exclude<keyof JobQueueModuleOptions, keyof QueueOptions>, true> = {
+  const options: Record<Exclude<keyof JobQueueModuleOptions, keyof QueueOptions> | 'limits', true> = {
     redis: true,
     memoryInProduction: true,
     requireRedis: true,
     queues: true,
+    limits: true,
     worker: true,
     maintenance: true,
     concurrency: true,
@@ -55,6 +56,7 @@ it('the module options have a row each, with the default', () => {
     onVerdict: true,
     app: true,
     version: true,
+    profiles: true,
   };
   const { queueDefaults, ...resolved } = resolveModuleOptions({});
   // memoryInProduction only allows a value of `redis`, and `app` depends on the working directory.
@@ -64,10 +66,11 @@ it('the module options have a row each, with the default', () => {
 });
 
 it('the options of a queue have a row each, with the default', () => {
-  const options = [...Object.keys(queueOptionFields), 'concurrency', 'prefetch'];
+  const options = [...Object.keys(queueOptionFields), 'concurrency', 'prefetch', 'spread'];
   expectTold('queue options', 'docs/options.md', options, {
     ...resolveQueueOptions('a queue'),
     concurrency: 10,
+    spread: 1,
   });
 });
 
@@ -99,20 +102,25 @@ it('the options of @JobHandler are in the README', () => {
     backoff: true,
     timeoutMs: true,
     timeoutGraceMs: true,
+    slots: true,
     keepResult: true,
     resultTtlMs: true,
     thread: true,
     bulk: true,
+    stream: true,
     queue: true,
     connection: true,
     concurrency: true,
     prefetch: true,
+    spread: true,
     visibilityMs: true,
     maxRunning: true,
     rateLimit: true,
+    limits: true,
     groups: true,
     maxPending: true,
     maxPendingBytes: true,
+    onFull: true,
   };
   const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`, .*:\n\n((?:[- ].*\n)+)/.exec(text)!;

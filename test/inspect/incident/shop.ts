@@ -1,6 +1,7 @@
 // A shop whose queues move by virtual time in memory, and a ledger of what is done to them. Each ten seconds its verdicts,
 // alerts, JSON and command line are held against the ledger.
 import { PassThrough } from 'node:stream';
+import { expect, it } from '@jest/globals';
 import { healthText, jsonOf, overviewText } from '#cli/overview-text.js';
 import { overviewOfQueues, type QueueOverview } from '#cli/overview.js';
 import { Output } from '#cli/output.js';
@@ -303,6 +304,20 @@ export class Shop {
   noticesOf(queue: string): string[] {
     return this.notices.filter(({ text }) => text.startsWith(queue)).map(({ text }) => text);
   }
+}
+
+/** Tests what people see of a shop against its ledger. */
+export function expectLedger(shop: Shop, ledger: readonly Entry[]): void {
+  it.each(ledger.map((entry) => [entry.queue, entry.from, entry] as const))(
+    '%s from step %i: each sentence and next step is that of the ledger',
+    (_queue, _from, entry) => {
+      expect(shop.unlike(entry)).toEqual([]);
+    },
+  );
+
+  it('JSON and command line have the figures of the ledger, and one order', () => {
+    expect(shop.wrong).toEqual([]);
+  });
 }
 
 async function kindsOf(queue: JobQueue): Promise<AlertKind[]> {

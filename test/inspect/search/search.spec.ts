@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { InvalidOptionError, type JobRecord } from 'nest-job-queue/core';
 import { compileSearch } from '#inspect/search/compile-search.js';
+import { decodeJobHash } from '#queue/replies/decode-job.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { inQuotes } from '#inspect/search/in-quotes.js';
 import { parseSearch } from '#inspect/search/parse-search.js';
@@ -61,10 +62,9 @@ const ERROR = {
   stack: 'TypeError: No account\n    at charge (billing.ts:7)\n    at listOnTimeout (node:internal/timers:545:9)',
   cause: { name: 'Error', message: 'connect ECONNREFUSED', errors: [{ name: 'Error', message: 'inner one' }] },
 };
-const JOB = {
-  id: 'order-21',
+const JOB: JobRecord = {
+  ...decodeJobHash('billing:eu', 'order-21', {}),
   name: 'webhook',
-  queue: 'billing:eu',
   status: 'failed',
   group: 'tenant-1',
   metadata: { 'request-id': 'r-77', tenant: 'Acme' },
@@ -75,9 +75,10 @@ const JOB = {
     note: null,
   },
   lastError: 'No account',
-  attemptLog: [{ outcome: 'error', error: ERROR }],
-  log: [],
-} as unknown as JobRecord;
+  attemptLog: [
+    { attempt: 1, startedAt: new Date(0), endedAt: new Date(0), worker: null, outcome: 'error', error: ERROR },
+  ],
+};
 
 const content = new ShownContent([]);
 const looked = (search: string, changes: object = {}) =>
@@ -115,6 +116,18 @@ it.each([
   'payload.customer.id:4 error:account webhook',
 ])('finds a job by %j', (search) => {
   expect(looked(search)).toBe('match');
+});
+
+it('finds a job by the signal that it waits for, while it is parked for it', () => {
+  const wait = { name: 'approved', kind: 'signal', since: new Date(0), state: 'open' } as const;
+  const parked = { status: 'scheduled', waits: [wait], attemptLog: [{ ...JOB.attemptLog[0]!, outcome: 'wait' }] };
+  expect(['waits:approved', 'waits:*', 'waits:APP*'].map((search) => looked(search, parked))).toEqual(
+    Array(3).fill('match'),
+  );
+  expect(looked('waits:paid', parked)).toBe('none');
+  expect(looked('waits:*', { ...parked, status: 'pending' })).toBe('none');
+  expect(looked('waits:*', { ...parked, attemptLog: JOB.attemptLog })).toBe('none');
+  expect(looked('waits:*', { ...parked, waits: [{ ...wait, state: 'answered' }] })).toBe('none');
 });
 
 it.each([

@@ -173,6 +173,9 @@ describe('the shop over HTTP', () => {
     const lines = (await (await fetch(url + output)).text()).trim().split('\n');
     expect(lines).toHaveLength(13);
     expect(lines[1]).toMatch(/^2024-01,\d+,\d+$/);
+    const events = await (await fetch(`${url}${output}/lines`)).text();
+    expect([...events.matchAll(/^data: (\d.*)$/gm)].map(([, line]) => line)).toEqual(lines.slice(1));
+    expect(events).toMatch(/^event: result\n/m);
   });
 
   it('refuses a bad body before anything is enqueued', async () => {

@@ -213,16 +213,14 @@ describe('a half-open connection', () => {
   }, 30_000);
 });
 
-describe('a slow connection', () => {
-  it('slows the worker down, and nothing else', async () => {
-    const { proxy, queue, other } = await behindProxy();
-    proxy.delay(60);
-    const worker = await startWorker(queue, (job: Job) => job.payload);
-    await other.enqueueMany(Array.from({ length: 100 }, (_, payload) => ({ payload })));
-    await worker.event('completed', 100);
-    expect(worker.warnings).toEqual([]);
-    expect((await other.stats()).totals).toMatchObject({ completed: 100 });
-  });
+it('a slow connection slows the worker down, and nothing else', async () => {
+  const { proxy, queue, other } = await behindProxy();
+  proxy.delay(60);
+  const worker = await startWorker(queue, (job: Job) => job.payload);
+  await other.enqueueMany(Array.from({ length: 100 }, (_, payload) => ({ payload })));
+  await worker.event('completed', 100);
+  expect(worker.warnings).toEqual([]);
+  expect((await other.stats()).totals).toMatchObject({ completed: 100 });
 });
 
 function isWait(request: string): boolean {

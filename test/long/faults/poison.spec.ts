@@ -1,5 +1,5 @@
 // A job that kills its worker, among others that do nothing wrong.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -17,15 +17,16 @@ async function teachComplete(queue: JobQueue): Promise<void> {
   await queue.complete((await queue.claim())!);
 }
 
-describe('a job that kills its worker and was claimed ahead', () => {
-  it.each([
-    ['', {}],
-    [', through a client that sends other commands later', { redisOptions: { enableAutoPipelining: true } }],
-    [
-      ', through a client that sends all later',
-      { redisOptions: { enableAutoPipelining: true }, foreignClient: true },
-    ],
-  ])('is charged; the job before it is completed, those behind it had not started%s', async (_, client) => {
+it.each([
+  ['', {}],
+  [', through a client that sends other commands later', { redisOptions: { enableAutoPipelining: true } }],
+  [
+    ', through a client that sends all later',
+    { redisOptions: { enableAutoPipelining: true }, foreignClient: true },
+  ],
+])(
+  'a job that kills its worker and was claimed ahead is charged; the job before it is completed, those behind it had not started%s',
+  async (_, client) => {
     const queue = newQueue();
     await teachComplete(queue);
     const payloads = ['first', 'poison', 'behind', 'behind'];
@@ -47,37 +48,35 @@ describe('a job that kills its worker and was claimed ahead', () => {
     expect(poison).toMatchObject({ status: 'pending', attempts: 1, crashes: 1 });
     const untouched = { status: 'pending', attempts: 0, crashes: 0, interruptions: 1 };
     expect(behind).toMatchObject([untouched, untouched]);
-  });
-});
+  },
+);
 
-describe('a job that kills its worker each time', () => {
-  it('is a dead letter in the end, and all that ran beside it are completed', async () => {
-    const queue = newQueue({ visibilityMs: 1_000 });
-    const handles = await queue.enqueueMany(
-      Array.from({ length: INNOCENTS + 1 }, (_, i) => ({ payload: i === 7 ? 'poison' : i })),
-    );
-    const hasEnded = async () => {
-      const { completed, failed } = await queue.stats();
-      return completed + failed === INNOCENTS + 1;
-    };
-    let deaths = 0;
-    while (!(await hasEnded())) {
-      const worker = await WorkerProcess.start({
-        queue: queue.name,
-        queueOptions: { visibilityMs: queue.options.visibilityMs },
-        workerOptions: { sweepIntervalMs: 200 },
-        workMs: 50,
-      });
-      await eventually(async () => worker.isDead || (await hasEnded()), { timeoutMs: 20_000 });
-      deaths += worker.isDead ? 1 : 0;
-    }
-    const [poison] = await queue.list('failed');
-    expect(poison).toMatchObject({ id: handles[7]!.id, crashes: 3 });
-    expect(poison!.lastError).toContain('its worker died 3 times while it ran (maxCrashes 3)');
-    const innocents = await queue.list('completed', { limit: 100 });
-    expect(innocents).toHaveLength(INNOCENTS);
-    expect(Math.max(...innocents.map(({ crashes }) => crashes))).toBe(2);
-    // Isolated jobs follow each other at once. If one of them was not the first, its first death there is no crash of it.
-    expect(deaths).toBe(4);
-  }, 60_000);
-});
+it('a job that kills its worker each time is a dead letter in the end, and all that ran beside it are completed', async () => {
+  const queue = newQueue({ visibilityMs: 1_000 });
+  const handles = await queue.enqueueMany(
+    Array.from({ length: INNOCENTS + 1 }, (_, i) => ({ payload: i === 7 ? 'poison' : i })),
+  );
+  const hasEnded = async () => {
+    const { completed, failed } = await queue.stats();
+    return completed + failed === INNOCENTS + 1;
+  };
+  let deaths = 0;
+  while (!(await hasEnded())) {
+    const worker = await WorkerProcess.start({
+      queue: queue.name,
+      queueOptions: { visibilityMs: queue.options.visibilityMs },
+      workerOptions: { sweepIntervalMs: 200 },
+      workMs: 50,
+    });
+    await eventually(async () => worker.isDead || (await hasEnded()), { timeoutMs: 20_000 });
+    deaths += worker.isDead ? 1 : 0;
+  }
+  const [poison] = await queue.list('failed');
+  expect(poison).toMatchObject({ id: handles[7]!.id, crashes: 3 });
+  expect(poison!.lastError).toContain('its worker died 3 times while it ran (maxCrashes 3)');
+  const innocents = await queue.list('completed', { limit: 100 });
+  expect(innocents).toHaveLength(INNOCENTS);
+  expect(Math.max(...innocents.map(({ crashes }) => crashes))).toBe(2);
+  // Isolated jobs follow each other at once. If one of them was not the first, its first death there is no crash of it.
+  expect(deaths).toBe(4);
+}, 60_000);

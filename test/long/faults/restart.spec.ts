@@ -62,7 +62,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     const worker = await startWorker(queue, async (job: Job) => {
       runs.set(job.id, (runs.get(job.id) ?? 0) + 1);
       if (job.payload === 'long') await running.promise;
-      await sleep(2);
+      await sleep(2); // the run time, so that jobs are left when the server dies
     });
     const long = await queue.enqueue('long');
     await worker.event('started');
@@ -110,30 +110,28 @@ describe('Redis that restarts with its data (AOF)', () => {
   });
 });
 
-describe('Redis that takes its time to load its data', () => {
-  it('is used within 2 s once it has, by a connection that the module made', async () => {
-    // Five thousand writes take it three seconds, and all the bytes after them nearly none: its estimate is minutes.
-    const slowly = ['--key-load-delay', '500'];
-    const server = await startOwnRedis({ args: [...WITH_AOF, ...slowly] });
-    const { client } = made(server.url);
-    const redis = client as Redis;
-    const queue = newQueue({}, redis);
-    const worker = await startWorker(queue);
-    await queue.enqueue('before');
-    await worker.event('completed');
-    const pipeline = redis.pipeline();
-    for (let i = 0; i < 5_000; i++) pipeline.set(`small:${i}`, i);
-    await pipeline.set('large', 'x'.repeat(20_000_000)).exec();
-    await server.kill();
-    const restarted = server.restart();
-    await eventually(() => redis.status === 'connect', { what: 'a connection to a server that loads' });
-    await restarted;
-    const begun = performance.now();
-    await queue.enqueue('after');
-    await worker.event('completed', 2);
-    expect(performance.now() - begun).toBeLessThan(BACK_MS);
-  }, 30_000);
-});
+it('Redis that takes its time to load its data is used within 2 s once it has, by a connection that the module made', async () => {
+  // Five thousand writes take it three seconds, and all the bytes after them nearly none: its estimate is minutes.
+  const slowly = ['--key-load-delay', '500'];
+  const server = await startOwnRedis({ args: [...WITH_AOF, ...slowly] });
+  const { client } = made(server.url);
+  const redis = client as Redis;
+  const queue = newQueue({}, redis);
+  const worker = await startWorker(queue);
+  await queue.enqueue('before');
+  await worker.event('completed');
+  const pipeline = redis.pipeline();
+  for (let i = 0; i < 5_000; i++) pipeline.set(`small:${i}`, i);
+  await pipeline.set('large', 'x'.repeat(20_000_000)).exec();
+  await server.kill();
+  const restarted = server.restart();
+  await eventually(() => redis.status === 'connect', { what: 'a connection to a server that loads' });
+  await restarted;
+  const begun = performance.now();
+  await queue.enqueue('after');
+  await worker.event('completed', 2);
+  expect(performance.now() - begun).toBeLessThan(BACK_MS);
+}, 30_000);
 
 describe('Redis that is away for long', () => {
   it('gets no call afterwards that timed out meanwhile', async () => {
@@ -164,93 +162,84 @@ describe('Redis that is away for long', () => {
   });
 });
 
-describe('Redis that restarts without its data', () => {
-  it('blocks no worker: running jobs lose their claims, and new ones run', async () => {
-    const { server, queue } = await ownServer();
-    const never = gate();
-    const reasons: string[] = [];
-    const worker = await startWorker(
-      queue,
-      (job: Job) => {
-        if (job.payload !== 'stuck') return 'done';
-        job.signal.addEventListener('abort', () => reasons.push((job.signal.reason as Error).name));
-        return never.promise;
-      },
-      { perQueue: 3 },
-    );
-    await queue.enqueueMany([{ payload: 'stuck' }, { payload: 'stuck' }]);
-    await worker.event('started', 2);
-    await server.kill();
-    await server.restart();
-    const backAt = performance.now();
-    const { id } = await queue.enqueue('new');
-    await worker.event('completed');
-    expect(performance.now() - backAt).toBeLessThan(BACK_MS);
-    expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
-    await worker.event('lost', 2);
-    expect(reasons).toEqual(['ClaimLostError', 'ClaimLostError']);
-    // The fences start again, and the handlers that ignore their signals still hold their slots.
-    await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 'more' })));
-    await worker.event('completed', 21);
-    expect(worker.worker.running).toBe(2);
-    never.open();
-    await eventually(() => worker.worker.running === 0);
-    expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, completed: 21, failed: 0 });
-  });
+it('Redis that restarts without its data blocks no worker: running jobs lose their claims, and new ones run', async () => {
+  const { server, queue } = await ownServer();
+  const never = gate();
+  const reasons: string[] = [];
+  const worker = await startWorker(
+    queue,
+    (job: Job) => {
+      if (job.payload !== 'stuck') return 'done';
+      job.signal.addEventListener('abort', () => reasons.push((job.signal.reason as Error).name));
+      return never.promise;
+    },
+    { perQueue: 3 },
+  );
+  await queue.enqueueMany([{ payload: 'stuck' }, { payload: 'stuck' }]);
+  await worker.event('started', 2);
+  await server.kill();
+  await server.restart();
+  const backAt = performance.now();
+  const { id } = await queue.enqueue('new');
+  await worker.event('completed');
+  expect(performance.now() - backAt).toBeLessThan(BACK_MS);
+  expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
+  await worker.event('lost', 2);
+  expect(reasons).toEqual(['ClaimLostError', 'ClaimLostError']);
+  // The fences start again, and the handlers that ignore their signals still hold their slots.
+  await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 'more' })));
+  await worker.event('completed', 21);
+  expect(worker.worker.running).toBe(2);
+  never.open();
+  await eventually(() => worker.worker.running === 0);
+  expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, completed: 21, failed: 0 });
 });
 
-describe('Redis that freezes', () => {
-  it('is used again within 2 s, and no job is lost or recorded twice', async () => {
-    const { server, queue } = await ownServer();
-    const worker = await startWorker(queue, () => sleep(5), {
-      sweepIntervalMs: 1_000,
-    });
-    await queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
-    await worker.event('completed', 20);
-    await server.kill('SIGSTOP');
-    await eventually(() => worker.warnings.some((line) => line.includes('no answer within')), {
-      what: 'a call that was not answered in time',
-    });
-    await server.kill('SIGCONT');
-    const thawedAt = performance.now();
-    await worker.event('completed', worker.count('completed') + 1);
-    expect(performance.now() - thawedAt).toBeLessThan(BACK_MS);
-    await worker.event('completed', 200);
-    expect((await queue.stats()).totals).toMatchObject({ completed: 200, enqueued: 200 });
+it('Redis that freezes is used again within 2 s, and no job is lost or recorded twice', async () => {
+  const { server, queue } = await ownServer();
+  // The run time: most of the 200 jobs are left when the server freezes.
+  const worker = await startWorker(queue, () => sleep(5), { sweepIntervalMs: 1_000 });
+  await queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
+  await worker.event('completed', 20);
+  await server.kill('SIGSTOP');
+  await eventually(() => worker.warnings.some((line) => line.includes('no answer within')), {
+    what: 'a call that was not answered in time',
   });
+  await server.kill('SIGCONT');
+  const thawedAt = performance.now();
+  await worker.event('completed', worker.count('completed') + 1);
+  expect(performance.now() - thawedAt).toBeLessThan(BACK_MS);
+  await worker.event('completed', 200);
+  expect((await queue.stats()).totals).toMatchObject({ completed: 200, enqueued: 200 });
 });
 
-describe('Redis that forgets its scripts', () => {
-  it('gets them again, whatever the worker was doing', async () => {
-    const { queue, observer } = await ownServer();
-    const worker = await startWorker(queue, (job: Job) => {
-      if (job.attempt === 1 && job.payload === 'fails') throw new Error('first');
-    });
-    for (let round = 0; round < 5; round++) {
-      await observer.script('FLUSH');
-      await queue.enqueue('fails');
-      await observer.script('FLUSH');
-      await queue.enqueue('plain');
-      await worker.event('completed', 2 * round + 2);
-    }
-    expect((await queue.stats()).totals).toMatchObject({ completed: 10, retried: 5 });
-    expect(worker.warnings).toEqual([]);
+it('Redis that forgets its scripts gets them again, whatever the worker was doing', async () => {
+  const { queue, observer } = await ownServer();
+  const worker = await startWorker(queue, (job: Job) => {
+    if (job.attempt === 1 && job.payload === 'fails') throw new Error('first');
   });
+  for (let round = 0; round < 5; round++) {
+    await observer.script('FLUSH');
+    await queue.enqueue('fails');
+    await observer.script('FLUSH');
+    await queue.enqueue('plain');
+    await worker.event('completed', 2 * round + 2);
+  }
+  expect((await queue.stats()).totals).toMatchObject({ completed: 10, retried: 5 });
+  expect(worker.warnings).toEqual([]);
 });
 
-describe('Redis that is away for longer than an enqueue may take', () => {
-  it('refuses the enqueue, and the worker recovers', async () => {
-    const { server, queue } = await ownServer();
-    const worker = await startWorker(queue);
-    await server.kill();
-    const producer = newQueue({ enqueueTimeoutMs: 100 }, connect({ lazyConnect: true }, server.url), queue.name);
-    inside(producer).connection.client.on('error', () => undefined);
-    await expect(producer.enqueue({})).rejects.toMatchObject({ outcome: 'not-sent' });
-    await server.restart();
-    await eventually(() => inside(producer).connection.ready);
-    await queue.enqueue('after');
-    await worker.event('completed');
-    expect((await queue.stats()).totals.enqueued).toBe(1);
-    expect(worker.worker.sinceLastFetchMs).toBeLessThan(BACK_MS);
-  });
+it('Redis that is away for longer than an enqueue may take refuses the enqueue, and the worker recovers', async () => {
+  const { server, queue } = await ownServer();
+  const worker = await startWorker(queue);
+  await server.kill();
+  const producer = newQueue({ enqueueTimeoutMs: 100 }, connect({ lazyConnect: true }, server.url), queue.name);
+  inside(producer).connection.client.on('error', () => undefined);
+  await expect(producer.enqueue({})).rejects.toMatchObject({ outcome: 'not-sent' });
+  await server.restart();
+  await eventually(() => inside(producer).connection.ready);
+  await queue.enqueue('after');
+  await worker.event('completed');
+  expect((await queue.stats()).totals.enqueued).toBe(1);
+  expect(worker.worker.sinceLastFetchMs).toBeLessThan(BACK_MS);
 });

@@ -1,7 +1,7 @@
 // Plays twenty minutes of an incident over eleven queues, in virtual time and in memory. A service is down twice, jobs kill
 // their workers, and a schedule runs nowhere. In the middle comes a deploy of all queues. See test/inspect/incident.spec.ts.
 import { beforeAll, expect, it } from '@jest/globals';
-import { refused, Shop, type Entry } from '../../inspect/incident/shop.js';
+import { expectLedger, refused, Shop, type Entry } from '../../inspect/incident/shop.js';
 
 const CALM = ['search', 'invoice', 'audit', 'sms', 'push', 'export'];
 /** The deploy: no worker runs for twenty seconds. */
@@ -39,16 +39,7 @@ const shop = new Shop(LEDGER, { comes: 28, ends: 84, runMs: 200 });
 
 beforeAll(() => shop.run(120), 900_000);
 
-it.each(LEDGER.map((entry) => [entry.queue, entry.from, entry] as const))(
-  '%s from step %i: each sentence and next step is that of the ledger',
-  (_queue, _from, entry) => {
-    expect(shop.unlike(entry)).toEqual([]);
-  },
-);
-
-it('JSON and command line have the figures of the ledger, and one order', () => {
-  expect(shop.wrong).toEqual([]);
-});
+expectLedger(shop, LEDGER);
 
 it('a queue that nothing happened to has no notice, also in the deploy', () => {
   expect(CALM.flatMap((queue) => shop.noticesOf(queue))).toEqual([]);

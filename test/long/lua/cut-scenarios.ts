@@ -222,6 +222,26 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
+    name: 'release, a wait for a signal',
+    seed: async (world) => {
+      await rich(world);
+      const [job] = await claimed(world);
+      const wait = { name: 'ok', kind: 'signal', timeoutMs: 60_000 } as const;
+      await world.state.run(world.state.scripts.wait({ claim: job!, ...wait }));
+      return world.state.scripts.release([{ ...job!, reason: 'wait', delayMs: 0 }]);
+    },
+  },
+  {
+    name: 'signal, of a parked job',
+    seed: async ({ queue, state }) => {
+      await queue.enqueue(1, { id: 'a', priority: 1 });
+      const [job] = await state.claim(1);
+      await state.run(state.scripts.wait({ claim: job!, name: 'ok', kind: 'signal' }));
+      await state.run(state.scripts.release([{ ...job!, reason: 'wait', delayMs: 0 }]));
+      return state.scripts.signal({ id: 'a', signal: 'ok', data: '1', request: 'r' });
+    },
+  },
+  {
     name: 'reclaim, to the line',
     seed: async (world) => {
       await rich(world);

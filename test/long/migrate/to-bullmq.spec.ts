@@ -8,13 +8,21 @@ import type { QueueMoveStep } from '#migrate/queue/transit.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { bullmqFleet, loadBullmqOfTests } from '../../support/bullmq/old-fleet.js';
 import { moveScene } from '../../support/bullmq/move-scene.js';
-import { lastStep, runToDeath } from '../../support/migrate/deaths.js';
+import { killMovers } from '../../support/bullmq/run-mover.js';
 import { emptyReport } from '../../support/migrate/empty-report.js';
+import { LiveQueue } from '../../support/migrate/live-queue.js';
 import { idsIn, keysOfMove } from '../../support/migrate/queue-scene.js';
+import { killQueueMovers } from '../../support/migrate/run-queue-mover.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { connect } from '../../support/redis/redis.js';
-import { eventually } from '../../support/faults/wait.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 import { newQueue } from '../../support/worker/workers.js';
+
+const JOBS = Number(process.env.LIVE_JOBS ?? 20_000);
+/** The jobs that are added where a mover found too few to die. */
+const MORE = 1_000;
+const KILLS = 35;
+const WORK_MS = 40;
 
 /** Returns movers of a queue to BullMQ. */
 async function scene(dropGroups = false) {
@@ -90,25 +98,53 @@ describe('to BullMQ', () => {
     expect(await home.get('a')).toMatchObject({ name: 'work', payload: { id: 'a' }, maxAttempts: 4 });
   });
 
-  it('loses nothing and doubles nothing while the mover dies 35 times, and BullMQ runs', async () => {
-    const { url, from, mover } = await scene();
-    const fleet = bullmqFleet(from.name, url);
-    const ran: string[] = [];
-    fleet.work(4, async ({ id }) => void ran.push(id));
-    let count = 0;
-    const add = async (jobs: number) => {
-      const chunk = Array.from({ length: jobs }, () => ({ payload: 1, id: `j${count++}`, name: 'work' }));
-      await from.enqueueMany(chunk.map((job, i) => (i % 7 === 0 ? { ...job, delayMs: 50 } : job)));
-    };
-    await add(1_000);
-    for (let deaths = 0; deaths < 35;) {
-      if (await runToDeath(mover, lastStep(deaths))) deaths++;
-      await add(100);
-    }
-    await (await mover()).run();
-    await eventually(async () => ran.length >= count, { timeoutMs: 60_000 });
+  it('moves a live queue and back while movers are killed: 0 missing, 0 twice', async () => {
+    const { url } = await startOwnRedis();
+    const redis = connect({}, url);
+    const queue = newQueue({}, redis, uniqueQueueName('exit'));
+    const there = new Source(redis, 'bull', queue.name);
+    const live = new LiveQueue('plain');
+    await live.work(queue, 'here', 2);
+    const fleet = bullmqFleet(queue.name, url);
+    let workMs = 0;
+    fleet.work(4, async (job) => {
+      if (workMs > 0) await sleep(workMs);
+      live.run(job, 'bullmq');
+    });
+    const produced = live.add(queue, JOBS);
+    await eventually(async () => live.runs.size > JOBS / 40);
+    const out = { from: url, to: url, queue: queue.name, quietMs: 500, isBullmq: true };
+    const kills = await killQueueMovers(out, KILLS, () => produced.then(() => live.add(queue, live.count + MORE)));
+    await produced;
+    await live.expectEach({ from: queue, to: queue }, 600_000);
+    await eventually(async () => (await there.counts()).failed === live.failing.length);
+    const [jobs, bullmq] = [live.count, live.ranAt('bullmq')];
+
+    workMs = WORK_MS; // so slow that most jobs are moved back
+    const back = { redis: url, queue: queue.name, isBull: false, quietMs: 1_000 };
+    const added = live.addBy(
+      (id, options) => fleet.add('work', {}, { jobId: id, ...options }),
+      live.count + JOBS / 4,
+    );
+    const killsBack = await killMovers(back, KILLS, () =>
+      added.then(() =>
+        live.addBy((id, options) => fleet.add('work', {}, { jobId: id, ...options }), live.count + MORE),
+      ),
+    );
+    await added;
+    await live.expectEach({ from: queue, to: queue }, 600_000);
+    await eventually(async () => (await queue.stats()).failed === live.failing.length);
     await fleet.close();
-    expect(ran.toSorted()).toEqual(Array.from({ length: count }, (_, i) => `j${i}`).toSorted());
-    expect(await keysOfMove(from)).toEqual([]);
-  }, 120_000);
+    expect(await there.counts()).toMatchObject({ wait: 0, active: 0, delayed: 0, prioritized: 0, failed: 0 });
+    console.log({
+      jobs,
+      bullmq,
+      kills,
+      backJobs: live.count - jobs,
+      backHere: live.ranAt('here') - (jobs - bullmq),
+      killsBack,
+    }); // the figures of this run
+    expect([kills, Object.values(killsBack)]).toEqual([KILLS, Array(5).fill(KILLS / 5)]);
+    expect(bullmq).toBeGreaterThan(JOBS / 10);
+  }, 1_800_000);
 });

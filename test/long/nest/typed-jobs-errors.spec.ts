@@ -1,6 +1,6 @@
 // What the compiler says of a payload that does not fit its definition: it names the field.
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import ts from 'typescript';
 
 const FILE = fileURLToPath(new URL('./typed-jobs-errors.virtual.ts', import.meta.url));
@@ -48,9 +48,10 @@ beforeAll(() => {
   }
 }, 180_000);
 
-describe('a payload that does not fit its definition', () => {
-  it.each(CALLS.map(([call, message], i) => [call, message, i] as const))('%s', (_, message, i) => {
+it.each(CALLS.map(([call, message], i) => [call, message, i] as const))(
+  'a payload that does not fit its definition %s',
+  (_, message, i) => {
     expect(said[i]).toMatch(message);
     expect(said[i]).not.toContain('JobDefinition');
-  });
-});
+  },
+);

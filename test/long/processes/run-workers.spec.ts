@@ -118,22 +118,21 @@ describe('a worker process that', () => {
     expect(app.supervisor.output).toMatch(/All worker processes have ended/);
   });
 
-  it('runs no handler is given up, with the reason', async () => {
+  it.each([
+    ['runs no handler', 'TEST_PRODUCER_ONLY', {}, 'expected an app with a @JobHandler'],
+    [
+      'takes too long to boot',
+      'TEST_NEVER_BOOT',
+      { bootTimeoutMs: 500 },
+      'was killed: it did not boot within 500 ms',
+    ],
+  ])('%s is given up, with the reason', async (_, variable, more, reason) => {
     const app = startWorkers({
-      options: { processes: 1, maxBootFailures: 1 },
-      env: { TEST_PRODUCER_ONLY: '1' },
+      options: { processes: 1, maxBootFailures: 1, ...more },
+      env: { [variable]: '1' },
     });
     expect(await app.supervisor.exited).toBe(1);
-    expect(app.supervisor.output).toContain('expected an app with a @JobHandler');
-  });
-
-  it('takes too long to boot is killed', async () => {
-    const app = startWorkers({
-      options: { processes: 1, maxBootFailures: 1, bootTimeoutMs: 500 },
-      env: { TEST_NEVER_BOOT: '1' },
-    });
-    expect(await app.supervisor.exited).toBe(1);
-    expect(app.supervisor.output).toContain('was killed: it did not boot within 500 ms');
+    expect(app.supervisor.output).toContain(reason);
   });
 });
 

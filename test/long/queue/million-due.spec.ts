@@ -1,6 +1,6 @@
 // I4 at full size. Very many due jobs, as after an outage, are moved in slices that block no other client. What a slice
 // costs does not depend on their number, so 200,000 do; DUE_JOBS=1000000 takes half a minute.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';
@@ -66,31 +66,29 @@ async function slowCalls(): Promise<string[]> {
   return log.map(([, , micros, [command, ...args]]) => `${command} ${args[0]}: ${micros / 1_000} ms`);
 }
 
-describe('hundreds of thousands of jobs that are due at once', () => {
-  it('are moved by sweeps beside a worker, all of them, while no call takes long and others are answered', async () => {
-    const queue = new JobQueue(redis, uniqueQueueName());
-    await plant(queue);
-    await other.config('SET', 'slowlog-log-slower-than', LONGEST_CALL_MS * 1_000);
-    await other.slowlog('RESET');
-    const worker = new Worker([{ queue, concurrency: 20, handlers: { [queue.name]: () => sleep(1) } }], {
-      sweepIntervalMs: 0,
-    });
-    const sweeper = new Sweeper([queue], 5_000, silentLogger);
-    const stopAsking = askThroughout();
-    await worker.start();
-    let runs = 0;
-    while ((await queue.stats()).scheduled > 0) {
-      await sweeper.runOnce();
-      runs++;
-    }
-    await worker.stop();
-    const { answers, longestMs } = await stopAsking();
-    const { pending, processing, scheduled, completed, failed, totals } = await queue.stats();
-    expect({ scheduled, processing, failed }).toEqual({ scheduled: 0, processing: 0, failed: 0 });
-    expect(totals.completed).toBeGreaterThan(completed); // more than the history keeps: the worker worked meanwhile
-    expect(pending + totals.completed!).toBe(DUE);
-    expect(await slowCalls()).toEqual([]);
-    expect(longestMs).toBeLessThan(2_000);
-    expect(answers).toBeGreaterThan(runs);
-  }, 240_000);
-});
+it('hundreds of thousands of jobs that are due at once are moved by sweeps beside a worker, all of them, while no call takes long and others are answered', async () => {
+  const queue = new JobQueue(redis, uniqueQueueName());
+  await plant(queue);
+  await other.config('SET', 'slowlog-log-slower-than', LONGEST_CALL_MS * 1_000);
+  await other.slowlog('RESET');
+  const worker = new Worker([{ queue, concurrency: 20, handlers: { [queue.name]: () => sleep(1) } }], {
+    sweepIntervalMs: 0,
+  });
+  const sweeper = new Sweeper([queue], 5_000, silentLogger);
+  const stopAsking = askThroughout();
+  await worker.start();
+  let runs = 0;
+  while ((await queue.stats()).scheduled > 0) {
+    await sweeper.runOnce();
+    runs++;
+  }
+  await worker.stop();
+  const { answers, longestMs } = await stopAsking();
+  const { pending, processing, scheduled, completed, failed, totals } = await queue.stats();
+  expect({ scheduled, processing, failed }).toEqual({ scheduled: 0, processing: 0, failed: 0 });
+  expect(totals.completed).toBeGreaterThan(completed); // more than the history keeps: the worker worked meanwhile
+  expect(pending + totals.completed!).toBe(DUE);
+  expect(await slowCalls()).toEqual([]);
+  expect(longestMs).toBeLessThan(2_000);
+  expect(answers).toBeGreaterThan(runs);
+}, 240_000);

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
 import { type SentrySdk, sentryJobs } from '../../../src/sentry.js';
-import { Worker } from '#worker/worker.js';
+import { startWatchedWorker } from '../../support/worker/watched-worker.js';
 
 interface RealSdk extends SentrySdk {
   init(options: object): void;
@@ -30,27 +31,30 @@ Sentry.init({
 const redis = new Redis(url, { maxRetriesPerRequest: null });
 const middleware = [sentryJobs(Sentry)];
 const queue = new JobQueue(redis, 'mail', { middleware, backoff: { type: 'fixed', delayMs: 0 } });
-const ended: string[] = [];
-let told: () => void = () => undefined;
-const handle = ({ id, payload }: { id: string; payload: unknown }) => {
+let hasSlept = false;
+const handle = async (job: Job) => {
+  const { id, payload } = job;
+  const { told } = payload as { told: string };
   Sentry.setTag('tenant', id);
-  if ((payload as { told: string }).told === 'fails')
-    throw new Error('smtp is down', { cause: new Error('connection refused') });
+  if (told === 'fails') throw new Error('smtp is down', { cause: new Error('connection refused') });
+  if (told === 'steps') {
+    await job.step('reserve', () => 1);
+    await job.step('charge', () => Promise.reject(new Error('card refused')));
+  }
+  if (told === 'sleeps' && !hasSlept) {
+    hasSlept = true;
+    await job.sleep(1);
+  }
 };
-const worker = new Worker([{ queue, handlers: { mail: handle } }], {
-  middleware,
-  onEvent: ({ type, job }) => {
-    if (type === 'completed' || type === 'failed') ended.push(job.id);
-    told();
-  },
-});
-await worker.start();
+const { worker, untilEnded } = await startWatchedWorker(queue, handle, middleware);
 const attributes = {};
 await Sentry.startSpan({ name: 'POST /orders', op: 'http.server', attributes }, async () => {
   await queue.enqueue({ told: 'works' }, { id: 'a' });
   await queue.enqueue({ told: 'fails' }, { id: 'b', maxAttempts: 2 });
 });
-while (!(ended.includes('a') && ended.includes('b'))) await new Promise<void>((resolve) => (told = resolve));
+await queue.enqueue({ told: 'steps' }, { id: 'c', maxAttempts: 1 });
+await queue.enqueue({ told: 'sleeps' }, { id: 'd', maxAttempts: 1 });
+await untilEnded(4);
 await Sentry.flush(5_000);
 await worker.stop();
 redis.disconnect();

@@ -4,7 +4,7 @@ import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { silenceOf } from '#queue/redis/connection-silence.js';
 import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
-import type { OwnRedis } from '../../support/redis/own-redis.js';
+import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
@@ -172,15 +172,6 @@ async function queueOn(master: number): Promise<string> {
   for (;;) {
     const name = uniqueQueueName();
     if ((await cluster.ownerOf(`{${name}}`)) === cluster.nodes[master]) return name;
-  }
-}
-
-async function freeze(master: OwnRedis, meanwhile: () => Promise<void>): Promise<void> {
-  await master.kill('SIGSTOP');
-  try {
-    await meanwhile();
-  } finally {
-    await master.kill('SIGCONT');
   }
 }
 

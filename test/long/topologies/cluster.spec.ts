@@ -103,43 +103,37 @@ describe('a user with few permissions', () => {
   });
 });
 
-describe('the audit of the servers', () => {
-  it('looks at each master, and says which it speaks of', async () => {
-    const client = cluster.connect();
-    await client.ping();
-    const masters = cluster.nodes.slice(0, 3);
-    const [evicting] = masters;
-    await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'allkeys-lru');
-    const findings = await auditServer(client, true, []);
-    await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'noeviction');
-    const told = findings.map(({ subject, where }) => `${subject} of ${where}`);
-    const expected = masters.map(({ host, port }) => `persistence of ${host}:${port}`);
-    expect(told.toSorted()).toEqual(
-      [`maxmemory-policy of ${evicting!.host}:${evicting!.port}`, ...expected].toSorted(),
-    );
-  });
+it('the audit of the servers looks at each master, and says which it speaks of', async () => {
+  const client = cluster.connect();
+  await client.ping();
+  const masters = cluster.nodes.slice(0, 3);
+  const [evicting] = masters;
+  await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'allkeys-lru');
+  const findings = await auditServer(client, true, []);
+  await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'noeviction');
+  const told = findings.map(({ subject, where }) => `${subject} of ${where}`);
+  const expected = masters.map(({ host, port }) => `persistence of ${host}:${port}`);
+  expect(told.toSorted()).toEqual(
+    [`maxmemory-policy of ${evicting!.host}:${evicting!.port}`, ...expected].toSorted(),
+  );
 });
 
-describe('a client that learns the place of a slot while its connections are replaced', () => {
-  it('connects again all the same', async () => {
-    const client = cluster.connect();
-    const queue = newQueue(uniqueQueueName(), client);
-    await queue.enqueue('before');
-    client.disconnect(true);
-    // Sends ioredis a redirection at an exact moment, which no real one can be timed to.
-    const { host, port } = cluster.nodes[0]!;
-    connectionPoolOf(client).findOrCreate({ host, port });
-    expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
-  });
+it('a client that learns the place of a slot while its connections are replaced connects again all the same', async () => {
+  const client = cluster.connect();
+  const queue = newQueue(uniqueQueueName(), client);
+  await queue.enqueue('before');
+  client.disconnect(true);
+  // Sends ioredis a redirection at an exact moment, which no real one can be timed to.
+  const { host, port } = cluster.nodes[0]!;
+  connectionPoolOf(client).findOrCreate({ host, port });
+  expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
 });
 
-describe('a client that still connects when it is to be replaced, as on a machine that is too busy', () => {
-  it('continues connecting', async () => {
-    const client = cluster.connect();
-    expect(client.status).toBe('connecting');
-    cut(client);
-    await eventually(() => client.status === 'ready', { what: 'a client that is connected' });
-  });
+it('a client that still connects when it is to be replaced, as on a machine that is too busy continues connecting', async () => {
+  const client = cluster.connect();
+  expect(client.status).toBe('connecting');
+  cut(client);
+  await eventually(() => client.status === 'ready', { what: 'a client that is connected' });
 });
 
 describe('a client whose last connection ends late, when it has started to connect again', () => {
@@ -173,28 +167,24 @@ describe('a client whose last connection ends late, when it has started to conne
   });
 });
 
-describe('a connection that is made here', () => {
-  it('has each error of its nodes handled, also the second of a socket: an unhandled one ends a process', async () => {
-    const made = Connection.of(cluster.connect()).duplicate('waiting for jobs') as Cluster;
-    await once(made, 'ready');
-    for (const { stream } of made.nodes('all').filter(({ status }) => status === 'ready')) {
-      for (const text of ['first', 'second']) expect(() => stream.emit('error', new Error(text))).not.toThrow();
-    }
-    made.disconnect();
-  });
+it('a connection that is made here has each error of its nodes handled, also the second of a socket: an unhandled one ends a process', async () => {
+  const made = Connection.of(cluster.connect()).duplicate('waiting for jobs') as Cluster;
+  await once(made, 'ready');
+  for (const { stream } of made.nodes('all').filter(({ status }) => status === 'ready')) {
+    for (const text of ['first', 'second']) expect(() => stream.emit('error', new Error(text))).not.toThrow();
+  }
+  made.disconnect();
 });
 
-describe('a client that is cut off while it is redirected', () => {
-  it('has the reply to its ASKING handled: ioredis ignores it, and an unhandled rejection ends a process', async () => {
-    const client = cluster.connect();
-    await client.ping();
-    const [node] = client.nodes('master');
-    const answer = node!.asking();
-    const hear = jest.spyOn(answer, 'catch');
-    cut(client);
-    expect(hear).toHaveBeenCalledTimes(1);
-    await eventually(() => client.status === 'ready', { what: 'a client that is connected again' });
-  });
+it('a client that is cut off while it is redirected has the reply to its ASKING handled: ioredis ignores it, and an unhandled rejection ends a process', async () => {
+  const client = cluster.connect();
+  await client.ping();
+  const [node] = client.nodes('master');
+  const answer = node!.asking();
+  const hear = jest.spyOn(answer, 'catch');
+  cut(client);
+  expect(hear).toHaveBeenCalledTimes(1);
+  await eventually(() => client.status === 'ready', { what: 'a client that is connected again' });
 });
 
 describe("the queue's slot that moves to another master", () => {

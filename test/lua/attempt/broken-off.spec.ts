@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
 
@@ -110,8 +110,7 @@ describe('a complete that breaks off at a key of another type', () => {
   });
 
   it('buries no job twice whose claim alone was left', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.fail([{ ...job, ...failure, final: true, begun: true }]));
     await q.redis.zadd(q.keys.claims, 1, 'a');
     await reclaimAll(q);

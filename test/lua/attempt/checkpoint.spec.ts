@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
 
@@ -23,8 +23,7 @@ describe('attempt/checkpoint.lua', () => {
   });
 
   it('I3: a repeated claim brings it again', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '7' }));
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     const call = q.claimCall(1);
@@ -35,8 +34,7 @@ describe('attempt/checkpoint.lua', () => {
   });
 
   it('is refused to a claim that is lost', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     expect(await expectUnchanged(q, () => q.run(q.scripts.checkpoint({ claim: job, checkpoint: '1' })))).toBe(
       false,
@@ -44,8 +42,7 @@ describe('attempt/checkpoint.lua', () => {
   });
 
   it('goes with the payload that it was made of', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.checkpoint({ claim: job, checkpoint: '1' }));
     await q.run(q.scripts.fail([{ ...job, ...failure, final: true }]));
     await q.run(q.scripts.deadLetters.redrive({ ids: ['a'], payload: '2' }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RefusedJob } from '#queue/model/job.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 import { hasCommand } from '../../support/memory/commands.js';
 
 describe('attempt/claim.lua', () => {
@@ -31,8 +31,7 @@ describe('attempt/claim.lua', () => {
   });
 
   it('I8: hands out the oldest first', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     expect((await q.claim(2)).map((job) => job.id)).toEqual(['a', 'b']);
     expect((await q.claim(2)).map((job) => job.id)).toEqual(['c']);
   });
@@ -66,8 +65,7 @@ describe('attempt/claim.lua', () => {
   });
 
   it('raises the fence with every claim, also of another job', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const fences = [...(await q.claim(2)), ...(await q.claim(1))].map((job) => job.fence);
     expect(fences).toEqual([...fences].toSorted((a, b) => a - b));
     expect(new Set(fences).size).toBe(3);
@@ -106,8 +104,7 @@ describe('attempt/claim.lua', () => {
   });
 
   it('knows each handler that has a limit of its own', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'used-up', 'b');
+    const q = await queueWith('a', 'used-up', 'b');
     await q.redis.hset(q.keys.job('used-up'), 'attempts', 2);
     const attemptLimits = [
       { name: 'other', maxAttempts: 9, maxCrashes: 9 },
@@ -122,16 +119,14 @@ describe('attempt/claim.lua', () => {
   });
 
   it('takes 1,000 jobs in one call', async () => {
-    const q = testQueue();
-    await q.addAll(...Array.from({ length: 1_001 }, (_, i) => `job-${i}`));
+    const q = await queueWith(...Array.from({ length: 1_001 }, (_, i) => `job-${i}`));
     expect(await q.claim(1_000)).toHaveLength(1_000);
     expect(await q.pending()).toEqual(['job-1000']);
     q.broken = true; // a check of each would take long
   });
 
   it('sets the wake marker again where it leaves work behind, and only there', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     await q.takeWake();
     await q.claim(2);
     expect(await q.takeWake()).toBe(true);
@@ -140,8 +135,7 @@ describe('attempt/claim.lua', () => {
   });
 
   it('hands out no job and wakes no worker while the queue is paused', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.pause());
     await q.takeWake();
     expect(await expectUnchanged(q, () => q.claim(1))).toEqual([]);
@@ -152,8 +146,7 @@ describe('attempt/claim.lua', () => {
   it.each(['nan', '-inf', '-5'])(
     'I6: counts attempts of %s, which a foreign client wrote, from none',
     async (attempts) => {
-      const q = testQueue();
-      await q.addAll('a');
+      const q = await queueWith('a');
       await q.redis.hset(q.keys.job('a'), 'attempts', attempts);
       expect((await q.claim(1))[0]!.attempt).toBe(1);
       expect(await q.job('a')).toMatchObject({ attempts: '1' });
@@ -169,8 +162,7 @@ describe('attempt/claim.lua', () => {
   });
 
   it('prefers the policy of the job name', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     const attemptLimits = [
       { name: 'other', maxAttempts: 1, maxCrashes: 1 },
       { name: q.name, maxAttempts: 7, maxCrashes: 6 },
@@ -184,8 +176,7 @@ const settled = ({ id, token, fence, error }: RefusedJob) => ({ id, token, fence
 
 describe('attempt/claim.lua: repeated after a lost reply', () => {
   it('I7: hands out the whole batch again, also where another client has spoilt numbers of a job meanwhile', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd');
+    const q = await queueWith('a', 'b', 'c', 'd');
     await q.claim(4, { token: 't1' });
     await q.redis.hset(q.keys.job('b'), 'attempts', 'abc');
     await q.redis.hdel(q.keys.job('c'), 'fence');
@@ -194,8 +185,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
   });
 
   it('I3: the same token gets the same jobs and changes nothing', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const first = await q.claim(2, { token: 't1' });
     const second = await expectUnchanged(q, () => q.claim(2, { token: 't1' }));
     expect(second.map((job) => ({ ...job, claimedAtMs: 0 }))).toEqual(
@@ -218,8 +208,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
   );
 
   it('I3: a refusal is repeated too', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.redis.hset(q.keys.job('a'), { expires_at_ms: 1, options: '{}' });
     const first = await q.run(q.claimCall(2, { token: 't1' }));
     const second = await expectUnchanged(q, () => q.run(q.claimCall(2, { token: 't1' })));
@@ -228,8 +217,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
   });
 
   it('I2: leaves out a job that this token no longer claims', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd');
+    const q = await queueWith('a', 'b', 'c', 'd');
     const [a] = await q.claim(3, { token: 't1' });
     await q.complete(a!);
     await q.expireClaims('b');
@@ -238,8 +226,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
   });
 
   it('each stream of a worker has a memory of its own', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.claim(1, { token: 't1', stream: '0' });
     await q.claim(1, { token: 't2', stream: '1' });
     expect((await q.claim(1, { token: 't1', stream: '0' })).map((job) => job.id)).toEqual(['a']);
@@ -256,8 +243,7 @@ describe('attempt/claim.lua: repeated after a lost reply', () => {
 
 describe('attempt/claim.lua: jobs that must not run', () => {
   it('I7: sets aside a job whose hash is gone, counts it, and hands out the next', async () => {
-    const q = testQueue();
-    await q.addAll('gone', 'next');
+    const q = await queueWith('gone', 'next');
     await q.redis.del(q.keys.job('gone'));
     const { jobs, refused } = await q.run(q.claimCall(2));
     expect(jobs.map((job) => job.id)).toEqual(['next']);
@@ -279,8 +265,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
     ['has a payload that is not JSON', { payload: '{oops' }, 'BrokenJob'],
     ['has options that are not JSON', { options: '{oops' }, 'BrokenJob'],
   ])('refuses a job that %s, and hands out the next', async (_what, fields, name) => {
-    const q = testQueue();
-    await q.addAll('bad', 'next');
+    const q = await queueWith('bad', 'next');
     await q.redis.hset(q.keys.job('bad'), fields);
     const { jobs, refused } = await q.run(q.claimCall(2));
     expect(jobs.map((job) => job.id)).toEqual(['next']);
@@ -291,8 +276,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
   });
 
   it('skips an id that is in pending although its job has ended', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('twice');
+    const { q, job } = await claimedJob('twice');
     await q.complete(job, '1');
     await q.redis.rpush(q.keys.pending, 'twice');
     await q.addAll('next');
@@ -303,8 +287,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
   });
 
   it('I6: counts no attempt for a refusal', async () => {
-    const q = testQueue();
-    await q.addAll('late');
+    const q = await queueWith('late');
     await q.redis.hset(q.keys.job('late'), { expires_at_ms: 1, options: '{}' });
     await q.claim(1);
     expect(await q.field('late', 'attempts')).toBe('0');
@@ -316,8 +299,7 @@ describe('attempt/claim.lua: jobs that must not run', () => {
       [field, 'inf'],
     ]),
   )('I7: a nonsensical %s (%s) loses no job of the batch', async (field, value) => {
-    const q = testQueue();
-    await q.addAll('bad', 'next');
+    const q = await queueWith('bad', 'next');
     await q.redis.hset(q.keys.job('bad'), field, value);
     q.broken = value === 'inf'; // which no integer says
     expect((await q.claim(2)).map((job) => job.id)).toContain('next');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
@@ -20,8 +20,7 @@ describe('attempt/complete.lua', () => {
   });
 
   it('stores no result where there is none, and takes the result TTL of the job', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.complete([{ ...job, result: '', resultTtlMs: 5_000 }]));
     expect(await q.job('a')).not.toHaveProperty('result');
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(5_000);
@@ -54,8 +53,7 @@ describe('attempt/complete.lua', () => {
   });
 
   it('completes also while the queue is paused', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.pause());
     expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
@@ -79,8 +77,7 @@ describe('attempt/complete.lua', () => {
   });
 
   it('settles 1,000 claims in one call, the newest first in the history', async () => {
-    const q = testQueue();
-    await q.addAll(...Array.from({ length: 1_000 }, (_, i) => `job-${i}`));
+    const q = await queueWith(...Array.from({ length: 1_000 }, (_, i) => `job-${i}`));
     const jobs = await q.claim(1_000);
     expect((await q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))).lost).toEqual([]);
     expect(await q.redis.lrange(q.keys.completed, 0, 1)).toEqual(['job-999', 'job-998']);
@@ -89,8 +86,7 @@ describe('attempt/complete.lua', () => {
   });
 
   it('I2: a wrong token changes nothing and is named as lost, the others of the batch are settled', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const [a, b, c] = await q.claim(3);
     const stale = { ...b!, token: 'stale' };
     expect((await q.run(q.scripts.complete([a!, stale, c!].map((job) => ({ ...job, result: '' }))))).lost).toEqual([
@@ -101,16 +97,14 @@ describe('attempt/complete.lua', () => {
   });
 
   it('I2: an expired claim that was not reclaimed is still accepted', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
   it('I2: a claim that was reclaimed is lost, also when the job was claimed again', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
     const done = q.scripts.complete([{ ...job, result: '' }]);
@@ -120,32 +114,28 @@ describe('attempt/complete.lua', () => {
   });
 
   it('I7: a job whose hash is gone is lost, and comes not back', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.redis.del(q.keys.job('a'));
     expect((await expectUnchanged(q, () => q.complete(job))).lost).toEqual([0]);
     q.broken = true; // until the sweep finds the claim
   });
 
   it('I3: repeated after a lost reply it counts as done and changes nothing', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const done = q.scripts.complete([{ ...job, result: '1' }]);
     await q.run(done);
     expect((await expectUnchanged(q, () => q.run(done))).lost).toEqual([]);
   });
 
   it('I3: a job twice in one batch is recorded once', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const done = { ...job, result: '1' };
     expect((await q.run(q.scripts.complete([done, done]))).lost).toEqual([]);
     expect(await q.total('completed')).toBe(1);
   });
 
   it('I2: a fail or a complete after the job has completed is lost', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.complete(job, '1');
     const failure = q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]);
     expect(await expectUnchanged(q, () => q.run(failure))).toEqual(['lost']);
@@ -154,8 +144,7 @@ describe('attempt/complete.lua', () => {
   });
 
   it('a complete that comes before the cancel is delivered wins', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.cancel({ id: 'a' }));
     expect((await q.complete(job)).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
@@ -174,15 +163,13 @@ describe('attempt/complete.lua', () => {
   });
 
   it('frees its unique key', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    const { q, job } = await claimedJob('a', { unique: 'k', unique_for: 'unfinished' });
     await q.complete(job);
     expect(await q.redis.exists(q.keys.unique)).toBe(0);
   });
 
   it('frees only a unique key that is still its own', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'pending' });
+    const { q, job } = await claimedJob('a', { unique: 'k', unique_for: 'pending' });
     await q.add('b', { unique: 'k', unique_for: 'pending' });
     await q.complete(job);
     expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 const CLAIMER = { worker: 'worker-1', stream: '0' };
 
@@ -20,8 +20,7 @@ describe('attempt/extend-batch.lua', () => {
   });
 
   it('leaves a claim that ended', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const [first] = await q.claim(2, { token: 't' });
     await q.complete(first!);
     expect(await q.run(q.scripts.extendBatch({ ...CLAIMER, token: 't' }))).toBe(1);
@@ -29,8 +28,7 @@ describe('attempt/extend-batch.lua', () => {
   });
 
   it('changes nothing where the claim was not made, or another one followed', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.claim(1, { token: 'newer' });
     for (const token of ['older', 'new']) {
       const extended = await expectUnchanged(q, () => q.run(q.scripts.extendBatch({ ...CLAIMER, token })));

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('attempt/extend.lua', () => {
   it('I5: extends a claim from now, by the time of the server', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const before = await q.now();
     expect(await q.run(q.scripts.extend([job], 90_000))).toEqual({ lost: [], cancelRequested: [] });
     const expiry = Number(await q.redis.zscore(q.keys.claims, 'a'));
@@ -13,8 +12,7 @@ describe('attempt/extend.lua', () => {
   });
 
   it('extends a claim past its expiry that was not reclaimed', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     expect(await q.run(q.scripts.extend([job]))).toMatchObject({ lost: [] });
     expect(await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }))).toEqual({
@@ -24,8 +22,7 @@ describe('attempt/extend.lua', () => {
   });
 
   it('I2: a claim that was reclaimed, completed or removed is lost and not created again', async () => {
-    const q = testQueue();
-    await q.addAll('reclaimed', 'completed', 'gone', 'live');
+    const q = await queueWith('reclaimed', 'completed', 'gone', 'live');
     const jobs = await q.claim(4);
     await q.expireClaims('reclaimed');
     await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
@@ -48,8 +45,7 @@ describe('attempt/extend.lua', () => {
   });
 
   it('delivers a cancel, and extends the claim all the same', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.cancel({ id: 'a' }));
     await q.expireClaims('a');
     expect(await q.run(q.scripts.extend([job]))).toEqual({ lost: [], cancelRequested: ['a'] });
@@ -67,8 +63,7 @@ describe('attempt/extend.lua', () => {
   });
 
   it('I3: repeated it gives the same answer', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const call = q.scripts.extend([job, { id: 'b', token: 't' }]);
     const first = await q.run(call);
     expect(await q.run(call)).toEqual(first);
@@ -76,8 +71,7 @@ describe('attempt/extend.lua', () => {
   });
 
   it('distinguishes an id that looks like a notice from a notice', async () => {
-    const q = testQueue();
-    await q.addAll('lost', 'cancel');
+    const q = await queueWith('lost', 'cancel');
     const jobs = await q.claim(2);
     await q.run(q.scripts.cancel({ id: 'cancel' }));
     const stale = jobs.map((job) => (job.id === 'lost' ? { ...job, token: 'stale' } : job));

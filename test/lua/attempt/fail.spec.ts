@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { UnsealedFailure } from '#queue/store/attempt-forms.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 const error = { name: 'TypeError', message: 'no address' };
 
@@ -9,10 +9,41 @@ function failure(job: ClaimedJob, rest: Partial<UnsealedFailure> = {}): Unsealed
   return { ...job, error, final: false, backoffMs: 0, ...rest };
 }
 
+it('begins the log of attempts anew where another program wrote more lines than any job has', async () => {
+  const q = testQueue();
+  const job = await q.addAndClaim('a');
+  await q.redis.hset(q.keys.job('a'), 'attempt_log', Array(101).fill('{}').join('\n'));
+  await q.fail(job);
+  expect(await q.attemptLog('a')).toMatchObject([{ attempt: 1, outcome: 'error' }]);
+});
+
+/** Buries a job whose failures a handler was announced for so long ago. Returns the ids of urgent jobs. */
+async function buriedWith(announcedMs: number) {
+  const q = testQueue();
+  await q.redis.zadd(q.keys.names, (await q.now()) - announcedMs, `@failed:${q.name}`);
+  const job = await q.addAndClaim('a');
+  await q.fail(job, { final: true });
+  return { q, job, told: await q.ranked(q.keys.prioritized) };
+}
+
+describe('a failure job', () => {
+  it('follows a dead letter whose failures a worker handles, with all that is known of it', async () => {
+    const { q, job, told } = await buriedWith(86_400_000 - 60_000);
+    expect(told).toEqual([`@failed:a:${job.fence}`]);
+    const { name, payload } = await q.job(told[0]!);
+    expect(name).toBe(`@failed:${q.name}`);
+    expect(JSON.parse(payload!)).toMatchObject({ id: 'a', name: q.name, attempts: '1', payload: '{}' });
+    expect(await q.total('enqueued')).toBe(2);
+  });
+
+  it('follows none where no worker has announced its handler for a day', async () => {
+    expect((await buriedWith(86_400_000 + 60_000)).told).toEqual([]);
+  });
+});
+
 describe('attempt/fail.lua', () => {
   it('retries at the back of the queue, and keeps error and attempt', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const [a] = await q.claim(1);
     await q.takeWake();
     expect(await q.run(q.scripts.fail([failure(a!)]))).toEqual(['retry']);
@@ -46,8 +77,7 @@ describe('attempt/fail.lua', () => {
   });
 
   it('I5: retries after its backoff, by the time of the server', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const before = await q.now();
     await q.run(q.scripts.fail([failure(job, { backoffMs: 60_000 })]));
     const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
@@ -83,23 +113,20 @@ describe('attempt/fail.lua', () => {
   });
 
   it('takes the TTL away that a foreign client may have set', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.redis.expire(q.keys.job('a'), 300);
     await q.run(q.scripts.fail([failure(job, { final: true })]));
     expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
   });
 
   it('a final failure is a dead letter at once', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     expect(await q.run(q.scripts.fail([failure(job, { final: true, backoffMs: 5_000 })]))).toEqual(['failed']);
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);
   });
 
   it('a job that was asked to cancel ends cancelled, not retried', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    const { q, job } = await claimedJob('a', { unique: 'k', unique_for: 'unfinished' });
     await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.run(q.scripts.fail([failure(job)]))).toEqual(['cancelled']);
     expect(await q.status('a')).toBe('cancelled');
@@ -108,15 +135,13 @@ describe('attempt/fail.lua', () => {
   });
 
   it('I2: a wrong token changes nothing', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const stale = q.scripts.fail([failure(job, { token: 'stale' })]);
     expect(await expectUnchanged(q, () => q.run(stale))).toEqual(['lost']);
   });
 
   it('I7: a job whose hash is gone is lost and not created again', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.redis.del(q.keys.job('a'));
     expect(await expectUnchanged(q, () => q.run(q.scripts.fail([failure(job)])))).toEqual(['lost']);
     q.broken = true; // until the sweep finds the claim
@@ -128,8 +153,7 @@ describe('attempt/fail.lua', () => {
   });
 
   it('settles 500 in one call, each with its own answer', async () => {
-    const q = testQueue();
-    await q.addAll(...Array.from({ length: 500 }, (_, i) => `job-${i}`));
+    const q = await queueWith(...Array.from({ length: 500 }, (_, i) => `job-${i}`));
     const jobs = await q.claim(500);
     const answers = await q.run(q.scripts.fail(jobs.map((job, i) => failure(job, { final: i % 2 === 0 }))));
     expect(answers).toEqual(jobs.map((_, i) => (i % 2 === 0 ? 'failed' : 'retry')));
@@ -142,8 +166,7 @@ describe('attempt/fail.lua', () => {
     ['failed', { final: true }, {}],
     ['cancelled', {}, { cancel_requested_at_ms: 1 }],
   ])('I3: repeated after a lost reply it answers %s again and changes nothing', async (answer, rest, fields) => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     if (Object.keys(fields).length > 0) await q.redis.hset(q.keys.job('a'), fields);
     const call = q.scripts.fail([failure(job, rest)]);
     expect(await q.run(call)).toEqual([answer]);
@@ -151,8 +174,7 @@ describe('attempt/fail.lua', () => {
   });
 
   it('I3: repeated after the retry was claimed again it gives the first answer and changes nothing', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const call = q.scripts.fail([failure(job)]);
     await q.run(call);
     await q.claim(1);
@@ -160,8 +182,7 @@ describe('attempt/fail.lua', () => {
   });
 
   it('I2: after its claim was reclaimed and the job claimed again, it is lost and changes nothing', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e15, waitMs: 0 }));
     await q.claim(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 const DEATH = 'Error: left behind';
 
@@ -27,8 +27,7 @@ describe('attempt/note-death.lua', () => {
   });
 
   it('says nothing about a later claim, whose process had no such error', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.noteDeath({ claims: [job], error: DEATH }));
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     await q.claim(1);
@@ -39,8 +38,7 @@ describe('attempt/note-death.lua', () => {
   });
 
   it('I2: writes nothing for a claim that is lost, nor for a job that is gone', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const lost = [
       { ...job, token: 'x' },
       { id: 'gone', token: 't' },

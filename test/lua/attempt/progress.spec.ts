@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../support/redis/redis.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('attempt/progress.lua', () => {
   it('stores the progress of a current claim; repeated it is the same', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const call = q.scripts.progress({ claim: job, progress: '{"percent":40}' });
     expect(await q.run(call)).toBe(true);
     expect(await q.field('a', 'progress')).toBe('{"percent":40}');
@@ -13,8 +12,7 @@ describe('attempt/progress.lua', () => {
   });
 
   it('I2: is refused to a lost claim and to a missing job', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.complete(job);
     const answers = await expectUnchanged(q, async () => [
       await q.run(q.scripts.progress({ claim: job, progress: '1' })),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { Release } from '#queue/store/attempt-forms.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {
   return { ...job, reason: 'interruption', delayMs: 0, ...rest };
@@ -9,8 +9,7 @@ function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {
 
 describe('attempt/release.lua', () => {
   it('I6: gives the attempt back and counts the interruption', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.takeWake();
     expect(await q.run(q.scripts.release([release(job)]))).toEqual(['released']);
     expect(await q.job('a')).toMatchObject({
@@ -32,7 +31,8 @@ describe('attempt/release.lua', () => {
       const [job] = await q.claim(1);
       await q.fail(job!);
     }
-    for (const reason of ['interruption', 'unhandled', ...Array<'snooze'>(18).fill('snooze')] as const) {
+    const unlike = ['interruption', 'unhandled', 'rate_limited', 'outage'] as const;
+    for (const reason of [...unlike, ...Array<'snooze'>(18).fill('snooze')] as const) {
       const [job] = await q.claim(1);
       await q.run(q.scripts.release([release(job!, { reason })]));
     }
@@ -41,8 +41,7 @@ describe('attempt/release.lua', () => {
   });
 
   it('I8: puts jobs back at the front in their old order, whatever the order of the call', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd');
+    const q = await queueWith('a', 'b', 'c', 'd');
     const [a, b, c] = await q.claim(3);
     await q.run(q.scripts.release([b!, a!, c!].map((job) => release(job))));
     expect(await q.pending()).toEqual(['a', 'b', 'c', 'd']);
@@ -67,8 +66,7 @@ describe('attempt/release.lua', () => {
   });
 
   it('a snoozed job runs again after its delay, by the time of the server', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const before = await q.now();
     await q.run(q.scripts.release([release(job, { reason: 'snooze', delayMs: 60_000 })]));
     const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
@@ -78,8 +76,7 @@ describe('attempt/release.lua', () => {
   });
 
   it('a job of an unknown name goes back to its place in pending, and is as old as before', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.redis.hset(q.keys.job('a'), { ready_at_ms: 5 });
     const jobs = await q.claim(2);
     await q.run(q.scripts.release(jobs.map((job) => release(job, { reason: 'unhandled', name: 'ignored' }))));
@@ -92,8 +89,7 @@ describe('attempt/release.lua', () => {
   });
 
   it("a foreign producer's job gets the name that the worker found, and keeps the time of its first return", async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.redis.hdel(q.keys.job('a'), 'name');
     for (let i = 0; i < 2; i++) {
       const [job] = await q.claim(1);
@@ -104,16 +100,14 @@ describe('attempt/release.lua', () => {
   });
 
   it('ends a job that was asked to cancel', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.run(q.scripts.release([release(job)]))).toEqual(['cancelled']);
     expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
   });
 
   it('I2: a wrong token, and a hash that is gone, are lost and change nothing', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'gone');
+    const q = await queueWith('a', 'gone');
     const [a, gone] = await q.claim(2);
     await q.redis.del(q.keys.job('gone'));
     const call = q.scripts.release([release(a!, { token: 'stale' }), release(gone!)]);
@@ -165,8 +159,7 @@ describe('attempt/release.lua', () => {
     ['released', { reason: 'unhandled' as const }, {}],
     ['cancelled', {}, { cancel_requested_at_ms: 1 }],
   ])('I3: repeated after a lost reply it answers %s again and changes nothing', async (answer, rest, fields) => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     if (Object.keys(fields).length > 0) await q.redis.hset(q.keys.job('a'), fields);
     const call = q.scripts.release([release(job, rest)]);
     expect(await q.run(call)).toEqual([answer]);
@@ -174,8 +167,7 @@ describe('attempt/release.lua', () => {
   });
 
   it('I3: a job twice in one batch is released once, with one answer', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const [a, b] = await q.claim(2);
     const answers = await q.run(q.scripts.release([release(a!), release(b!), release(a!)]));
     expect(answers).toEqual(['released', 'released', 'released']);
@@ -185,8 +177,7 @@ describe('attempt/release.lua', () => {
   });
 
   it('I3: repeated after the job was claimed again it gives the first answer and changes nothing', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const call = q.scripts.release([release(job)]);
     await q.run(call);
     await q.claim(1);

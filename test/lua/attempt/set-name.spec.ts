@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 /** Makes a job without a name, for which another worker has found one. */
 async function foundElsewhere() {
-  const q = testQueue();
-  await q.addAll('a');
+  const q = await queueWith('a');
   await q.redis.hdel(q.keys.job('a'), 'name');
   const [unhandled] = await q.claim(1);
   await q.run(q.scripts.release([{ ...unhandled!, reason: 'unhandled', delayMs: 0, name: 'fax' }]));
@@ -14,8 +13,7 @@ async function foundElsewhere() {
 
 describe('attempt/set-name.lua', () => {
   it('names a claimed job that has no name; repeated it changes nothing', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.redis.hdel(q.keys.job('a'), 'name');
     const [job] = await q.claim(1);
     expect(await q.run(q.scripts.setName({ ...job!, name: 'email' }))).toBe(true);

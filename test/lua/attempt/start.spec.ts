@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import {
+  expectUnchanged,
+  testQueue,
+  type TestQueue,
+  queueWith,
+  claimedJob,
+} from '../../support/queue/queue-state.js';
 
 /** Kills the worker of a claimed job, and lets a sweep find the claim. */
 async function die(q: TestQueue, id: string): Promise<void> {
@@ -169,8 +175,7 @@ describe('attempt/start.lua of a job that expired after its claim', () => {
 
 describe('a job that was claimed before a slot was free for it', () => {
   it('is unstarted until its start: if its worker dies, only started jobs get a crash', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const jobs = await q.claim(3, { slots: 1 });
     expect(jobs).toMatchObject([
       { id: 'a', attempt: 1, prefetched: false, plain: true },
@@ -186,8 +191,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('starts with others in one call', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const jobs = await q.claim(3, { slots: 0 });
     expect(await q.run(q.scripts.start(jobs))).toEqual(['started', 'started', 'started']);
     expect(await expectUnchanged(q, () => q.run(q.scripts.start(jobs)))).toEqual(['started', 'started', 'started']);
@@ -195,8 +199,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('starts although another of its call has lost its claim; a late start leaves the mark of a later claim', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const [a, b] = await q.claim(2, { slots: 0 });
     await die(q, 'a');
     await q.claim(1, { slots: 0 });
@@ -206,8 +209,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('has no mark once its claim has ended', async () => {
-    const q = testQueue();
-    await q.addAll('fails', 'released', 'dies');
+    const q = await queueWith('fails', 'released', 'dies');
     const [fails, released] = await q.claim(3, { slots: 0 });
     await q.fail(fails!);
     await q.run(q.scripts.release([{ ...released!, reason: 'interruption', delayMs: 0, unstarted: true }]));
@@ -216,15 +218,13 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('is none for a claimer that does not pass its slots', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     expect((await q.claim(2)).map(({ prefetched }) => prefetched)).toEqual([false, false]);
     expect(await marks(q, 'b')).toEqual([]);
   });
 
   it('may be all jobs of a claim, and any later attempt', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.fail(job);
     expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, prefetched: true, plain: false }]);
   });
@@ -281,8 +281,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('I3: is returned again when the claim is repeated', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.add('c', { expires_in_ms: 60_000 });
     const claim = () => q.claim(3, { slots: 1, token: 't' });
     const first = (await claim()).map(({ claimedAtMs: _at, ...job }) => job);
@@ -295,8 +294,7 @@ describe('a job that was claimed before a slot was free for it', () => {
   });
 
   it('is none any more in its next claim, also where that is repeated', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     const [isolated] = await q.claim(1, { slots: 0 });
     await die(q, 'a');
     const claim = () => q.claim(1, { slots: 1, token: 't' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 const line = (i: number, result: string) => `s${i}\t1\t1\t${result}\n`;
 const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
@@ -30,8 +30,7 @@ describe('attempt/step.lua', () => {
   });
 
   it('takes a name that another one begins with, ends with or matches for a step of its own', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const names = ['email', 'mail', 'e', 'em', 'email-2', 'il', 'e.ail', '%w+', 'l 1', '1'];
     for (const name of names) {
       expect(await q.run(q.scripts.step({ claim: job, step: { name, result: JSON.stringify(name) } }))).toBe(
@@ -44,8 +43,7 @@ describe('attempt/step.lua', () => {
   });
 
   it('is refused to a claim that is lost, also to read', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     await expectUnchanged(q, async () => {
       expect(await q.run(q.scripts.step({ claim: job, step: { name: 'charge', result: '1' } }))).toBe('lost');
@@ -55,8 +53,7 @@ describe('attempt/step.lua', () => {
   });
 
   it('bounds the number and the bytes of the steps of a job', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.redis.hset(q.keys.job('a'), 'steps', Array.from({ length: 256 }, (_, i) => line(i, '1')).join(''));
     expect(await q.run(q.scripts.step({ claim: job, step: { name: 'more', result: '1' } }))).toBe('steps');
     await q.redis.hset(q.keys.job('a'), 'steps', line(0, `"${'x'.repeat(1_048_500)}"`));

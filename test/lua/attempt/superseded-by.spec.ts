@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueWith } from '../../support/queue/queue-state.js';
 
 it('names the newer job of each, and nothing for another cancel or a broken hash', async () => {
-  const q = testQueue();
-  await q.addAll('stopped', 'cancelled');
+  const q = await queueWith('stopped', 'cancelled');
   await q.redis.hset(q.keys.job('stopped'), 'superseded_by', 'newer');
   await q.redis.set(q.keys.job('broken'), 'text');
   q.broken = true;

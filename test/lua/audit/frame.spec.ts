@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { audited } from '#queue/scripts/audited-calls.js';
 import type { AuditMark } from '#queue/transport/audited-script.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 const framed = <Reply>(q: TestQueue, call: ScriptCall<Reply>, options: Omit<AuditMark, 'keys'>) =>
   q.run(audited(call, { keys: [q.keys.audit, q.keys.outcomesA, q.keys.outcomesB], ...options }));
@@ -44,16 +44,14 @@ it("writes an entry for each job whose status changes, and returns the script's 
 });
 
 it('writes nothing for a repeat, and the deletion of a job with an empty state', async () => {
-  const q = testQueue();
-  await q.addAll('a');
+  const q = await queueWith('a');
   await run(q, q.scripts.remove({ id: 'a' }));
   await run(q, q.scripts.remove({ id: 'a' }));
   expect(await trail(q)).toMatchObject([{ id: 'a', transition: 'remove', from: 'pending', to: '' }]);
 });
 
 it('notes the error of this transition, at most 200 bytes of it', async () => {
-  const q = testQueue();
-  const job = await q.addAndClaim('a');
+  const { q, job } = await claimedJob('a');
   const error = { name: 'Error', message: 'ä'.repeat(150) };
   await run(q, q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
   expect(await trail(q)).toMatchObject([
@@ -63,8 +61,7 @@ it('notes the error of this transition, at most 200 bytes of it', async () => {
 
 describe('outcomes', () => {
   it('keeps a line for each ended job, and no trail', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const [a, b] = await q.claim(2);
     await withOutcomes(q, q.scripts.complete([{ ...a!, result: '1' }]));
     const error = { name: 'Error', message: 'no' };
@@ -100,8 +97,7 @@ describe('outcomes', () => {
   });
 
   it('deletes the line of a job that somebody deletes, and keeps that of a job that retention deletes', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const error = { name: 'Error', message: 'no' };
     for (const job of await q.claim(2)) {
       await q.fail(job, { error, final: true }); // before the option was set

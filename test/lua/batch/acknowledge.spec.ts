@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 import { seededRemoteMembers } from '../../support/queue/seeded-batch.js';
 
 it('removes delivered ends, and keeps later ones of the same job', async () => {
@@ -11,4 +11,19 @@ it('removes delivered ends, and keeps later ones of the same job', async () => {
   expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(1);
   expect(await q.run(q.scripts.batches.outbox({ limit: 10 }))).toEqual([]);
   await expectUnchanged(q, async () => expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(0));
+});
+
+it('keeps the later end for a job in another queue, where an id was used again', async () => {
+  const q = testQueue();
+  const cancelled = async () => {
+    await q.addAll('x');
+    await q.run(q.scripts.batches.depend({ home: 'home', pairs: [{ id: 'x', waiting: 'w' }] }));
+    await q.run(q.scripts.cancel({ id: 'x' }));
+    return q.run(q.scripts.batches.outbox({ limit: 10 }));
+  };
+  const ends = await cancelled();
+  expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(1);
+  await q.run(q.scripts.remove({ id: 'x' }));
+  expect(await cancelled()).toMatchObject([{ queue: 'home', state: 'cancelled' }]);
+  expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(0);
 });

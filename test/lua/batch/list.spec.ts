@@ -63,12 +63,13 @@ it('lists batches that have ended, the last first, as long as their records are 
   await q.redis.zadd(q.keys.batchesEnded, 'XX', now - 5, 'first', now - 3, 'second');
   await end('forgotten');
   await q.redis.del(q.keys.batchRecord('forgotten'));
-  const listed = async (limit: number) =>
-    (await q.run(batches.list({ offset: 0, limit, ended: true }))).map(({ id, state }) => [id, state]);
+  const listed = async (limit: number, offset = 0) =>
+    (await q.run(batches.list({ offset, limit, ended: true }))).map(({ id, state }) => [id, state]);
   expect(await listed(10)).toEqual([
     ['second', 'ended'],
     ['first', 'ended'],
   ]);
+  expect(await listed(1, 2)).toEqual([['first', 'ended']]);
   expect(await listed(1)).toEqual([]); // the record of the last one is gone
   expect(await q.redis.pttl(q.keys.batchesEnded)).toBeGreaterThan(604_000_000);
 });

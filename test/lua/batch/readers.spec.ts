@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueWith } from '../../support/queue/queue-state.js';
 
 it('tells jobs that may still read from those that have ended well or are gone, and changes nothing', async () => {
-  const q = testQueue();
-  await q.addAll('done', 'dead');
+  const q = await queueWith('done', 'dead');
   const [done, dead] = await q.claim(2);
   await q.complete(done!);
   await q.fail(dead!, { final: true });

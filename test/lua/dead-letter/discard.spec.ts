@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 
 async function bury(q: TestQueue, ...ids: string[]): Promise<void> {
   for (const id of ids) {
-    const job = await q.addAndClaim(id, { unique: `key-${id}`, unique_for: 'unfinished' });
-    await q.fail(job, { final: true });
+    await q.bury(id, { unique: `key-${id}`, unique_for: 'unfinished' });
   }
 }
 
@@ -20,8 +19,7 @@ describe('dead-letter/discard.lua', () => {
   });
 
   it('I3: skips a job that is no dead letter, and repeated deletes nothing', async () => {
-    const q = testQueue();
-    await q.addAll('waits');
+    const q = await queueWith('waits');
     const discard = () => q.run(q.scripts.deadLetters.discard({ letters: [{ id: 'waits' }, { id: 'nobody' }] }));
     expect(await expectUnchanged(q, discard)).toBe(0);
   });

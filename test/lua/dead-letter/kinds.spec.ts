@@ -129,6 +129,19 @@ describe('dead-letter/kinds.lua', () => {
     expect(await counts(q)).toEqual({ [GONE]: 1 });
   });
 
+  it('drops what another program wrote there, at the next tidy', async () => {
+    const q = testQueue();
+    await bury(q, 'a', '410 Gone');
+    await q.redis.hset(q.keys.errorKinds, 'long', '1'.repeat(5_000));
+    await q.run(q.scripts.sweep.tidy({ limit: 10 }));
+    expect(await counts(q)).toEqual({ [GONE]: 1 });
+    const many = Array.from({ length: 1_001 }, (_, i) => [`k${i}`, '1']);
+    await q.redis.hset(q.keys.errorKinds, Object.fromEntries(many) as Record<string, string>);
+    await q.run(q.scripts.sweep.tidy({ limit: 10 }));
+    expect(await q.redis.exists(q.keys.errorKinds)).toBe(0);
+    q.broken = true; // the dead letter is no more counted
+  });
+
   it('moves the count of a job that an earlier version has redriven', async () => {
     const q = testQueue();
     await bury(q, 'a', '410 Gone');

@@ -50,6 +50,13 @@ describe('dead-letter/list.lua', () => {
     expect(await all(q, { order: 'newest', place })).toEqual([['a']]);
   });
 
+  it('I4: tells ids apart of which one begins or ends with the other', async () => {
+    const q = testQueue();
+    await seed(q, { a: { at: 2 }, aa: { at: 2 }, ab: { at: 2 }, b: { at: 2 }, ba: { at: 2 } });
+    expect(await all(q, { order: 'oldest' }, 1)).toEqual([['a'], ['aa'], ['ab'], ['b'], ['ba']]);
+    expect(await all(q, { order: 'newest' }, 1)).toEqual([['ba'], ['b'], ['ab'], ['aa'], ['a']]);
+  });
+
   it('filters by name, by a text of the error in either case, and by both', async () => {
     const q = testQueue();
     await seed(q, {

@@ -4,13 +4,8 @@ import { encrypted } from '#queue/codec/encrypted.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { eventually } from '../../support/faults/wait.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 import { newQueue } from '../../support/worker/workers.js';
-
-async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
-  const job = await q.addAndClaim(id, options);
-  await q.fail(job, { final: true });
-}
 
 const redrive = (q: TestQueue, id: string, newId: string, payload = '') =>
   q.run(q.scripts.deadLetters.redriveAsNew({ id, newId, payload }));
@@ -19,7 +14,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
   it('adds a new job, and keeps the dead letter; both name each other', async () => {
     const q = testQueue();
     const worker = '{"timeoutMs":5,"delayMs":9}';
-    await bury(q, 'a', { priority: 2, max_attempts: 4, unique: 'u', unique_for: 'unfinished', worker });
+    await q.bury('a', { priority: 2, max_attempts: 4, unique: 'u', unique_for: 'unfinished', worker });
     const before = await q.job('a');
     expect(await redrive(q, 'a', 'b')).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await q.job('a')).toEqual({ ...before, redriven_as: 'b' });
@@ -38,7 +33,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
 
   it('changes nothing when it is repeated, and is refused while the new job is known', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     await redrive(q, 'a', 'b');
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'b'))).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await expectUnchanged(q, () => redrive(q, 'a', 'c'))).toEqual({ outcome: 'known', id: 'b' });
@@ -66,7 +61,7 @@ describe('dead-letter/redrive-as-new.lua', () => {
 
   it.each(['fails', 'is cancelled', 'is removed'])('is possible again where the new job %s', async (how) => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     await redrive(q, 'a', 'b');
     if (how === 'fails') {
       await q.fail((await q.claim(1))[0]!, { final: true });
@@ -81,12 +76,11 @@ describe('dead-letter/redrive-as-new.lua', () => {
   });
 
   it('leaves other jobs alone, and lets the group of the dead letter go on', async () => {
-    const q = testQueue();
-    await q.addAll('pending');
+    const q = await queueWith('pending');
     expect(await expectUnchanged(q, () => redrive(q, 'pending', 'b'))).toEqual({ outcome: 'missing', id: '' });
     expect(await expectUnchanged(q, () => redrive(q, 'unknown', 'b'))).toEqual({ outcome: 'missing', id: '' });
     await q.run(q.scripts.remove({ id: 'pending' }));
-    await bury(q, 'a', { group: 'g' });
+    await q.bury('a', { group: 'g' });
     expect(await redrive(q, 'a', 'b', '{"to":"ada"}')).toEqual({ outcome: 'redriven', id: 'b' });
     expect(await q.field('b', 'group')).toBe('g');
     expect((await q.claim(1))[0]).toMatchObject({ id: 'b', payload: { to: 'ada' } });

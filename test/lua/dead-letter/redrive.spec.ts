@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
-
-async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
-  const job = await q.addAndClaim(id, options);
-  await q.fail(job, { final: true });
-}
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 describe('dead-letter/redrive.lua', () => {
   it('sends a dead letter back to work with all its attempts, its error kept for the record', async () => {
     const q = testQueue({ maxAttempts: 2 });
-    await bury(q, 'a');
+    await q.bury('a');
     await q.takeWake();
     expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
     const hash = await q.job('a');
@@ -25,14 +20,14 @@ describe('dead-letter/redrive.lua', () => {
 
   it('may put another payload in the place of the stored one', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'], payload: '{"to":"ada"}' }))).toBe(1);
     expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
   });
 
   it('runs a job again that had crashed its workers, had expired, or was unknown', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     await q.redis.hset(q.keys.job('a'), { crashes: 3, unhandled: 11, expires_at_ms: 1, cancel_requested_at_ms: 1 });
     await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     const { jobs } = await q.run(q.claimCall(1));
@@ -45,9 +40,9 @@ describe('dead-letter/redrive.lua', () => {
 
   it('runs a job alone that killed its workers, or that is asked for', async () => {
     const q = testQueue();
-    await bury(q, 'asked');
-    await bury(q, 'crashed');
-    await bury(q, 'other');
+    await q.bury('asked');
+    await q.bury('crashed');
+    await q.bury('other');
     await q.redis.hset(q.keys.job('crashed'), { crashes: 3, error_kind: '@crash' });
     await q.run(q.scripts.deadLetters.redrive({ ids: ['crashed', 'other'] }));
     await q.run(q.scripts.deadLetters.redrive({ ids: ['asked'], isolated: true }));
@@ -61,7 +56,7 @@ describe('dead-letter/redrive.lua', () => {
 
   it('leaves no error in a job that then completes', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     const [job] = await q.claim(1);
     await q.complete(job!);
@@ -69,8 +64,7 @@ describe('dead-letter/redrive.lua', () => {
   });
 
   it('skips a job that is no dead letter', async () => {
-    const q = testQueue();
-    await q.addAll('pending');
+    const q = await queueWith('pending');
     expect(
       await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: ['pending', 'missing'] }))),
     ).toBe(0);
@@ -79,7 +73,7 @@ describe('dead-letter/redrive.lua', () => {
 
   it('I3: repeated, or twice in one call, it sends a job back once', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a', 'a'] }))).toBe(1);
     expect(await expectUnchanged(q, () => q.run(q.scripts.deadLetters.redrive({ ids: ['a'] })))).toBe(0);
     expect(await q.pending()).toEqual(['a']);
@@ -99,7 +93,7 @@ describe('dead-letter/redrive.lua', () => {
 
   it('keeps a priority, at the end of its line', async () => {
     const q = testQueue();
-    await bury(q, 'a', { priority: 5 });
+    await q.bury('a', { priority: 5 });
     await q.add('b', { priority: 5 });
     await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.ranked(q.keys.prioritized)).toEqual(['b', 'a']);
@@ -107,7 +101,7 @@ describe('dead-letter/redrive.lua', () => {
 
   it('I7: forgets a dead letter whose hash is gone', async () => {
     const q = testQueue();
-    await bury(q, 'a');
+    await q.bury('a');
     await q.redis.del(q.keys.job('a'));
     expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(0);
     expect(await q.ranked(q.keys.dead)).toEqual([]);
@@ -116,7 +110,7 @@ describe('dead-letter/redrive.lua', () => {
   it('takes its unique key back from a job that a client of the pattern has ended', async () => {
     const q = testQueue();
     const key = { unique: 'k', unique_for: 'unfinished' };
-    await bury(q, 'a', key);
+    await q.bury('a', key);
     await q.add('other', key);
     await q.redis.lrem(q.keys.pending, 1, 'other');
     await q.redis.lpush(q.keys.completed, 'other');
@@ -129,7 +123,7 @@ describe('dead-letter/redrive.lua', () => {
   it('holds its unique key again, unless another job took it meanwhile', async () => {
     const q = testQueue();
     const key = { unique: 'k', unique_for: 'unfinished' };
-    await bury(q, 'a', key);
+    await q.bury('a', key);
     await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }));
     expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
     const [a] = await q.claim(1);

@@ -36,6 +36,18 @@ it('puts a job of a group that is also in pending back into its group alone', as
   expect(await q.claim(2)).toMatchObject([{ id: 'a' }]);
 });
 
+it('puts a job of a group that is in pending and in scheduled back into its group', async () => {
+  const { q, doctor } = examined();
+  await q.add('a', { group: 'g' });
+  await q.redis.lpush(q.keys.pending, 'a');
+  await q.redis.zadd(q.keys.scheduled, 1, 'a');
+  await q.redis.zrem(`${q.keys.groupsPrefix}waiting:g`, 'a');
+  await q.run(doctor.inspect({ ids: ['a'], repair: true }));
+  expect([await q.pending(), await q.ranked(q.keys.scheduled)]).toEqual([[], []]);
+  expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['a']);
+  await q.run(doctor.groups({ names: ['g'], repair: true }));
+});
+
 it('starts the time of a claim of a group again where both places of the claim are gone', async () => {
   const { q, doctor } = examined();
   await q.addAndClaim('a', { group: 'g' });

@@ -15,11 +15,8 @@ async function ordered(options: GroupsOptions = {}): Promise<TestQueue> {
 }
 
 /** Makes a queue whose group is held by its only job, which is dead or waits for its retry. */
-async function heldBy(
-  how: 'dead' | 'backoff',
-  options: GroupsOptions = { onDeadHead: 'hold' },
-): Promise<TestQueue> {
-  const q = await ordered(options);
+async function heldBy(how: 'dead' | 'backoff'): Promise<TestQueue> {
+  const q = await ordered({ onDeadHead: 'hold' });
   await q.add('head', { group: 'g', max_attempts: 2 });
   await failHead(q, how);
   return q;

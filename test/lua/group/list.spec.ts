@@ -13,6 +13,20 @@ it('has a turn for each of many groups that enter at once, and for no other', as
   expect(listed.map(({ name }) => name).toSorted()).toEqual(groups);
 });
 
+it('lists the groups by their jobs or by the age of their heads, in pages', async () => {
+  const q = testQueue();
+  for (const id of ['b', 'c1', 'c2', 'a1', 'a2', 'a3']) await q.add(id, { group: id[0] });
+  const pages = (by: 'depth' | 'age') =>
+    Promise.all(
+      [0, 1, 2].map(async (offset) => {
+        const page = await q.run(q.scripts.groups.list({ by, offset, limit: 2 }));
+        return page.map(({ name }) => name).join('');
+      }),
+    );
+  expect(await pages('depth')).toEqual(['ac', 'cb', 'b']);
+  expect(await pages('age')).toEqual(['bc', 'ca', 'a']);
+});
+
 it('lists no group that a broken script has left between two writes of many groups, once the sweep has tidied', async () => {
   const names = Array.from({ length: 30 }, (_, i) => `g${10 + i}`);
   const jobs = names.map((group) => ({ id: group, payload: '{}', options: { group } }));

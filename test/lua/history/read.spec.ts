@@ -24,6 +24,8 @@ it('reads in slices, with the marks in the first, and nothing older than it was 
   const next = await q.run(q.scripts.history.read({ backMs: 2 * MINUTE, after: first.entries[0]!.id, most: 10 }));
   expect(next.entries.map(({ pending }) => pending)).toEqual([3]);
   expect(next.marks).toEqual([]);
+  const early = await q.run(q.scripts.history.read({ backMs: 9 * MINUTE, most: 10, untilMs: 2 * MINUTE + 2_000 }));
+  expect(early.entries.map(({ pending }) => pending)).toEqual([1]);
   const all = await q.run(q.scripts.history.read({ backMs: 72 * 60 * MINUTE, most: 1 }));
   expect(all.marks).toEqual([{ kind: 'deploy', version: '1.0', at: new Date(START + 1_000) }]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('job/cancel.lua', () => {
   it.each([
@@ -34,8 +34,7 @@ describe('job/cancel.lua', () => {
   });
 
   it('spares a job whose status is another by now, ours or foreign', async () => {
-    const q = testQueue();
-    await q.addAll('running', 'foreign', 'waits');
+    const q = await queueWith('running', 'foreign', 'waits');
     await q.claim(1);
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     q.broken = true; // as a foreign client leaves it between its two steps
@@ -51,8 +50,7 @@ describe('job/cancel.lua', () => {
   });
 
   it('I3: answers the job to the same request again, and to no other', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const first = await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }));
     await q.run(q.scripts.cancel({ id: 'b' }));
     await expectUnchanged(q, async () => {
@@ -64,6 +62,19 @@ describe('job/cancel.lua', () => {
       expect(await q.run(q.scripts.cancelAndReturn({ id: 'b', request: 'r' }))).toEqual({ outcome: 'cancelled' });
       expect(await q.run(q.scripts.cancel({ id: 'b' }))).toBe('cancelled');
     });
+  });
+
+  it('I3: repeated, it says of a member of a batch that the outbox has something, while that is so', async () => {
+    const q = testQueue();
+    q.broken = true; // such a batch is nowhere
+    await q.addAll('plain', 'member');
+    await q.run(q.scripts.cancel({ id: 'plain' }));
+    await q.run(q.scripts.cancel({ id: 'member' }));
+    await q.redis.hset(q.keys.job('member'), 'batch', 'b');
+    expect(await q.run(q.scripts.cancel({ id: 'member' }))).toBe('cancelled');
+    await q.redis.hset(q.keys.batchOutbox, 'end', 'of another');
+    expect(await q.run(q.scripts.cancel({ id: 'member' }))).toBe('posted');
+    expect(await q.run(q.scripts.cancel({ id: 'plain' }))).toBe('cancelled');
   });
 
   const OF_QUEUE = { resultTtlMs: 60_000 };
@@ -93,8 +104,7 @@ describe('job/cancel.lua', () => {
   });
 
   it('flags a running job and leaves its claim', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('requested');
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'processing', claim_token: job.token });
@@ -102,8 +112,7 @@ describe('job/cancel.lua', () => {
   });
 
   it('flags a job that a client of the pattern has moved and not yet marked', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('requested');
     expect(await q.status('a')).toBe('pending');
@@ -113,8 +122,7 @@ describe('job/cancel.lua', () => {
   it.each(['pending', 'processing'])(
     'I3: repeated for a %s job it answers the same and changes nothing',
     async (status) => {
-      const q = testQueue();
-      await q.addAll('a');
+      const q = await queueWith('a');
       if (status === 'processing') await q.claim(1);
       const first = await q.run(q.scripts.cancel({ id: 'a' }));
       expect(await expectUnchanged(q, () => q.run(q.scripts.cancel({ id: 'a' })))).toBe(first);
@@ -122,8 +130,7 @@ describe('job/cancel.lua', () => {
   );
 
   it('leaves an ended job, and a missing one', async () => {
-    const q = testQueue();
-    await q.addAll('done', 'dead');
+    const q = await queueWith('done', 'dead');
     const [done, dead] = await q.claim(2);
     await q.complete(done!);
     await q.fail(dead!, { final: true });

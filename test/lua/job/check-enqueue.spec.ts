@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnqueueRejected, type EncodedJob } from '#queue/store/enqueue-call.js';
 import { failure } from '../../support/faults/failure.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 import { sealed } from '../../support/queue/unsealed.js';
 
 const job = (id: string, options: EncodedJob['options']): EncodedJob => ({
@@ -13,8 +13,7 @@ const job = (id: string, options: EncodedJob['options']): EncodedJob => ({
 
 describe('job/check-enqueue.lua', () => {
   it('refuses what an enqueue refuses, and writes nothing', async () => {
-    const q = testQueue();
-    await q.addAll('waits');
+    const q = await queueWith('waits');
     const jobs = [job('a', { priority: 1 }), job('b', { after: ['waits'] }), job('c', { after: ['nobody'] })];
     await expectUnchanged(q, async () => {
       const refused = await failure<EnqueueRejected>(() => q.run(q.scripts.checkEnqueue({ jobs })));

@@ -167,6 +167,13 @@ describe("job/enqueue-newest.lua: keep: 'newest'", () => {
     expect(await q.redis.zrange(`${q.keys.groupsPrefix}waiting:g`, 0, '-1')).toEqual(['b']);
   });
 
+  it('takes the room of the older job in a group, where only groups have a bound', async () => {
+    const q = testQueue({ groups: { maxPending: 1 } });
+    await add(q, 'a', newest({ group: 'g' }));
+    expect(await add(q, 'b', newest({ group: 'g' }))).toEqual({ id: 'b', outcome: 'new' });
+    expect(await q.status('a')).toBe('cancelled');
+  });
+
   it('refuses the newer job, and leaves the older one, if its own group is full', async () => {
     const q = testQueue({ groups: { maxPending: 1 } });
     await add(q, 'full', { group: 'h' });
@@ -177,9 +184,7 @@ describe("job/enqueue-newest.lua: keep: 'newest'", () => {
   });
 });
 
-function stopping(rest: AskedOptions = {}): AskedOptions {
-  return { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' }, ...rest };
-}
+const STOPPING: AskedOptions = { unique: { key: 'k', for: 'unfinished', onConflict: 'cancel-running' } };
 
 /** Delivers the ends in the outbox, as a worker does. */
 async function deliver(q: TestQueue): Promise<void> {
@@ -191,9 +196,9 @@ async function deliver(q: TestQueue): Promise<void> {
 describe("job/enqueue-newest.lua: 'cancel-running'", () => {
   it('asks the running job to stop, and lets the newer one wait for its end', async () => {
     const q = testQueue();
-    await add(q, 'a', stopping());
+    await add(q, 'a', STOPPING);
     const [job] = await q.claim(1);
-    expect(await add(q, 'b', stopping())).toEqual({ id: 'b', outcome: 'new' });
+    expect(await add(q, 'b', STOPPING)).toEqual({ id: 'b', outcome: 'new' });
     expect(await q.job('a')).toMatchObject({ status: 'processing', superseded_by: 'b' });
     expect(await q.field('a', 'cancel_requested_at_ms')).not.toBeNull();
     expect(await q.redis.zrange(`${q.keys.nudgePrefix}worker-1`, 0, '-1')).toEqual(['cancel']);
@@ -208,9 +213,9 @@ describe("job/enqueue-newest.lua: 'cancel-running'", () => {
 
   it('starts the newer job also after a crash of the older one', async () => {
     const q = testQueue();
-    await add(q, 'a', stopping());
+    await add(q, 'a', STOPPING);
     await q.claim(1);
-    await add(q, 'b', stopping());
+    await add(q, 'b', STOPPING);
     await q.expireClaims('a');
     await q.run(q.scripts.sweep.reclaim({ limit: 100, gapMs: Number.MAX_SAFE_INTEGER, waitMs: 0 }));
     expect([await q.status('a'), await q.field('a', 'superseded_by')]).toEqual(['cancelled', 'b']);
@@ -222,18 +227,178 @@ describe("job/enqueue-newest.lua: 'cancel-running'", () => {
 
   it('leaves the running job and its key alone if the newer one finds no room', async () => {
     const q = testQueue({ maxPending: 1 });
-    await add(q, 'a', stopping());
+    await add(q, 'a', STOPPING);
     await q.claim(1);
     await add(q, 'other');
-    const { full } = await expectUnchanged(q, () => add(q, 'b', stopping()));
+    const { full } = await expectUnchanged(q, () => add(q, 'b', STOPPING));
     expect(full).toMatchObject({ limit: 1 });
   });
 
   it('I3: repeated after a lost reply asks and adds nothing more', async () => {
     const q = testQueue();
-    await add(q, 'a', stopping());
+    await add(q, 'a', STOPPING);
     await q.claim(1);
-    const first = await add(q, 'b', stopping());
-    expect(await expectUnchanged(q, () => add(q, 'b', stopping()))).toEqual(first);
+    const first = await add(q, 'b', STOPPING);
+    expect(await expectUnchanged(q, () => add(q, 'b', STOPPING))).toEqual(first);
+  });
+});
+
+function waitingIn(q: TestQueue, group: string): Promise<string[]> {
+  return q.redis.zrange(`${q.keys.groupsPrefix}waiting:${group}`, 0, '-1');
+}
+
+describe('job/enqueue-newest.lua: a full queue that drops its oldest job', () => {
+  it('cancels the job that waits longest, and names the newer one', async () => {
+    const q = testQueue({ maxPending: 2, onFull: 'drop-oldest' });
+    for (const id of ['a', 'b', 'c']) {
+      expect(await add(q, id)).toEqual({ id, outcome: 'new' });
+    }
+    expect(await q.pending()).toEqual(['b', 'c']);
+    expect(await q.status('a')).toBe('cancelled');
+    expect(await q.field('a', 'superseded_by')).toBe('c');
+    expect(await q.redis.hget(q.keys.stats, 'cancelled_total')).toBe('1');
+  });
+
+  it('keeps the newest jobs of one call that is larger than the bound', async () => {
+    const q = testQueue({ maxPending: 2, onFull: 'drop-oldest' });
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const jobs = ids.map((id) => ({ id, name: q.name, payload: '{}' }));
+    const outcomes = await q.run(q.scripts.enqueue(jobs));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(ids.map(() => 'new'));
+    expect(await q.pending()).toEqual(['d', 'e']);
+    expect(await q.status('c')).toBe('cancelled');
+  });
+
+  it('drops of a full group only jobs of that group', async () => {
+    const q = testQueue({ groups: { maxPending: 1 }, onFull: 'drop-oldest' });
+    await add(q, 'other');
+    await add(q, 'a', { group: 'g' });
+    await add(q, 'h', { group: 'h' });
+    await add(q, 'b', { group: 'g' });
+    expect(await waitingIn(q, 'g')).toEqual(['b']);
+    expect(await waitingIn(q, 'h')).toEqual(['h']);
+    expect(await q.pending()).toEqual(['other']);
+  });
+
+  it('drops the first job with the least priority if no plain job waits', async () => {
+    const q = testQueue({ maxPending: 3, onFull: 'drop-oldest' });
+    await add(q, 'urgent', { priority: 900 });
+    await add(q, 'low1', { priority: 1 });
+    await add(q, 'low2', { priority: 1 });
+    await add(q, 'new', { priority: 900 });
+    expect(await q.status('low1')).toBe('cancelled');
+    expect(await q.redis.zrange(q.keys.prioritized, 0, '-1')).toEqual(['urgent', 'new', 'low2']);
+  });
+
+  it('drops the head of a group that waits longest if no other job waits', async () => {
+    const q = testQueue({ maxPending: 3, onFull: 'drop-oldest' });
+    await add(q, 'later', { delayMs: MINUTE });
+    await add(q, 'g', { group: 'g' });
+    await add(q, 'h', { group: 'h' });
+    await add(q, 'new');
+    expect(await q.status('g')).toBe('cancelled');
+    expect(await waitingIn(q, 'h')).toEqual(['h']);
+  });
+
+  it('drops of a full group the first job with the least priority', async () => {
+    const q = testQueue({ groups: { maxPending: 3 }, onFull: 'drop-oldest' });
+    await add(q, 'urgent', { group: 'g', priority: 900 });
+    await add(q, 'low1', { group: 'g' });
+    await add(q, 'low2', { group: 'g' });
+    await add(q, 'new', { group: 'g', priority: 900 });
+    expect(await q.status('low1')).toBe('cancelled');
+    expect(await waitingIn(q, 'g')).toEqual(['urgent', 'new', 'low2']);
+  });
+
+  it('makes room for the bytes of a group in that group alone', async () => {
+    const q = testQueue({ groups: { maxPendingBytes: 10 }, onFull: 'drop-oldest' });
+    await add(q, 'plain', undefined, '"12"');
+    await add(q, 'a', { group: 'g' }, '"12"');
+    await add(q, 'b', { group: 'g' }, '"34"');
+    expect((await add(q, 'new', { group: 'g' }, '"1234"')).outcome).toBe('new');
+    expect(await waitingIn(q, 'g')).toEqual(['b', 'new']);
+    expect(await q.pending()).toEqual(['plain']);
+  });
+
+  it('drops jobs of several groups for one call, also those of that call', async () => {
+    const q = testQueue({ maxPending: 2, onFull: 'drop-oldest' });
+    await add(q, 'a', { group: 'a' });
+    await add(q, 'b', { group: 'b' });
+    const jobs = ['c', 'd', 'e', 'e2'].map((id) => ({
+      id,
+      name: q.name,
+      payload: '{}',
+      options: { group: id[0]! },
+    }));
+    const outcomes = await q.run(q.scripts.enqueue(jobs));
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(jobs.map(() => 'new'));
+    expect(await Promise.all(['a', 'b', 'c', 'd'].map((id) => q.status(id)))).toEqual(Array(4).fill('cancelled'));
+    expect(await waitingIn(q, 'e')).toEqual(['e', 'e2']);
+  });
+
+  it('refuses a job if all others have a start, or if its payload alone is too large', async () => {
+    const q = testQueue({ maxPending: 1, onFull: 'drop-oldest' });
+    await add(q, 'later', { delayMs: MINUTE });
+    expect((await expectUnchanged(q, () => add(q, 'a'))).full).toMatchObject({ limit: 1 });
+    const small = testQueue({ maxPendingBytes: 10, onFull: 'drop-oldest' });
+    await add(small, 'a', undefined, '"123"');
+    const { full } = await expectUnchanged(small, () => add(small, 'b', undefined, '"0123456789"'));
+    expect(full).toMatchObject({ limit: 10, unit: 'bytes' });
+  });
+
+  it('makes room for the bytes of the newer job', async () => {
+    const q = testQueue({ maxPendingBytes: 10, onFull: 'drop-oldest' });
+    await add(q, 'a', undefined, '"12"');
+    await add(q, 'b', undefined, '"34"');
+    expect((await add(q, 'c', undefined, '"123456"')).outcome).toBe('new');
+    expect(await q.pending()).toEqual(['c']);
+  });
+
+  it('I4: drops at most 100 jobs for one, after the bound was lowered', async () => {
+    const q = testQueue({ onFull: 'drop-oldest' });
+    await q.run(
+      q.scripts.enqueue(Array.from({ length: 150 }, (_, i) => ({ id: `j${i}`, name: q.name, payload: '{}' }))),
+    );
+    await q.redis.hset(q.keys.settings, 'max_pending', 10);
+    expect((await add(q, 'a')).full).toMatchObject({ limit: 10 });
+    expect(await q.pending()).toHaveLength(50);
+    expect((await add(q, 'b')).outcome).toBe('new');
+    expect(await q.pending()).toHaveLength(10);
+  });
+
+  it('frees the unique key of the dropped job', async () => {
+    const q = testQueue({ maxPending: 1, onFull: 'drop-oldest' });
+    const unique = { key: 'k', for: 'unfinished' } as const;
+    await add(q, 'a', { unique });
+    await add(q, 'b');
+    expect((await add(q, 'c', { unique })).outcome).toBe('new');
+    expect(await q.pending()).toEqual(['c']);
+  });
+
+  it('I7: leaves a job without a hash to the sweep', async () => {
+    const q = testQueue({ maxPending: 1, onFull: 'drop-oldest' });
+    await add(q, 'a');
+    await q.redis.del(q.keys.job('a'));
+    expect((await expectUnchanged(q, () => add(q, 'b'))).full).toMatchObject({ limit: 1 });
+    await q.claim(1); // sets it aside
+  });
+
+  it('I7: leaves a job whose key is no hash to the claim, and adds what fits', async () => {
+    const q = testQueue({ maxPending: 2, onFull: 'drop-oldest' });
+    await add(q, 'a');
+    await q.redis.del(q.keys.job('a'));
+    await q.redis.set(q.keys.job('a'), 'text');
+    const jobs = ['b', 'c'].map((id) => ({ id, name: q.name, payload: '{}' }));
+    const outcomes = await q.run(q.scripts.enqueue(jobs));
+    expect(outcomes).toMatchObject([{ outcome: 'new' }, { full: { limit: 2 } }]);
+    expect(await q.pending()).toEqual(['a', 'b']);
+    await q.claim(1); // sets it aside
+  });
+
+  it('I3: repeated after a lost reply drops nothing more', async () => {
+    const q = testQueue({ maxPending: 1, onFull: 'drop-oldest' });
+    await add(q, 'a');
+    const first = await add(q, 'b');
+    expect(await expectUnchanged(q, () => add(q, 'b'))).toEqual(first);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, claimedJob } from '../../support/queue/queue-state.js';
 
 const pendingKey = { unique: 'k', unique_for: 'pending' };
 const unfinishedKey = { unique: 'k', unique_for: 'unfinished' };
@@ -25,8 +25,7 @@ describe('job/enqueue.lua: unique keys', () => {
   });
 
   it('held for unfinished: kept while the job runs, free once it has ended', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', unfinishedKey);
+    const { q, job } = await claimedJob('a', unfinishedKey);
     expect(await q.add('b', unfinishedKey)).toEqual({ id: 'a', outcome: 'kept' });
     await q.complete(job);
     expect(await q.redis.hexists(q.keys.unique, 'k')).toBe(0);
@@ -34,8 +33,7 @@ describe('job/enqueue.lua: unique keys', () => {
   });
 
   it('held for a time: kept after the job has ended, free when the time is over', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', windowKey);
+    const { q, job } = await claimedJob('a', windowKey);
     await q.complete(job);
     expect(await q.add('b', windowKey)).toEqual({ id: 'a', outcome: 'kept' });
     await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) - 1, 'k');
@@ -135,8 +133,7 @@ describe('job/enqueue.lua: replace', () => {
   });
 
   it('leaves a job alone that took the id of an owner whose hash is gone', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', windowKey);
+    const { q, job } = await claimedJob('a', windowKey);
     await q.complete(job);
     await q.redis.del(q.keys.job('a'));
     await q.redis.del(q.keys.completed);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('job/enqueue.lua', () => {
   it('writes the fields that a waiting job needs and no empty one, and puts the job at the back', async () => {
@@ -64,8 +64,7 @@ describe('job/enqueue.lua', () => {
   it.each(['processing', 'completed', 'failed'])(
     'I3: repeated when the job is %s already adds nothing',
     async (to) => {
-      const q = testQueue();
-      const job = await q.addAndClaim('a');
+      const { q, job } = await claimedJob('a');
       if (to === 'completed') await q.complete(job);
       if (to === 'failed') {
         await q.fail(job, { final: true });
@@ -155,19 +154,16 @@ describe('job/enqueue.lua', () => {
   );
 });
 
-describe('job/enqueue.lua: repeated after some of its jobs have gone', () => {
-  it('I1, I3: adds no job again that is still known', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
-    const claims = await q.claim(3);
-    const others = claims.filter(({ id }) => id !== 'b');
-    await q.run(q.scripts.complete(others.map((job) => ({ ...job, result: '' }))));
-    await q.redis.del(q.keys.job('a'), q.keys.job('c'));
-    await q.addAll('a', 'b', 'c');
-    expect(await q.pending()).toEqual(['a', 'c']);
-    expect(await q.status('b')).toBe('processing');
-    q.broken = true; // a and c are in the history and pending: the documented window of a repeat
-  });
+it('job/enqueue.lua: repeated after some of its jobs have gone I1, I3: adds no job again that is still known', async () => {
+  const q = await queueWith('a', 'b', 'c');
+  const claims = await q.claim(3);
+  const others = claims.filter(({ id }) => id !== 'b');
+  await q.run(q.scripts.complete(others.map((job) => ({ ...job, result: '' }))));
+  await q.redis.del(q.keys.job('a'), q.keys.job('c'));
+  await q.addAll('a', 'b', 'c');
+  expect(await q.pending()).toEqual(['a', 'c']);
+  expect(await q.status('b')).toBe('processing');
+  q.broken = true; // a and c are in the history and pending: the documented window of a repeat
 });
 
 /** Returns a job as the script takes it. */

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueWith } from '../../support/queue/queue-state.js';
 
 describe('job/hold-result.lua', () => {
   it('keeps the record of an unfinished job for its caller, the longer of several holds', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     expect(await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }))).toBe(true);
     const until = Number(await q.field('a', 'awaited_until_ms'));
     expect(until - (await q.now())).toBeGreaterThan(50_000);
@@ -19,8 +18,7 @@ describe('job/hold-result.lua', () => {
   });
 
   it('of a job that is claimed already is found by its completion', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     const [a] = await q.claim(1);
     expect(a!.plain).toBe(true);
     await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }));
@@ -30,16 +28,14 @@ describe('job/hold-result.lua', () => {
   });
 
   it('keeps the record of a cancelled job, too', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }));
     await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
   });
 
   it('does nothing to a job that has ended, or is unknown', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.complete((await q.claim(1))[0]!);
     await expectUnchanged(q, async () => {
       expect(await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }))).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('job/remove.lua', () => {
   it.each([
@@ -23,8 +23,7 @@ describe('job/remove.lua', () => {
   });
 
   it.each(['completed', 'failed', 'cancelled'] as const)('deletes a %s job with all its traces', async (status) => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     if (status === 'completed') await q.complete(job, '1');
     if (status === 'cancelled') await q.run(q.scripts.cancel({ id: 'a' }));
     if (status !== 'completed') await q.fail(job, { final: true });
@@ -36,8 +35,7 @@ describe('job/remove.lua', () => {
   });
 
   it('refuses a claimed job, ours or foreign', async () => {
-    const q = testQueue();
-    await q.addAll('ours', 'foreign');
+    const q = await queueWith('ours', 'foreign');
     await q.claim(1);
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     q.broken = true; // as a foreign client leaves it between its two steps
@@ -49,8 +47,7 @@ describe('job/remove.lua', () => {
   });
 
   it('spares a job whose status is another by now', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.claim(1);
     await q.run(q.scripts.cancel({ id: 'b' }));
     const answers = await expectUnchanged(q, async () => [
@@ -63,8 +60,7 @@ describe('job/remove.lua', () => {
   });
 
   it('I3: repeated it answers missing and changes nothing', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.run(q.scripts.remove({ id: 'a' }));
     expect(await expectUnchanged(q, () => q.run(q.scripts.remove({ id: 'a' })))).toBe('missing');
     expect(await q.pending()).toEqual(['b']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 describe('job/reschedule.lua', () => {
   it.each([
@@ -18,9 +18,18 @@ describe('job/reschedule.lua', () => {
     expect(await q.pending()).toEqual([]);
   });
 
-  it('starts a job at a time given', async () => {
+  it.each(['pending', 'prioritized'] as const)('keeps a job scheduled while %s has another type', async (line) => {
     const q = testQueue();
-    await q.addAll('a');
+    await q.add('a', { delay_ms: 60_000, ...(line === 'prioritized' && { priority: 5 }) });
+    await q.redis.set(q.keys[line], 'text');
+    await expect(q.run(q.scripts.reschedule({ id: 'a', delayMs: 0 }))).rejects.toThrow('WRONGTYPE');
+    await q.redis.del(q.keys[line]);
+    expect(await q.ranked(q.keys.scheduled)).toEqual(['a']);
+    expect(await q.status('a')).toBe('scheduled');
+  });
+
+  it('starts a job at a time given', async () => {
+    const q = await queueWith('a');
     const runAtMs = (await q.now()) + 60_000;
     expect(await q.run(q.scripts.reschedule({ id: 'a', runAtMs }))).toBe('scheduled');
     expect(await q.redis.zscore(q.keys.scheduled, 'a')).toBe(String(runAtMs));
@@ -79,8 +88,7 @@ describe('job/reschedule.lua', () => {
   });
 
   it('refuses a claimed or ended job, and names a missing one', async () => {
-    const q = testQueue();
-    await q.addAll('running', 'done');
+    const q = await queueWith('running', 'done');
     const [, done] = await q.claim(2);
     await q.complete(done!);
     const answers = await expectUnchanged(q, async () => [
@@ -91,9 +99,17 @@ describe('job/reschedule.lua', () => {
     expect(answers).toEqual(['refused', 'refused', 'missing']);
   });
 
+  it('refuses a job that a client of the pattern has just taken', async () => {
+    const q = await queueWith('a');
+    q.broken = true; // that client has not written its claim yet
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    await expectUnchanged(q, async () => {
+      expect(await q.run(q.scripts.reschedule({ id: 'a', delayMs: 60_000 }))).toBe('refused');
+    });
+  });
+
   it('I3: repeated with a time given it changes nothing but its place among equals', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     const call = q.scripts.reschedule({ id: 'a', runAtMs: (await q.now()) + 60_000 });
     const first = await q.run(call);
     expect(await expectUnchanged(q, () => q.run(call))).toBe(first);

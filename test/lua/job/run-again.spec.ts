@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('job/run-again.lua', () => {
   it('sends a completed job back to work, without its result and its end', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    const { q, job } = await claimedJob('a', { unique: 'k', unique_for: 'unfinished' });
     await q.complete(job, '1');
     const call = q.scripts.runAgain({ id: 'a', request: 'request' });
     expect(await q.run(call)).toBe('pending');
@@ -22,8 +21,7 @@ describe('job/run-again.lua', () => {
   });
 
   it('sends a cancelled one too, and refuses a dead letter', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.run(q.scripts.cancel({ id: 'a' }));
     expect(await q.run(q.scripts.runAgain({ id: 'a', request: 'r' }))).toBe('pending');
     const [job] = await q.claim(1);
@@ -35,17 +33,15 @@ describe('job/run-again.lua', () => {
   });
 });
 
-describe('a job of a group', () => {
-  it('is promoted, given a priority and run again in the line of its group', async () => {
-    const q = testQueue();
-    await q.add('a', { group: 'g' });
-    await q.add('b', { group: 'g', delay_ms: 60_000 });
-    expect(await q.run(q.scripts.promote({ id: 'b' }))).toBe('pending');
-    expect(await q.run(q.scripts.setPriority({ id: 'b', priority: 5 }))).toBe('updated');
-    const [first] = await q.claim(1);
-    expect(first!.id).toBe('b');
-    await q.run(q.scripts.complete([{ ...first!, result: '' }], true));
-    expect(await q.run(q.scripts.runAgain({ id: 'b', request: 'r' }))).toBe('pending');
-    expect((await q.claim(2)).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
-  });
+it('a job of a group is promoted, given a priority and run again in the line of its group', async () => {
+  const q = testQueue();
+  await q.add('a', { group: 'g' });
+  await q.add('b', { group: 'g', delay_ms: 60_000 });
+  expect(await q.run(q.scripts.promote({ id: 'b' }))).toBe('pending');
+  expect(await q.run(q.scripts.setPriority({ id: 'b', priority: 5 }))).toBe('updated');
+  const [first] = await q.claim(1);
+  expect(first!.id).toBe('b');
+  await q.run(q.scripts.complete([{ ...first!, result: '' }], true));
+  expect(await q.run(q.scripts.runAgain({ id: 'b', request: 'r' }))).toBe('pending');
+  expect((await q.claim(2)).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
 });

@@ -19,7 +19,9 @@ describe('job/update.lua', () => {
     await q.addAll('b');
     await expectUnchanged(q, async () => {
       expect(await q.run(q.scripts.update({ id: 'a', payload: '1' }))).toBe('refused');
-      expect(await q.run(q.scripts.update({ id: 'b', payload: '1', name: 'other' }))).toBe('refused');
+      for (const name of ['other', q.name.slice(0, -1), q.name.slice(1)]) {
+        expect(await q.run(q.scripts.update({ id: 'b', payload: '1', name }))).toBe('refused');
+      }
       expect(await q.run(q.scripts.update({ id: 'none', payload: '1' }))).toBe('missing');
     });
   });

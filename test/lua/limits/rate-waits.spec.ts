@@ -1,7 +1,7 @@
 // How often free slots waited for a rate limit or a rest. Each wait counts once, without a command of its own.
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, limited } from './limited-queue.js';
 import { sleep } from '../../support/faults/wait.js';
 
@@ -68,8 +68,7 @@ describe('the counter limited', () => {
   });
 
   it('counts a wait that became longer as another one', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     const [a, b] = await q.claim(2);
     const rest = (job: ClaimedJob, delayMs: number) =>
       q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs }]));

@@ -220,27 +220,25 @@ async function startsOf(
   return starts;
 }
 
-describe('the claims of a limited queue', () => {
-  it.each([undefined, 'g'])('keep to the same promises (group %s)', async (group) => {
-    const clock = { nowMs: NOW };
-    const redis = connectClocked(clock);
-    await fc.assert(
-      fc.asyncProperty(rates, async (rate) => {
-        clock.nowMs = rate.clock;
-        const starts = await startsOf(redis, clock, rate, group);
-        expect(starts[0]!.at).toBe(rate.clock);
-        for (const { at } of starts) {
-          const inPeriod = starts.filter((other) => other.at >= at && other.at <= at + rate.periodMs);
-          const units = inPeriod.reduce((sum, each) => sum + each.units, 0);
-          expect(units).toBeLessThanOrEqual(rate.limit + rate.burst);
-        }
-        const last = starts.findLast(({ at }) => at < starts.at(-1)!.at); // the claim after it met the end of the line
-        if (last && rate.periodMs >= SHORTEST_MS) {
-          const units = rate.cost * (starts.lastIndexOf(last) + 2);
-          expect(units).toBeGreaterThanOrEqual(served(rate, 1_000 * (last.at - rate.clock)));
-        }
-      }),
-      { numRuns: 25 },
-    );
-  });
+it.each([undefined, 'g'])('the claims of a limited queue keep to the same promises (group %s)', async (group) => {
+  const clock = { nowMs: NOW };
+  const redis = connectClocked(clock);
+  await fc.assert(
+    fc.asyncProperty(rates, async (rate) => {
+      clock.nowMs = rate.clock;
+      const starts = await startsOf(redis, clock, rate, group);
+      expect(starts[0]!.at).toBe(rate.clock);
+      for (const { at } of starts) {
+        const inPeriod = starts.filter((other) => other.at >= at && other.at <= at + rate.periodMs);
+        const units = inPeriod.reduce((sum, each) => sum + each.units, 0);
+        expect(units).toBeLessThanOrEqual(rate.limit + rate.burst);
+      }
+      const last = starts.findLast(({ at }) => at < starts.at(-1)!.at); // the claim after it met the end of the line
+      if (last && rate.periodMs >= SHORTEST_MS) {
+        const units = rate.cost * (starts.lastIndexOf(last) + 2);
+        expect(units).toBeGreaterThanOrEqual(served(rate, 1_000 * (last.at - rate.clock)));
+      }
+    }),
+    { numRuns: 25 },
+  );
 });

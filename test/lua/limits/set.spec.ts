@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueOn, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 import { HOUR, hourly, ids, limited } from './limited-queue.js';
 
 describe('limits/set.lua', () => {
@@ -140,8 +140,7 @@ describe('limits/set.lua', () => {
 
 describe('a rest', () => {
   it('releases the job first in the line, its attempt uncounted, and holds the queue', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     const [a] = await q.claim(1);
     expect(await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]))).toEqual([
       'released',
@@ -157,8 +156,7 @@ describe('a rest', () => {
   });
 
   it('I3: repeated after the job was claimed again it gets the first answer', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     const release = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 1 }]));
     expect(await release()).toEqual(['released']);
     await q.redis.hset(q.keys.settings, 'rests_until_ms', '1');

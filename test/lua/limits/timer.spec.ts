@@ -53,8 +53,9 @@ describe('a group that may start later', () => {
   });
 });
 
-describe('the time that a worker keeps', () => {
-  it.each(['g', undefined])('is kept by the next one once it is over (group %s)', async (group) => {
+it.each(['g', undefined])(
+  'the time that a worker keeps is kept by the next one once it is over (group %s)',
+  async (group) => {
     const clock = { nowMs: Date.now() };
     const q = queueOn(connectClocked(clock));
     await q.add('a', group === undefined ? {} : { group });
@@ -65,5 +66,5 @@ describe('the time that a worker keeps', () => {
     const [again] = await q.claim(1, { worker: 'worker-2' }); // before worker-1, whose wait is over
     await rest(q, again!);
     expect(await waitOf(q, 'worker-3')).toBeGreaterThan(HOUR - 10_000);
-  });
-});
+  },
+);

@@ -165,6 +165,30 @@ describe('once/enqueue.lua', () => {
     expect([first, second]).toMatchObject([{ attempt: 3 }, { attempt: 3 }]);
   });
 
+  it('replaces the forwarding record of a move by the job that comes back, and keeps it if the job is refused', async () => {
+    const q = testQueue();
+    for (const id of ['back', 'full']) {
+      await q.redis.hset(q.keys.job(id), {
+        status: 'cancelled',
+        request: 'mine',
+        moved: '1-1',
+        last_error: 'The job moved.',
+      });
+      await q.redis.pexpire(q.keys.job(id), 60_000);
+    }
+    const of = (id: string) => ({ ...entry(q, id, { request: 'mine' }, id), mustBeNew: true as const });
+    const call = (id: string) => q.run(q.scripts.once.enqueue({ sender: SENDER, entries: [of(id)] }));
+    expect(await call('back')).toMatchObject({ replies: [{ outcome: 'new' }] });
+    expect(await q.job('back')).toMatchObject({ status: 'pending', request: 'mine' });
+    expect(await q.job('back')).not.toHaveProperty('moved');
+    expect(await q.redis.pttl(q.keys.job('back'))).toBe(-1);
+    await q.redis.hset(q.keys.settings, 'max_pending', 1);
+    expect(await call('full')).toMatchObject({ replies: [{ full: { limit: 1 } }] });
+    expect(await q.job('full')).toMatchObject({ status: 'cancelled', moved: '1-1' });
+    expect(await q.redis.pttl(q.keys.job('full'))).toBeGreaterThan(0);
+    expect(await q.pending()).toEqual(['back']);
+  });
+
   it('does not mark an entry that its sender keeps because its id is known', async () => {
     const q = testQueue();
     await q.add('owner', { request: 'other' });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { clusterScripts, luaScripts, scriptCommands } from '#queue/lua.generated.js';
+import { scriptCommands } from '#queue/digests.generated.js';
+import { clusterScripts, luaScripts } from '#queue/lua.generated.js';
 import { commandsOf } from '../../../scripts/build/embed-lua.mjs';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { permissionsCall } from '#queue/scripts/script-permissions.js';

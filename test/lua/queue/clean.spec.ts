@@ -41,6 +41,23 @@ async function exist(q: TestQueue, ...ids: string[]): Promise<number> {
 }
 
 describe('queue/clean.lua', () => {
+  it('goes through the groups one by one, and behind the young jobs of each', async () => {
+    const q = testQueue();
+    for (const id of ['g1', 'g2', 'g3', 'h1', 'h2', 'i1']) await q.add(id, { group: id[0] });
+    const then = (await q.now()) - 2 * HOUR;
+    for (const id of ['g3', 'h1', 'h2', 'i1']) await q.redis.hset(q.keys.job(id), 'enqueued_at_ms', then);
+    const slices: number[] = [];
+    for (let passed: number | undefined = 0; passed !== undefined && slices.length < 10;) {
+      const slice: { deleted: number; next?: number } = await q.run(
+        q.scripts.clean({ place: 'grouped', olderThanMs: HOUR, limit: 2, passed }),
+      );
+      slices.push(slice.deleted);
+      passed = slice.next;
+    }
+    expect(slices.slice(0, 4)).toEqual([0, 1, 2, 1]);
+    expect([await exist(q, 'g1', 'g2'), await exist(q, 'g3', 'h1', 'h2', 'i1')]).toEqual([2, 0]);
+  });
+
   it.each(PLACES)('deletes the old jobs of %s with all their traces, and no younger one', async (place) => {
     const q = testQueue();
     await fill(q, place);

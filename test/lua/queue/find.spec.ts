@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { JobQuery } from '#queue/store/find-query.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 
 const QUERY = { place: 0, looks: 3, skip: 0, most: 10 };
 
@@ -42,8 +42,7 @@ it('finds jobs of groups and with a priority among the waiting', async () => {
 });
 
 it('skips a hash that is gone, broken or of another state', async () => {
-  const q = testQueue();
-  await q.addAll('gone', 'text', 'sound');
+  const q = await queueWith('gone', 'text', 'sound');
   await q.redis.del(q.keys.job('gone'), q.keys.job('text'));
   await q.redis.set(q.keys.job('text'), 'text');
   await q.redis.hset(q.keys.job('sound'), 'options', 'no JSON');
@@ -58,8 +57,7 @@ it('skips a hash that is gone, broken or of another state', async () => {
 });
 
 it('matches by name, age and metadata', async () => {
-  const q = testQueue();
-  await q.addAll('a', 'b', 'c');
+  const q = await queueWith('a', 'b', 'c');
   await q.redis.hset(q.keys.job('a'), 'options', '{"metadata":{"tenant":"acme"}}');
   await q.redis.hset(q.keys.job('b'), 'options', '{"metadata":{"tenant":"other"}}');
   await q.redis.hset(q.keys.job('c'), { name: 'email', ready_at_ms: (await q.now()) - 60_000 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobStatus } from '#queue/model/job.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import {
+  expectUnchanged,
+  testQueue,
+  type TestQueue,
+  queueWith,
+  claimedJob,
+} from '../../support/queue/queue-state.js';
 
 async function ids(q: TestQueue, status: JobStatus, offset = 0, limit = 50): Promise<string[]> {
   return (await q.run(q.scripts.list({ status, offset, limit }))).map((job) => job.id);
@@ -25,12 +31,18 @@ describe('queue/list.lua', () => {
   );
 
   it('shows pending jobs in the order of their claims, in pages across urgent and plain', async () => {
-    const q = testQueue();
-    await q.addAll('p1', 'p2', 'p3', 'p4');
+    const q = await queueWith('p1', 'p2', 'p3', 'p4');
     for (const id of ['u1', 'u2', 'u3']) await q.add(id, { priority: 5 });
     expect(await pages(q, 'pending', 2)).toEqual([['u1', 'u2'], ['u3', 'p1'], ['p2', 'p3'], ['p4']]);
     expect(await ids(q, 'pending', 0, 1_000)).toEqual(['u1', 'u2', 'u3', 'p1', 'p2', 'p3', 'p4']);
     expect(await ids(q, 'pending', 100)).toEqual([]);
+  });
+
+  it('shows pending jobs of groups in pages that begin within a group', async () => {
+    const q = testQueue();
+    for (const id of ['a1', 'a2', 'a3', 'a4', 'a5']) await q.add(id, { group: 'a' });
+    for (const id of ['b1', 'b2']) await q.add(id, { group: 'b' });
+    expect(await pages(q, 'pending', 2)).toEqual([['a1', 'a2'], ['a3', 'a4'], ['a5', 'b1'], ['b2']]);
   });
 
   it('shows a job once whose id was used again and ended again', async () => {
@@ -44,8 +56,7 @@ describe('queue/list.lua', () => {
   });
 
   it('shows claims of ours by expiry, then those of foreign clients', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'f1', 'f2');
+    const q = await queueWith('a', 'b', 'c', 'f1', 'f2');
     await q.claim(3);
     await q.expireClaims('c', 'b');
     for (const id of ['f1', 'f2']) {
@@ -64,8 +75,7 @@ describe('queue/list.lua', () => {
   });
 
   it('shows ended jobs newest first', async () => {
-    const q = testQueue();
-    await q.addAll('c1', 'c2', 'f1', 'f2', 'x1', 'x2');
+    const q = await queueWith('c1', 'c2', 'f1', 'f2', 'x1', 'x2');
     const [c1, c2, f1, f2] = await q.claim(4);
     await q.run(q.scripts.complete([c1!, c2!].map((job) => ({ ...job, result: '1' }))));
     const error = { name: 'Error', message: 'no' };
@@ -75,7 +85,9 @@ describe('queue/list.lua', () => {
     expect(await ids(q, 'completed')).toEqual(['c2', 'c1']);
     expect(await ids(q, 'completed', 1, 1)).toEqual(['c1']);
     expect(await ids(q, 'failed')).toEqual(['f2', 'f1']);
+    expect(await ids(q, 'failed', 1, 1)).toEqual(['f1']);
     expect(await ids(q, 'cancelled')).toEqual(['x2', 'x1']);
+    expect(await ids(q, 'cancelled', 1, 1)).toEqual(['x1']);
   });
 
   it('skips ids whose hash is gone', async () => {
@@ -85,8 +97,7 @@ describe('queue/list.lua', () => {
   });
 
   it('I1: shows a job whose id is used again only where it is now', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.complete(job, '1');
     await q.redis.del(q.keys.job('a'));
     await q.add('a');
@@ -104,8 +115,7 @@ describe('queue/list.lua', () => {
   });
 
   it('I7: broken fields of one job hide none of the page', async () => {
-    const q = testQueue();
-    await q.addAll('bad', 'good');
+    const q = await queueWith('bad', 'good');
     await q.redis.hset(q.keys.job('bad'), {
       payload: '{oops',
       attempt_log: 'not json',

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 describe('queue/pause.lua', () => {
   it('I5: stops claims, by the time of the server, and takes jobs in', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     expect(await q.run(q.scripts.pause())).toBe(true);
     expect(Math.abs(Number(await q.redis.hget(q.keys.settings, 'paused_at_ms')) - (await q.now()))).toBeLessThan(
       5_000,
@@ -30,8 +29,7 @@ describe('queue/pause.lua', () => {
   });
 
   it('leaves a running job to its worker', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.pause());
     expect((await q.run(q.scripts.extend([job]))).lost).toEqual([]);
     expect((await q.complete(job)).lost).toEqual([]);
@@ -50,8 +48,7 @@ describe('queue/pause.lua', () => {
   });
 
   it('I5: ends by itself at its time, by the clock of the server', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     expect(await q.run(q.scripts.pause({ by: 'ada', forMs: 3_600_000 }))).toBe(true);
     const { jobs, nextDueInMs } = await q.run(q.claimCall(5));
     expect(jobs).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { queueOn, testQueue, type TestQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 /** Adds one job to each place. */
 async function fill(q: TestQueue): Promise<number> {
@@ -27,8 +27,7 @@ describe('queue/purge.lua', () => {
   });
 
   it('I4: deletes a bounded slice at a time, and says whether more is left', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd', 'e');
+    const q = await queueWith('a', 'b', 'c', 'd', 'e');
     expect(await q.run(q.scripts.purge({ limit: 2 }))).toEqual({ deleted: 2, more: true });
     expect(await q.pending()).toEqual(['c', 'd', 'e']);
     expect(await q.run(q.scripts.purge({ limit: 2 }))).toEqual({ deleted: 2, more: true });
@@ -49,8 +48,7 @@ describe('queue/purge.lua', () => {
   });
 
   it('I2: leaves nothing for a claim in flight to write to', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.purge({ limit: 100 }));
     expect((await q.complete(job, '1')).lost).toEqual([0]);
     expect(await q.redis.exists(q.keys.job('a'))).toBe(0);
@@ -68,8 +66,7 @@ describe('queue/purge.lua', () => {
   });
 
   it('forgets workers and their announcements if none was seen recently', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: handlersOf(q) }));
     await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'w1');
     await q.run(q.scripts.purge({ limit: 100 }));

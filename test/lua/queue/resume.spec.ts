@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 describe('queue/resume.lua', () => {
   it('ends a pause and wakes a worker', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.pause());
     await q.takeWake();
     expect(await q.run(q.scripts.resume())).toBe(true);
@@ -20,8 +19,7 @@ describe('queue/resume.lua', () => {
   });
 
   it('sets limits in the same step, if the queue was paused', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
+    const q = await queueWith('a', 'b', 'c');
     await q.run(q.scripts.pause());
     expect(await q.run(q.scripts.resume({ limits: { rateLimit: { limit: 1, periodMs: 60_000, burst: 2 } } }))).toBe(
       true,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_STATS } from '../../support/queue/no-stats.js';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 describe('queue/stats.lua', () => {
   it('of an empty queue are zero, and nothing is written', async () => {
@@ -9,8 +9,7 @@ describe('queue/stats.lua', () => {
   });
 
   it('I1: count each job where it is, foreign claims included', async () => {
-    const q = testQueue();
-    await q.addAll('done', 'dead', 'running', 'foreign');
+    const q = await queueWith('done', 'dead', 'running', 'foreign');
     const [done, dead] = await q.claim(3);
     await q.complete(done!);
     await q.fail(dead!, { final: true });
@@ -87,8 +86,7 @@ describe('queue/stats.lua', () => {
   });
 
   it('counts expired claims and live workers, and returns since when the queue is paused', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.claim(2);
     await q.expireClaims('b');
     await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));

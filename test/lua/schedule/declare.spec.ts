@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { HOURLY, TestSchedules } from '../../support/queue/schedules.js';
-
-function setUp() {
-  const q = testQueue();
-  return { q, schedules: new TestSchedules(q) };
-}
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { HOURLY, testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/declare.lua', () => {
   it('keeps the schedules of the code going, by the time of the server', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     await schedules.put(schedule, 'w1');
     await schedules.silence('s', 29_000);
@@ -22,7 +17,7 @@ describe('schedule/declare.lua', () => {
   });
 
   it('says which are to be made, changed, or declared by another version', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const other = (id: string) => schedules.define(id, HOURLY, { payload: 1 });
     await schedules.put(schedules.define('of-another'), 'w1');
     await schedules.put(schedules.define('free'), 'w1');
@@ -34,8 +29,22 @@ describe('schedule/declare.lua', () => {
     expect(answers).toEqual(['conflict', 'upsert', 'upsert', 'upsert', 'upsert']);
   });
 
+  it('tells workers apart of which the id of one begins or ends with that of the other', async () => {
+    const { q, schedules } = testSchedules();
+    await schedules.put(schedules.define('s'), 'w12w1');
+    const declare = (worker: string, declares: boolean) => {
+      const asked = [schedules.define('s', HOURLY, { payload: 1 })];
+      return q.run(schedules.scripts.declare({ worker, declares, schedules: asked }));
+    };
+    for (const worker of ['w12', 'w1']) {
+      expect(await declare(worker, true)).toEqual(['conflict']);
+      await declare(worker, false);
+      expect(Number(await schedules.field('s', 'declared_until_ms'))).toBeGreaterThan(await q.now());
+    }
+  });
+
   it('a version that waits keeps the schedule going too', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'), 'w1');
     await q.redis.zadd(q.keys.scheduleOwners, 5, 's');
     await q.run(
@@ -50,7 +59,7 @@ describe('schedule/declare.lua', () => {
   });
 
   it('releases the schedules of this worker and no others; repeated it changes nothing', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     await schedules.put(schedule, 'w1');
     await expectUnchanged(q, () =>
@@ -65,7 +74,7 @@ describe('schedule/declare.lua', () => {
   });
 
   it('rests the schedules of the last worker at once, and no others', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     const stop = (worker: string) =>
       q.run(
@@ -89,7 +98,7 @@ describe('schedule/declare.lua', () => {
   });
 
   it('does not end a pause', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     await schedules.put(schedule, 'w1');
     await schedules.silence('s', 60_000);

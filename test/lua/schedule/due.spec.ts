@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
-
-function setUp() {
-  const q = testQueue();
-  return { q, schedules: new TestSchedules(q) };
-}
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { HOUR, testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/due.lua', () => {
   it('shows due schedules, the longest due first, a bounded slice, and when the next is due', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     for (const id of ['a', 'b', 'c', 'later']) {
       await schedules.put(schedules.define(id));
     }
@@ -28,7 +23,7 @@ describe('schedule/due.lua', () => {
   });
 
   it('finds nothing in a queue without schedules, or where all rest', async () => {
-    const { schedules, q } = setUp();
+    const { schedules, q } = testSchedules();
     expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
     await schedules.put(schedules.define('a'));
     await q.run(schedules.scripts.pause({ id: 'a' }));
@@ -36,7 +31,7 @@ describe('schedule/due.lua', () => {
   });
 
   it('puts a schedule that no process declares any more to rest, and keeps its due time', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const [gone, alive] = [schedules.define('gone'), schedules.define('alive')];
     await schedules.put(gone, 'w1');
     await schedules.put(alive, 'w1');
@@ -51,7 +46,7 @@ describe('schedule/due.lua', () => {
   });
 
   it('notes the ends of the runs of others, before the records of their jobs go', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     const look = () => q.run(schedules.scripts.due({ limit: 0, othersFrom: 0 }));
     const due = await schedules.makeDue('s');
@@ -69,11 +64,11 @@ describe('schedule/due.lua', () => {
     expect(await schedules.field('s', 'runs')).toBe(`${due}=completed`);
   });
 
-  it.each<[string, (world: ReturnType<typeof setUp>) => Promise<unknown>]>([
+  it.each<[string, (world: ReturnType<typeof testSchedules>) => Promise<unknown>]>([
     ['paused', ({ q, schedules }) => q.run(schedules.scripts.pause({ id: 's' }))],
     ['ended', ({ q, schedules }) => q.redis.zadd(schedules.q.keys.scheduleDue, '+inf', 's').then(() => q)],
   ])('notes the end of the last run of a schedule that is %s since', async (_, rests) => {
-    const world = setUp();
+    const world = testSchedules();
     const { q, schedules } = world;
     await schedules.put(schedules.define('s'));
     const due = await schedules.makeDue('s');
@@ -88,7 +83,7 @@ describe('schedule/due.lua', () => {
   });
 
   it('I7: forgets a schedule whose hash is gone', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'), 'w1');
     await schedules.makeDue('s');
     await q.redis.del(q.keys.schedule('s'));

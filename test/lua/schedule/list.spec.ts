@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { HOUR, testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/list.lua', () => {
   it('shows one, or a page: the next due first, those at rest last', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     for (const [id, dueInMs] of [
       ['b', 2 * HOUR],
       ['a', HOUR],
@@ -37,8 +36,7 @@ describe('schedule/list.lua', () => {
   });
 
   it('says since when a run is overdue: of one that nobody ticks, and of one whose code runs nowhere', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('call'));
     await schedules.put(schedules.define('code'), 'w1');
     const facts = async () => {
@@ -59,8 +57,7 @@ describe('schedule/list.lua', () => {
   });
 
   it('has the last runs, the newest first, with the states of their jobs as of now', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     const first = await schedules.makeDue('s', 2_000);
     await schedules.tick();
@@ -81,8 +78,7 @@ describe('schedule/list.lua', () => {
   });
 
   it('has the options of its jobs, as another upsert takes them', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     const options = {
       priority: 3,
       group: 'tenant-1',

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { TestSchedules } from '../../support/queue/schedules.js';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/remove.lua', () => {
   it('deletes all of it, and leaves its jobs', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     const due = await schedules.makeDue('s');
     await schedules.tick();
@@ -16,8 +15,7 @@ describe('schedule/remove.lua', () => {
   });
 
   it('refuses one that code declares, until it does no more', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'), 'w1');
     expect(await expectUnchanged(q, () => q.run(schedules.scripts.remove({ id: 's' })))).toBe('declared');
     await schedules.silence('s', 31_000);

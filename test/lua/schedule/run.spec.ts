@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { TestSchedules } from '../../support/queue/schedules.js';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/run.lua', () => {
   it('enqueues its job beside the ticks, also while it is paused; repeated it changes nothing', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', undefined, { payload: 5 }));
     await q.run(schedules.scripts.pause({ id: 's' }));
     const call = schedules.scripts.run({ id: 's', jobId: 's:now' });
@@ -20,8 +19,7 @@ describe('schedule/run.lua', () => {
   });
 
   it('notes the run with its time', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     const call = schedules.scripts.run({ id: 's', jobId: '@schedule:s:3f-1' });
     await q.run(call);
@@ -32,8 +30,7 @@ describe('schedule/run.lua', () => {
   });
 
   it('without overlap answers the job that is unfinished', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', undefined, { overlap: false }));
     await q.run(schedules.scripts.run({ id: 's', jobId: 's:1' }));
     expect(await q.run(schedules.scripts.run({ id: 's', jobId: 's:2' }))).toEqual({

@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
-
-function setUp() {
-  const q = testQueue();
-  return { q, schedules: new TestSchedules(q) };
-}
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { HOUR, HOURLY, testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/tick.lua', () => {
   it('enqueues one job with the id of the tick, sets the next due time, and wakes a worker', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, { payload: { a: [] }, maxAttempts: 7 }));
     const due = await schedules.makeDue('s');
     await q.takeWake();
@@ -30,7 +25,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('ticks where a counter of the queue is not a number', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY));
     const due = await schedules.makeDue('s');
     await q.redis.hset(q.keys.stats, 'enqueued_total', '1e999');
@@ -40,8 +35,35 @@ describe('schedule/tick.lua', () => {
     expect(await schedules.field('s', 'ticks')).toBe('1');
   });
 
+  it('moves a schedule to an earlier time, where its clock was ahead', async () => {
+    const { q, schedules } = testSchedules();
+    await schedules.put(schedules.define('s'));
+    const later = (await q.now()) + 10 * 3_600_000;
+    await q.redis.zadd(q.keys.scheduleDue, 'XX', later, 's');
+    const nextDueMs = (await q.now()) + 3_600_000;
+    const version = (await schedules.field('s', 'version'))!;
+    expect(
+      await q.run(q.scripts.schedules.tick({ ticks: [{ id: 's', dueAtMs: later, version, nextDueMs }] })),
+    ).toEqual(['moved']);
+    expect(await schedules.dueAt('s')).toBe(nextDueMs);
+    expect(await q.pending()).toEqual([]);
+  });
+
+  it('ends a schedule with the last tick that it may make', async () => {
+    const { q, schedules } = testSchedules();
+    await schedules.put(schedules.define('s'));
+    await q.redis.hset(q.keys.schedule('s'), 'tick_limit', 2);
+    await schedules.makeDue('s', 2_000);
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await schedules.field('s', 'ended_at_ms')).toBeNull();
+    await schedules.makeDue('s');
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await schedules.field('s', 'ended_at_ms')).not.toBeNull();
+    expect(await schedules.dueAt('s')).toBe(Infinity);
+  });
+
   it('a job of a tick runs like any other', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, { priority: 9, timeoutMs: 500 }));
     await schedules.makeDue('s');
     await schedules.tick();
@@ -53,7 +75,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('I3: repeated, or asked by another caller, it makes no second job', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s');
     const { due } = await schedules.due();
@@ -63,7 +85,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('I3: makes no second job for a due time that comes again', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     await schedules.put(schedule);
     const due = await schedules.makeDue('s');
@@ -76,12 +98,15 @@ describe('schedule/tick.lua', () => {
   });
 
   it('I5: makes no tick that is not due by the time of the server', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     await schedules.put(schedule);
     const dueAtMs = await schedules.dueAt('s');
     const early = { id: 's', dueAtMs, version: schedule.version, recurrence: '', nextDueMs: dueAtMs + HOUR };
-    expect(await expectUnchanged(q, () => q.run(schedules.scripts.tick({ ticks: [early] })))).toEqual(['lost']);
+    const past = { ...early, nextDueMs: (await q.now()) - HOUR };
+    for (const tick of [early, past]) {
+      expect(await expectUnchanged(q, () => q.run(schedules.scripts.tick({ ticks: [tick] })))).toEqual(['lost']);
+    }
   });
 
   it.each([
@@ -91,7 +116,7 @@ describe('schedule/tick.lua', () => {
     ['the next due time is none', { nextDueMs: NaN }],
     ['the schedule is gone', { id: 'gone' }],
   ])('changes nothing where %s', async (_why, wrong) => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s');
     const { due } = await schedules.due();
@@ -100,7 +125,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('skips a tick that is later than its schedule allows, or makes it once', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('late', HOURLY, { missedAfterMs: 5_000 }));
     await schedules.put(schedules.define('missed', HOURLY, { missedAfterMs: 5_000 }));
     await schedules.put(schedules.define('once', HOURLY, { missedAfterMs: 5_000, onMissed: 'once' }));
@@ -115,7 +140,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('without overlap enqueues nothing while the last job is unfinished', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, { overlap: false }));
     await schedules.makeDue('s', 3_000);
     expect(await schedules.tick()).toEqual(['enqueued']);
@@ -131,7 +156,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('notes its runs, with the ends of their jobs as far as they are known by then', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, { missedAfterMs: 60_000, overlap: false }));
     const runs = async () => (await schedules.field('s', 'runs'))?.split(' ');
     const missed = await schedules.makeDue('s', 70_000);
@@ -157,7 +182,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('keeps its last twenty runs', async () => {
-    const { schedules } = setUp();
+    const { schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY));
     for (let i = 25; i > 0; i--) {
       await schedules.makeDue('s', i * 1_000);
@@ -167,7 +192,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('makes none of its ticks where one of them needs a key that has another type', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('plain'));
     await schedules.put(schedules.define('urgent', HOURLY, { priority: 1 }));
     await schedules.makeDue('plain', 2_000);
@@ -184,7 +209,7 @@ describe('schedule/tick.lua', () => {
   });
 
   it('continues after a schedule whose hash is broken', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const [broken, sound] = [schedules.define('broken'), schedules.define('sound')];
     await schedules.put(broken);
     await schedules.put(sound);

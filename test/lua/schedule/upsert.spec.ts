@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
-import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
-
-function setUp() {
-  const q = testQueue();
-  return { q, schedules: new TestSchedules(q) };
-}
+import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { HOUR, HOURLY, testSchedules } from '../../support/queue/schedules.js';
 
 describe('schedule/upsert.lua', () => {
   it('asks for the next due time by the clock of the server before it makes anything', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const before = await q.now();
     const call = schedules.scripts.upsert({ schedule: schedules.define('s') });
     const { outcome, nowMs } = await expectUnchanged(q, () => q.run(call));
@@ -19,7 +14,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('makes a schedule; repeated it changes nothing, whatever next due time comes along', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const schedule = schedules.define('s');
     expect(await schedules.put(schedule)).toBe('created');
     expect(await expectUnchanged(q, () => schedules.put(schedule, undefined, 5))).toBe('unchanged');
@@ -27,7 +22,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('changes a schedule, and its next due time with it', async () => {
-    const { schedules } = setUp();
+    const { schedules } = testSchedules();
     await schedules.put(schedules.define('s'), undefined, 5 * HOUR);
     const before = await schedules.dueAt('s');
     expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }))).toBe('changed');
@@ -36,7 +31,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('keeps a tick that is due, which is then made by the new definition', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, { payload: 'old' }));
     const due = await schedules.makeDue('s');
     await schedules.put(schedules.define('s', HOURLY, { payload: 'new' }));
@@ -46,7 +41,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('keeps a pause', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     await q.run(schedules.scripts.pause({ id: 's' }));
     await schedules.put(schedules.define('s', HOURLY, { payload: 1 }));
@@ -55,7 +50,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('keeps the definition of the version that holds the schedule, until no process holds it', async () => {
-    const { schedules } = setUp();
+    const { schedules } = testSchedules();
     const [old, changed] = [schedules.define('s'), schedules.define('s', HOURLY, { payload: 1 })];
     await schedules.put(old, 'w1');
     expect(await schedules.put(changed, 'w2')).toBe('conflict');
@@ -67,7 +62,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('refuses a call that would change a schedule of a running process, and takes over one that no process declares', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'), 'w1');
     const changed = schedules.define('s', HOURLY, { payload: 1 });
     expect(await expectUnchanged(q, () => schedules.put(changed))).toBe('declared');
@@ -81,7 +76,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('lets code take over a schedule that a call made', async () => {
-    const { schedules } = setUp();
+    const { schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     expect(await schedules.put(schedules.define('s'), 'w1')).toBe('unchanged');
     expect(await schedules.field('s', 'source')).toBe('code');
@@ -89,7 +84,7 @@ describe('schedule/upsert.lua', () => {
   });
 
   it('changes nothing if the schedule is not as the caller knows it', async () => {
-    const { q, schedules } = setUp();
+    const { q, schedules } = testSchedules();
     const put = async (payload: unknown, knownAt?: Date | null) => {
       const schedule = schedules.define('s', HOURLY, { payload });
       return (await q.run(schedules.scripts.upsert({ schedule, nextDueMs: (await q.now()) + HOUR, knownAt })))

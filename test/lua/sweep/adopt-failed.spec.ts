@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue-state.js';
 import { foreignFailure } from './foreign-failure.js';
 
 describe('sweep/adopt-failed.lua', () => {
   it('takes a failure of a client of the pattern into dead, without a TTL, and nothing else', async () => {
-    const q = testQueue();
-    await q.addAll('waits');
+    const q = await queueWith('waits');
     for (const id of ['a', 'b']) {
       await foreignFailure(q, id);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 import { foreignFailure } from './foreign-failure.js';
 
 /** Claims the next job as a client of the Redis pattern does. */
@@ -24,8 +24,7 @@ async function adopt(q: TestQueue, limit = 100) {
 
 describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () => {
   it('I5: their clock starts when a sweep first sees them, whatever their own clock says', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await foreignClaim(q);
     expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
     expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
@@ -33,8 +32,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('takes a dead one back to the front of the queue, its token cleared', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await foreignClaim(q);
     await adopt(q);
     await ageSightings(q);
@@ -48,8 +46,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('loses none where the key of its place has another type: the next sweep takes it back', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await foreignClaim(q);
     await adopt(q);
     await ageSightings(q);
@@ -62,8 +59,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('takes one back that died between the move and the metadata', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     await adopt(q);
     await ageSightings(q);
@@ -72,8 +68,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('starts the clock again for another claim of the same job', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await foreignClaim(q, '1111');
     await adopt(q);
     await ageSightings(q);
@@ -84,8 +79,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('forgets a claim that its client has settled', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await foreignClaim(q);
     await adopt(q);
     await q.redis.lrem(q.keys.processing, 1, 'a');
@@ -110,8 +104,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('names no worker of ours in the record of a foreign crash', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
     await foreignClaim(q);
     await adopt(q);
@@ -142,8 +135,7 @@ describe('sweep/adopt-foreign.lua: claims of clients of the Redis pattern', () =
   });
 
   it('never touches our own claims', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await adopt(q);
     await adopt(q);
     expect(await q.field('a', 'claim_token')).toBe(job.token);
@@ -184,8 +176,7 @@ describe('sweep/adopt-foreign.lua: dead letters of clients of the Redis pattern'
   });
 
   it('leave ids alone that are in the list and failed no more', async () => {
-    const q = testQueue();
-    await q.addAll('again');
+    const q = await queueWith('again');
     await q.redis.lpush(q.keys.failed, 'again', 'gone');
     expect((await adopt(q)).deadLetters).toBe(0);
   });
@@ -210,8 +201,7 @@ describe('sweep/adopt-foreign.lua: signs of clients of the Redis pattern', () =>
   });
 
   it('counts claims that their sweep reclaimed, and not those of ours', async () => {
-    const q = testQueue();
-    await q.addAll('ours', 'theirs');
+    const q = await queueWith('ours', 'theirs');
     await foreignClaim(q);
     await look(q);
     await ageSightings(q);

@@ -28,7 +28,8 @@ async function stoppedBatch(members: number, others: number, cuts = 3): Promise<
 }
 
 /** Maintains until nothing is left to do. Returns the number of calls. */
-async function maintain(q: TestQueue, most = 200): Promise<number> {
+async function maintain(q: TestQueue): Promise<number> {
+  const most = 200;
   for (let calls = 1; calls <= most; calls++) {
     const found = await q.run(q.scripts.sweep.maintainBatches({ limit: SLICE, all: false }));
     if (!found?.more) {

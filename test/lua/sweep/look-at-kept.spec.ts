@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refTo } from '#queue/store/job-ref.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 
 const look = (q: TestQueue, read: string[] = []) => q.run(q.scripts.sweep.lookAtKept({ limit: 10, read }));
 const kept = (q: TestQueue) => q.ranked(q.keys.keptResults);
@@ -35,6 +35,21 @@ describe('sweep/look-at-kept.lua', () => {
     },
   );
 
+  it.each([
+    ['five minutes', 300_000, 300_000],
+    ['an hour', 3_600_000, 600_000],
+  ])('looks again at a record of %s after its age, and after ten minutes at most', async (_age, ageMs, againMs) => {
+    const q = testQueue();
+    q.broken = true;
+    await completed(q, 'a', 'b');
+    await q.redis.hset(q.keys.job('b'), 'status', 'pending');
+    await q.redis.hset(q.keys.job('a'), 'completed_at_ms', (await q.now()) - ageMs);
+    await look(q);
+    const again = Number(await q.redis.zscore(q.keys.keptResults, 'a')) - (await q.now());
+    expect(again).toBeGreaterThan(againMs - 5_000);
+    expect(again).toBeLessThanOrEqual(againMs + 5_000);
+  });
+
   it.each(['completed', 'cancelled', 'gone'])('gives it its lifetime back once that job is %s', async (status) => {
     const q = testQueue({ resultTtlMs: 60_000 });
     q.broken = true;
@@ -67,8 +82,7 @@ describe('sweep/look-at-kept.lua', () => {
   });
 
   it('keeps a record for callers as long as they may wait', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.holdResult({ id: 'a', forMs: 60_000 }));
     await q.complete((await q.claim(1))[0]!);
     await due(q, 'a');

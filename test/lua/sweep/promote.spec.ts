@@ -44,6 +44,23 @@ describe('sweep/promote.lua', () => {
     expect(await q.field('late', 'rank')).toBe(await q.redis.zscore(q.keys.prioritized, 'late'));
   });
 
+  it('keeps due jobs scheduled while their line has another type, and doubles none', async () => {
+    const q = testQueue();
+    await q.add('plain', { delay_ms: 60_000 });
+    await q.add('front', { delay_ms: 60_000, lifo: true });
+    await q.add('urgent', { delay_ms: 60_000, priority: 5 });
+    await q.makeDue('plain', 'front', 'urgent');
+    for (const key of [q.keys.pending, q.keys.prioritized]) {
+      await q.redis.set(key, 'text');
+      await expect(q.run(q.scripts.sweep.promote({ limit: 10 }))).rejects.toThrow('WRONGTYPE');
+      expect((await q.ranked(q.keys.scheduled)).toSorted()).toEqual(['front', 'plain', 'urgent']);
+      await q.redis.del(key);
+    }
+    expect(await q.run(q.scripts.sweep.promote({ limit: 10 }))).toBe(3);
+    expect(await q.pending()).toEqual(['front', 'plain']);
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['urgent']);
+  });
+
   it('I7: a nonsensical priority holds up nothing', async () => {
     const q = testQueue();
     for (const id of ['bad', 'next']) await q.add(id, { delay_ms: 60_000 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import {
+  expectUnchanged,
+  testQueue,
+  type TestQueue,
+  queueWith,
+  claimedJob,
+} from '../../support/queue/queue-state.js';
 
 function reclaimWorker(q: TestQueue, worker: string, cursor = '0', limit = 500) {
   return q.run(q.scripts.sweep.reclaimWorker({ worker, cursor, limit }));
@@ -12,8 +18,7 @@ async function claimBy(q: TestQueue, worker: string, ...ids: string[]): Promise<
 
 describe('sweep/reclaim-worker.lua', () => {
   it('I2: takes back a claim that has not expired: no token, a higher fence, the crash counted, and wakes a worker', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.takeWake();
 
     expect(await reclaimWorker(q, 'worker-1')).toEqual({
@@ -83,8 +88,7 @@ describe('sweep/reclaim-worker.lua', () => {
   });
 
   it('I8: puts the jobs back at the front in their old order', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd');
+    const q = await queueWith('a', 'b', 'c', 'd');
     await q.claim(3);
     await reclaimWorker(q, 'worker-1');
     expect(await q.pending()).toEqual(['a', 'b', 'c', 'd']);
@@ -109,8 +113,7 @@ describe('sweep/reclaim-worker.lua', () => {
   });
 
   it('charges no crash to a job that had not started', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.claim(2, { slots: 1 });
     await reclaimWorker(q, 'worker-1');
     expect(await q.field('a', 'crashes')).toBe('1');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { testQueue, type TestQueue, queueWith, claimedJob } from '../../support/queue/queue-state.js';
 
 const NO_GAP = Number.MAX_SAFE_INTEGER;
 
@@ -15,8 +15,7 @@ async function crash(q: TestQueue, id: string): Promise<void> {
 
 describe('sweep/reclaim.lua', () => {
   it('I2: takes an expired claim back: no token, a higher fence, the crash counted', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     await q.takeWake();
     expect(await sweep(q)).toEqual({
@@ -40,13 +39,28 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('leaves live claims alone', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b');
+    const q = await queueWith('a', 'b');
     await q.claim(2);
     await q.expireClaims('a');
     await sweep(q);
     expect(await q.ranked(q.keys.claims)).toEqual(['b']);
     expect(await q.status('b')).toBe('processing');
+  });
+
+  it('makes a dead letter of its own of each claim whose id is longer than any, and of no other claim', async () => {
+    const q = testQueue();
+    q.broken = true; // no library has made such jobs
+    const [one, longest, two] = ['i', 'j', 'k'].map((letter) => letter.repeat(letter === 'j' ? 1_024 : 1_025));
+    for (const id of [one!, longest!, two!]) {
+      const status = 'processing';
+      await q.redis.hset(q.keys.job(id), { name: q.name, payload: `"${id[0]}"`, status, attempts: 1 });
+      await q.redis.zadd(q.keys.claims, 1, id);
+    }
+    expect((await sweep(q)).reclaimed).toMatchObject([{ id: longest, status: 'pending' }]);
+    const letters = await q.ranked(q.keys.dead);
+    const payloads = await Promise.all(letters.map((id) => q.field(id, 'payload')));
+    expect(new Set(payloads)).toEqual(new Set(['"i"', '"k"']));
+    expect(await q.total('failed')).toBe(2);
   });
 
   it('returns none on an empty queue, and wakes no worker', async () => {
@@ -65,8 +79,7 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('I8: puts the jobs back at the front in their old order', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd');
+    const q = await queueWith('a', 'b', 'c', 'd');
     await q.claim(3);
     await q.expireClaims('c', 'a', 'b');
     await sweep(q);
@@ -74,8 +87,7 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('I4, I8: moves a bounded slice at a time, says whether more is due, and keeps the order across slices', async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c', 'd', 'e');
+    const q = await queueWith('a', 'b', 'c', 'd', 'e');
     for (const id of ['a', 'b', 'c', 'd']) await q.claim(1, { token: id });
     await q.expireClaims('a', 'b', 'c', 'd');
     expect((await sweep(q, 2)).more).toBe(true);
@@ -135,8 +147,7 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('I7: a hash that is gone becomes a dead letter that says so, and is counted', async () => {
-    const q = testQueue();
-    await q.addAll('gone', 'next');
+    const q = await queueWith('gone', 'next');
     await q.claim(2);
     await q.redis.del(q.keys.job('gone'));
     await q.expireClaims('gone', 'next');
@@ -151,8 +162,7 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('forgets a claim whose job has another state already', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.redis.zadd(q.keys.claims, 1, 'a');
     expect(await sweep(q)).toEqual({ reclaimed: [], more: false });
     const job = await q.job('a');
@@ -160,8 +170,7 @@ describe('sweep/reclaim.lua', () => {
   });
 
   it('I7: nonsensical policy fields lose no job', async () => {
-    const q = testQueue();
-    await q.addAll('bad', 'next');
+    const q = await queueWith('bad', 'next');
     await q.claim(2);
     await q.redis.hset(q.keys.job('bad'), { max_crashes: 'x', max_attempts: 'y', attempts: 'z' });
     await q.expireClaims('bad', 'next');
@@ -255,8 +264,7 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
   );
 
   it('I2: a claim that its worker extends meanwhile survives', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.expireClaims('a');
     await q.redis.hset(q.keys.sweep, 'last_run_at_ms', 1);
     await sweep(q, 10, 50_000, 30_000);
@@ -267,15 +275,12 @@ describe('sweep/reclaim.lua: after an outage of the server', () => {
   });
 });
 
-describe('a completion of which a restarted server applied all but the end', () => {
-  it('is in the history once, and counted once', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
-    await q.complete(job);
-    await q.redis.zadd(q.keys.claims, 1, 'a');
-    await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
-    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a']);
-    expect(await q.total('completed')).toBe(1);
-    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
-  });
+it('a completion of which a restarted server applied all but the end is in the history once, and counted once', async () => {
+  const { q, job } = await claimedJob('a');
+  await q.complete(job);
+  await q.redis.zadd(q.keys.claims, 1, 'a');
+  await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1_000_000, waitMs: 0 }));
+  expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a']);
+  expect(await q.total('completed')).toBe(1);
+  expect(await q.redis.zcard(q.keys.claims)).toBe(0);
 });

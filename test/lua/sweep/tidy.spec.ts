@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { cutScript } from '../../support/queue/cut-script.js';
-import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
-import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+import {
+  expectUnchanged,
+  queueOn,
+  testQueue,
+  type TestQueue,
+  queueWith,
+  claimedJob,
+} from '../../support/queue/queue-state.js';
+import { HOUR, testSchedules } from '../../support/queue/schedules.js';
 
 /** The member that lua/lib/group/padding adds for a moment. */
 const FILLER = '-'.repeat(257);
@@ -26,6 +33,7 @@ describe('sweep/tidy.lua', () => {
       more: false,
       dropped: 0,
       looksAtKept: false,
+      looksAtStreams: false,
     });
   });
 
@@ -124,6 +132,7 @@ describe('sweep/tidy.lua', () => {
     await q.add('waits', unfinished('waits'));
     await q.add('later', { ...unfinished('later'), delay_ms: 60_000 });
     await q.add('window', { unique: 'window', unique_for: 60_000 });
+    await q.redis.hset(q.keys.unique, 'wait', 'waits'); // the job holds a key that begins with this one
     // As the pattern's own client completes: without a look at the key.
     await q.redis.zrem(q.keys.claims, 'done', 'gone');
     await q.redis.hset(q.keys.job('done'), 'status', 'completed', 'claim_token', '');
@@ -171,7 +180,7 @@ describe('sweep/tidy.lua', () => {
     const report = async () => (await q.run(q.scripts.sweep.tidy({ limit: 100 }))).dropped;
     const fails = async (...ids: string[]) => {
       for (const id of ids) {
-        await q.fail(await q.addAndClaim(id), { final: true });
+        await q.bury(id);
       }
     };
     await fails('a');
@@ -208,8 +217,7 @@ describe('sweep/tidy.lua', () => {
   });
 
   it('leaves nothing but the counters where nothing is left to do', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a');
+    const { q, job } = await claimedJob('a');
     await q.run(
       q.scripts.workers.register({
         worker: 'worker-1',
@@ -251,8 +259,7 @@ describe('sweep/tidy.lua', () => {
   });
 
   it('leaves a key whose window is over to a job that holds it until it ends', async () => {
-    const q = testQueue();
-    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });
+    const { q, job } = await claimedJob('a', { unique: 'k', unique_for: 60_000 });
     await q.complete(job);
     await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     await q.add('b', { unique: 'k', unique_for: 'unfinished' });
@@ -314,8 +321,7 @@ describe('sweep/tidy.lua', () => {
   });
 
   it('removes a schedule that no code has declared for a day', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('gone'), 'w1');
     await schedules.silence('gone', 25 * HOUR);
     expect(await q.run(q.scripts.sweep.tidy({ limit: 10 }))).toMatchObject({ more: false });
@@ -329,8 +335,7 @@ describe('sweep/tidy.lua', () => {
 
 describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
   it('are cleared, slice by slice: a purge by a client of the pattern leaves their ids', async () => {
-    const q = testQueue();
-    await q.addAll(...Array.from({ length: 25 }, (_, i) => `job-${i}`));
+    const q = await queueWith(...Array.from({ length: 25 }, (_, i) => `job-${i}`));
     const error = { name: 'Error', message: 'no' };
     const jobs = await q.claim(25);
     await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
@@ -342,5 +347,16 @@ describe('sweep/tidy.lua: dead letters whose hashes are gone', () => {
     await q.run(q.scripts.sweep.tidy({ limit: 10 }));
     expect(await q.ranked(q.keys.dead)).toEqual(['job-24']);
     expect((await q.run(q.scripts.stats())).failed).toBe(1);
+  });
+
+  it('are found behind others, a slice at a time', async () => {
+    const q = testQueue();
+    await q.addAll(...Array.from({ length: 10 }, (_, i) => `job-${i}`));
+    for (const job of await q.claim(10)) await q.fail(job, { final: true });
+    const [last] = await q.redis.zrange(q.keys.dead, '-1', '-1');
+    await q.redis.del(q.keys.job(last!));
+    await q.redis.lrem(q.keys.failed, 0, last!);
+    for (let slices = 0; slices < 5; slices++) await q.run(q.scripts.sweep.tidy({ limit: 2 }));
+    expect(await q.redis.zcard(q.keys.dead)).toBe(9);
   });
 });

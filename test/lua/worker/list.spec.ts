@@ -22,3 +22,27 @@ it('names the jobs whose handlers do not end', async () => {
   );
   expect(await q.run(q.scripts.workers.list({ most: 1 }))).toMatchObject([{ id: 'w1', stuck }]);
 });
+
+it('lists silent workers with the jobs that they hold, on request', async () => {
+  const q = testQueue();
+  const now = await q.now();
+  await q.redis.zadd(
+    q.keys.workers,
+    now - 400_000,
+    'gone',
+    now - 40_000,
+    'web-3',
+    now - 50_000,
+    'idle',
+    now,
+    'live',
+  );
+  await q.addAll('a', 'b', 'c', 'd');
+  for (const worker of ['web-3', 'web-3', 'live', 'gone']) await q.claim(1, { worker });
+  const listed = await q.run(q.scripts.workers.list({ most: 10, silentMs: 300_000 }));
+  expect(listed.map(({ id, holds }) => [id, holds])).toEqual([
+    ['live', undefined],
+    ['web-3', 2],
+    ['idle', 0],
+  ]);
+});

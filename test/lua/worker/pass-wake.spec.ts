@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { testQueue } from '../../support/queue/queue-state.js';
+import { testQueue, queueWith } from '../../support/queue/queue-state.js';
 
 describe('worker/pass-wake.lua', () => {
   it('wakes another worker where jobs wait', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.takeWake();
     await q.run(q.scripts.workers.passWake({ worker: 'full' }));
     expect(await q.takeWake()).toBe(true);
@@ -24,8 +23,7 @@ describe('worker/pass-wake.lua', () => {
   });
 
   it('repeated it wakes one more worker, and changes nothing else', async () => {
-    const q = testQueue();
-    await q.addAll('a');
+    const q = await queueWith('a');
     await q.run(q.scripts.workers.passWake({ worker: 'full' }));
     await q.run(q.scripts.workers.passWake({ worker: 'full' }));
     expect((await q.claim(1)).map((job) => job.id)).toEqual(['a']);

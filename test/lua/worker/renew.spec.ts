@@ -114,8 +114,9 @@ describe('worker/renew.lua', () => {
   });
 });
 
-describe('worker/renew.lua with a list', () => {
-  it.each([true, false])('returns the live workers of the queue that is named, with checks: %s', async (checks) => {
+it.each([true, false])(
+  'worker/renew.lua with a list returns the live workers of the queue that is named, with checks: %s',
+  async (checks) => {
     const queues = [await announced(), await announced()];
     const [, listed] = queues as [TestQueue, TestQueue];
     await listed.run(listed.scripts.workers.register({ worker: 'w2', serves: true, handlers: HANDLERS }));
@@ -140,8 +141,8 @@ describe('worker/renew.lua with a list', () => {
         expect.objectContaining({ id: 'w2', fleet: 'f' }),
       ]),
     );
-  });
-});
+  },
+);
 
 it('worker/renew.lua knows a worker that was seen in the same ms', async () => {
   const q = await announced();

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { ARITY } from '#memory/server/commands.js';
-import { scriptCommands } from '#queue/lua.generated.js';
+import { scriptCommands } from '#queue/digests.generated.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import fc from '../../support/queue/properties.js';
 import { differences, sent } from './both-runners.js';

@@ -3,8 +3,8 @@ import { expect, it } from '@jest/globals';
 import { LuaTable } from '#memory/lua/values.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 
-function serverAt(now = 1_000) {
-  const clock = { now };
+function newServer() {
+  const clock = { now: 1_000 };
   const server = new ScriptServer(() => clock.now);
   const send = (line: string) => {
     const [name = '', ...args] = line.split(' ');
@@ -23,7 +23,7 @@ function serverAt(now = 1_000) {
 }
 
 it('gives a marker to the wait that came first, after the step that set it', () => {
-  const { server, send, taken, wait } = serverAt();
+  const { server, send, taken, wait } = newServer();
   wait('a', 'wake');
   wait('b', 'wake');
   server.step(() => {
@@ -37,7 +37,7 @@ it('gives a marker to the wait that came first, after the step that set it', () 
 });
 
 it('gives a marker that is there at once, by the order of the keys', () => {
-  const { send, taken, wait } = serverAt();
+  const { send, taken, wait } = newServer();
   send('ZADD second 1 s');
   send('ZADD first 2 f');
   wait('a', 'first', 'second');
@@ -47,7 +47,7 @@ it('gives a marker that is there at once, by the order of the keys', () => {
 });
 
 it('gives nothing to a wait that has ended, or whose process is gone', () => {
-  const { server, send, taken, wait } = serverAt();
+  const { server, send, taken, wait } = newServer();
   wait('a', 'wake')();
   wait('b', 'wake');
   server.disconnect('b');
@@ -57,7 +57,7 @@ it('gives nothing to a wait that has ended, or whose process is gone', () => {
 });
 
 it('delivers messages after the step, each to those who listen then', () => {
-  const { server, send } = serverAt();
+  const { server, send } = newServer();
   const heard: string[] = [];
   const end = server.subscribe('events', (message) => heard.push(message));
   server.step(() => {
@@ -71,7 +71,7 @@ it('delivers messages after the step, each to those who listen then', () => {
 });
 
 it('forgets keys that have expired, although nobody asks for them', () => {
-  const { clock, server, send } = serverAt();
+  const { clock, server, send } = newServer();
   for (let i = 0; i < 1_000; i++) send(`SET key-${i} v PX ${i < 900 ? 10 : 100}`);
   clock.now += 50;
   for (let step = 0; step < 200; step++) send('TIME');
@@ -79,7 +79,7 @@ it('forgets keys that have expired, although nobody asks for them', () => {
 });
 
 it('takes the lifetime of a key from it, and the key with its last item', () => {
-  const { clock, send } = serverAt();
+  const { clock, send } = newServer();
   send('HSET h f v');
   send('PEXPIRE h 10');
   send('HDEL h f');
@@ -89,7 +89,7 @@ it('takes the lifetime of a key from it, and the key with its last item', () => 
 });
 
 it('throws for a command that it does not know', () => {
-  const { send } = serverAt();
+  const { send } = newServer();
   expect(() => send('FLUSHALL')).toThrow("ERR unknown command 'FLUSHALL'");
   expect(() => send('toString')).toThrow('ERR unknown command');
   expect(() => send('XREAD STREAMS s 0')).toThrow('ERR unknown command');

@@ -100,6 +100,12 @@ const release = (each: Omit<Release, 'id' | 'token' | 'fence'>): OnClaim => {
   return (side, job) => ask(side, (calls) => calls.release([{ ...job, ...each }]));
 };
 const stored = { name: 'Error', message: 'no' };
+const waitAndPark = (how: { kind?: 'sleep'; timeoutMs?: number }): OnClaim => {
+  return async (side, job) => {
+    const wait = await ask(side, (calls) => calls.wait({ claim: job, name: 'ok', kind: 'signal', ...how }));
+    return [wait, await release({ reason: 'wait', delayMs: 0 })(side, job)];
+  };
+};
 const settles: [string, OnClaim][] = [
   ['complete with a result', ({ queue }, job) => queue.complete(job, job.id)],
   ['complete', ({ queue }, job) => queue.complete(job)],
@@ -118,6 +124,10 @@ const settles: [string, OnClaim][] = [
   ['release, not started', release({ reason: 'interruption', delayMs: 0, unstarted: true })],
   ['release, snoozed too often', release({ reason: 'snooze', delayMs: HOUR, most: 1 })],
   ['release, rate limited', release({ reason: 'rate_limited', delayMs: HOUR, most: 1 })],
+  ['release, parked', release({ reason: 'wait', delayMs: 0 })],
+  ['wait, parked', waitAndPark({})],
+  ['wait for an hour, parked', waitAndPark({ timeoutMs: HOUR })],
+  ['sleep, parked', waitAndPark({ kind: 'sleep', timeoutMs: MINUTE })],
   ['release, unhandled', release({ reason: 'unhandled', delayMs: 0, name: 'found' })],
 ];
 /** Mostly ends the claim for its caller; a call for an ended claim is a repeat or a stale one. */
@@ -137,6 +147,7 @@ const reports: [string, OnClaim][] = [
     (side, job) =>
       ask(side, (calls) => calls.step({ claim: job, step: { name: `of ${job.id}`, result: sealed('1') } })),
   ],
+  ['wait', (side, job) => ask(side, (calls) => calls.wait({ claim: job, name: 'ok', kind: 'signal' }))],
   ['steps', (side, job) => ask(side, (calls) => calls.step({ claim: job }))],
   [
     'checkpoint',

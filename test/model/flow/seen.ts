@@ -43,7 +43,7 @@ function byId<Item extends { id: string }>(items: readonly Item[]): Item[] {
 
 async function workersOf(side: Side) {
   const [all, limits] = await Promise.all([
-    ask(side, (calls) => calls.workers.list({ most: 9 })),
+    ask(side, (calls) => calls.workers.list({ most: 9, silentMs: 300_000 })),
     ask(side, (calls) => calls.workers.handlerLimits({ name: side.queue.name })),
   ]);
   return { all: byId(all), limits };

@@ -56,6 +56,17 @@ it.each(['pending', 'scheduled', 'processing'])('keeps a queue with a job that i
   expect(names()).not.toContain('busy');
 });
 
+it('keeps a queue that remembers an id, until maintenance has forgotten it', async () => {
+  const queue = registry.requested('busy');
+  await queue.enqueue({}, { id: 'order-1' });
+  await queue.complete((await queue.claim())!);
+  await letTimePass();
+  expect(names()).toContain('busy');
+  await queue.purge({ confirm: 'busy' });
+  await letTimePass();
+  expect(names()).not.toContain('busy');
+});
+
 it('asks a server that does not answer once, and not again at each look', async () => {
   const stats = jest.spyOn(registry.requested('silent'), 'stats').mockReturnValue(new Promise(() => undefined));
   await letTimePass();

@@ -6,7 +6,6 @@ import {
   getQueueToken,
   InjectJobQueueService,
   InjectQueue,
-  JobHandler,
   JobQueue,
   JobQueueModule,
   JobQueueService,
@@ -16,17 +15,12 @@ import {
 } from 'nest-job-queue';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, KeptLog, startApp } from '../app.js';
+import { compileApp, KeptLog, startApp, handlerOf } from '../app.js';
 import { eventually } from '../../support/faults/wait.js';
 
 /** Makes a handler of a name on a connection; it returns the connection. */
 function handlerOn(name: string, connection?: string) {
-  @JobHandler(name, { connection })
-  class Handler {
-    handle() {
-      return connection ?? 'default';
-    }
-  }
+  const Handler = handlerOf(name, () => connection ?? 'default', { connection });
   return Handler;
 }
 

@@ -107,6 +107,7 @@ async function callAll(job: Job): Promise<void> {
   await job.progress(50);
   await job.log('a line');
   await job.checkpoint({ at: 1 });
+  await job.stream.write('chunk');
   await job.step('once', () => Promise.resolve(1));
   await job.batch?.add(name, {});
   await job.batch?.status();
@@ -153,11 +154,28 @@ const SERVICE: Record<keyof JobQueueService, Record<string, Entry>> = {
     'into a queue that is new here': ({ jobs }) => jobs.enqueue(uniqueQueueName(), {}),
     'one for a replica': ({ jobs }) => jobs.enqueue(name, {}, { durability: 'replica' }).catch(() => undefined),
   },
+  publish: {
+    'to nobody': ({ jobs }) => jobs.publish('nobody', {}, { ifNone: 'ignore' }),
+    'by a worker': ({ jobs }) => jobs.publish('nobody', {}, { fanOut: 'worker', delayMs: 60_000 }),
+  },
+  topics: { list: ({ jobs }) => jobs.topics.list('nobody') },
   enqueueMany: { 'two jobs': ({ jobs }) => jobs.enqueueMany(name, [{ payload: {} }, { payload: {} }]) },
   result: {
     'of a job': async ({ jobs }) => jobs.result(name, (await jobs.enqueue(name, {})).id),
     'of one that does not end': async ({ jobs }) =>
       (await jobs.enqueue(name, {}, { delayMs: 60_000 })).result({ timeoutMs: 50 }).catch(() => undefined),
+  },
+  stream: {
+    'of a job': async ({ jobs }) => {
+      const { id } = await jobs.enqueue(name, { calls: true });
+      for await (const _item of jobs.stream(name, id)) {
+        note('loop over a stream');
+      }
+    },
+    subscribe: async ({ jobs }) => {
+      const { id } = await jobs.enqueue(name, { calls: true });
+      await new Promise<void>((complete) => jobs.stream(name, id).subscribe({ complete }));
+    },
   },
   get: { 'a job': ({ jobs }) => jobs.get(name, 'none') },
   cancel: {
@@ -170,8 +188,16 @@ const SERVICE: Record<keyof JobQueueService, Record<string, Entry>> = {
       await job.result().catch(() => undefined);
     },
   },
+  signal: {
+    'a job': async ({ jobs }) => {
+      const { id } = await jobs.enqueue(name, {}, { delayMs: 60_000 });
+      await jobs.signal(name, id, 'approved', { content: 'theirs' });
+      await jobs.cancel(name, id);
+    },
+  },
   pause: { 'a queue': ({ jobs }) => jobs.pause(name) },
   resume: { 'a queue': ({ jobs }) => jobs.pause(name).then(() => jobs.resume(name)) },
+  limits: { 'of a name': ({ jobs }) => jobs.limits('partner').get() },
   startWorkers: { 'which run': ({ jobs }) => jobs.startWorkers() },
   pauseWorker: { here: ({ jobs }) => jobs.pauseWorker(name) },
   resumeWorker: {
@@ -183,6 +209,8 @@ const SERVICE: Record<keyof JobQueueService, Record<string, Entry>> = {
   setConcurrency: { 'of a queue': ({ jobs }) => jobs.setConcurrency(name, 3) },
   drain: { all: ({ jobs }) => jobs.drain() },
   queue: { 'a new one': ({ jobs }) => jobs.queue(uniqueQueueName()).stats() },
+  shards: { 'of a new queue': ({ jobs }) => jobs.shards(uniqueQueueName()) },
+  shardOf: { 'a job': ({ jobs }) => jobs.shardOf(name, 'none') },
   queueNames: { all: ({ jobs }) => jobs.queueNames() },
   batch: {
     'that ends': async ({ jobs }) => {
@@ -242,7 +270,13 @@ const entries: [string, Entry][] = [
 ];
 
 /** What runs in the context of its caller. All else runs in none. */
-const OWN = new Set(['listener', 'loop over progress', 'loop over events', 'codec encodes theirs']);
+const OWN = new Set([
+  'listener',
+  'loop over progress',
+  'loop over events',
+  'loop over a stream',
+  'codec encodes theirs',
+]);
 
 /** A connection that closes has a timer until it is closed, of two seconds at most. */
 const CLOSES_WITHIN_MS = 3_000;

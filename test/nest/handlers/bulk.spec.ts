@@ -1,5 +1,6 @@
 // @JobHandler with bulk: several jobs in one call.
 import { describe, expect, it } from '@jest/globals';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { z } from 'zod';
 import { awaitAll, defineJob, JobHandler, JobQueueService, type BulkCall, type Job } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -48,6 +49,28 @@ describe('@JobHandler with bulk', () => {
       await expect((await compileApp({ providers: [Wrong] })).init()).rejects.toThrow(/bulk/);
     },
   );
+});
+
+it('a concurrency below the slots of a job is refused, also before the workers start', async () => {
+  const name = uniqueQueueName();
+  @JobHandler(name, { slots: 4 })
+  class Handler {
+    handle(): void {}
+  }
+  @Injectable()
+  class Tuner implements OnApplicationBootstrap {
+    constructor(private readonly jobs: JobQueueService) {}
+    onApplicationBootstrap(): void {
+      this.refuses();
+      this.jobs.setConcurrency(name, 4);
+    }
+    refuses(): void {
+      expect(() => this.jobs.setConcurrency(name, 3)).toThrow('at most the concurrency 3 of the queue, found 4');
+    }
+  }
+  const app = await startApp({ providers: [Handler, Tuner] });
+  app.get(Tuner).refuses();
+  await (await app.get(JobQueueService).enqueue(name, 1)).result();
 });
 
 it('the concurrency of a queue is set while the app runs', async () => {

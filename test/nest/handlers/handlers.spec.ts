@@ -4,7 +4,7 @@ import { Test } from '@nestjs/testing';
 import { Job, JobHandler, JobQueueModule, JobQueueService, type JobQueueModuleOptions } from 'nest-job-queue';
 import { testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
-import { KeptLog, startApp } from '../app.js';
+import { KeptLog, startApp, handlerOf } from '../app.js';
 
 @Injectable()
 class Mailer {
@@ -206,18 +206,8 @@ describe('a handler', () => {
 });
 
 function sharing(queue: string) {
-  @JobHandler('email', { queue })
-  class EmailHandler {
-    handle() {
-      return 'mailed';
-    }
-  }
-  @JobHandler('invoice', { queue })
-  class InvoiceHandler {
-    handle() {
-      return 'invoiced';
-    }
-  }
+  const EmailHandler = handlerOf('email', () => 'mailed', { queue });
+  const InvoiceHandler = handlerOf('invoice', () => 'invoiced', { queue });
   return [EmailHandler, InvoiceHandler];
 }
 

@@ -14,7 +14,7 @@ import { queueOn } from '../../support/queue/queue-state.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
 import { eventually } from '../../support/faults/wait.js';
-import { compileApp, startApp } from '../app.js';
+import { compileApp, startApp, handlerOf } from '../app.js';
 
 const YEARLY: Recurrence = { cron: '0 0 1 1 *', timeZone: 'Europe/Berlin' };
 
@@ -115,12 +115,7 @@ describe('@RecurringJob', () => {
     await seeded.makeDue(name);
     await seeded.silence(name, 31_000);
     const seen: unknown[] = [];
-    @JobHandler(name)
-    class Handler {
-      handle({ payload }: Job) {
-        seen.push(payload);
-      }
-    }
+    const Handler = handlerOf(name, ({ payload }: Job) => void seen.push(payload));
     const app = await startApp({ providers: [Handler] });
     const jobs = app.get(JobQueueService);
     await eventually(async () => (await jobs.schedules.get(name, name))?.nextAt === null);
@@ -251,12 +246,7 @@ describe('service.schedules', () => {
   it('ticks soon after the upsert, made in the process of the worker', async () => {
     const name = uniqueQueueName();
     const seen: string[] = [];
-    @JobHandler(name)
-    class Handler {
-      handle({ id }: Job) {
-        seen.push(id);
-      }
-    }
+    const Handler = handlerOf(name, ({ id }: Job) => void seen.push(id));
     const app = await startApp({ providers: [Handler] });
     const { schedules } = app.get(JobQueueService);
     await schedules.upsert(name, 's', { everyMs: 200 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
 import { encrypted, type JobCodec } from 'nest-job-queue/core';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { startApp } from '../app.js';
+import { startApp, handlerOf } from '../app.js';
 
 const file = new URL('./threads/values.mjs', import.meta.url);
 const { default: store, values } = (await import(file.href)) as {
@@ -21,12 +21,7 @@ async function startBoth(codec?: JobCodec) {
   @JobHandler(inThread, { thread: file, concurrency: 1, maxAttempts: 2 })
   class InThread {}
 
-  @JobHandler(inProcess, { maxAttempts: 2 })
-  class InProcess {
-    handle(job: Job<never>) {
-      return store(job);
-    }
-  }
+  const InProcess = handlerOf(inProcess, (job: Job<never>) => store(job), { maxAttempts: 2 });
 
   const app = await startApp({ providers: [InThread, InProcess], jobs: { ...(codec && { codec }) } });
   const jobs = app.get(JobQueueService);

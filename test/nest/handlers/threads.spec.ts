@@ -154,6 +154,17 @@ describe('a handler in threads', () => {
     expect(record!.log.map(({ message }) => message)).toEqual(['half way']);
   });
 
+  it('streams what it writes and yields', async () => {
+    const { enqueue, service, name } = await startThreads();
+    const { id } = await enqueue({ do: 'stream' });
+    const found: unknown[] = [];
+    for await (const { data } of service.stream(name, id)) found.push(data);
+    expect(found).toEqual([Buffer.from([0, 255]), 'text', { json: 1 }, 'done']);
+    await expect((await enqueue({ do: 'stream too much' }, { maxAttempts: 1 })).result(SOON)).rejects.toThrow(
+      'chunk: expected at most 262144 bytes',
+    );
+  });
+
   it('passes on a progress report that it did not await', async () => {
     const { enqueue } = await startThreads();
     const job = await enqueue({ do: 'report in passing' });
@@ -228,6 +239,16 @@ describe('a handler in threads', () => {
     expect(await run({ do: 'snooze', fence: fence! + 1 })).toBe('awake');
   });
 
+  it('is told that it has no waits', async () => {
+    const { run } = await startThreads();
+    expect(await run({ do: 'wait' })).toEqual([
+      expect.stringMatching(
+        /^waitFor "approved": a handler in a thread has no waits\. Run the handler in the process/,
+      ),
+      expect.stringMatching(/^sleep 5 ms: a handler in a thread has no waits/),
+    ]);
+  });
+
   it('can rest the queue for a limit that it met, and its attempt does not count', async () => {
     const { enqueue } = await startThreads({ maxAttempts: 1 });
     const job = await enqueue({ do: 'meet a limit', retryAfterMs: 20 });
@@ -251,27 +272,25 @@ describe('a handler in threads', () => {
   });
 });
 
-describe('a thread that dies', () => {
-  it.each([
-    ['by process.exit', { do: 'exit' }, /ended with code 3 before the job did/],
-    ['by a stray error', { do: 'stray error' }, /before the job did: Error: stray/],
-    ['out of memory', { do: 'fill memory' }, /ERR_WORKER_OUT_OF_MEMORY|memory/],
-  ])('%s fails its own job alone', async (_, payload, message) => {
-    const { enqueue, run, service, name } = await startThreads({
-      concurrency: 2,
-      thread: { file: WORK, resourceLimits: { maxOldGenerationSizeMb: 32 } },
-    });
-    const other = await enqueue({ do: 'obey' });
-    await eventually(async () => (await other.get())?.progress === 'waiting');
-    const doomed = await service.enqueue(name, payload, { maxAttempts: 1 });
-    await expect(doomed.result(SOON)).rejects.toMatchObject({
-      errorName: 'ThreadCrashedError',
-      reason: expect.stringMatching(message),
-    });
-    expect(await doomed.get()).toMatchObject({ status: 'failed', errors: 1, crashes: 0 });
-    expect(await other.get()).toMatchObject({ status: 'processing', attempts: 1 });
-    expect(await run({ do: 'describe' })).toMatchObject({ jobsHere: 1 }); // in a new thread
+it.each([
+  ['by process.exit', { do: 'exit' }, /ended with code 3 before the job did/],
+  ['by a stray error', { do: 'stray error' }, /before the job did: Error: stray/],
+  ['out of memory', { do: 'fill memory' }, /ERR_WORKER_OUT_OF_MEMORY|memory/],
+])('a thread that dies %s fails its own job alone', async (_, payload, message) => {
+  const { enqueue, run, service, name } = await startThreads({
+    concurrency: 2,
+    thread: { file: WORK, resourceLimits: { maxOldGenerationSizeMb: 32 } },
   });
+  const other = await enqueue({ do: 'obey' });
+  await eventually(async () => (await other.get())?.progress === 'waiting');
+  const doomed = await service.enqueue(name, payload, { maxAttempts: 1 });
+  await expect(doomed.result(SOON)).rejects.toMatchObject({
+    errorName: 'ThreadCrashedError',
+    reason: expect.stringMatching(message),
+  });
+  expect(await doomed.get()).toMatchObject({ status: 'failed', errors: 1, crashes: 0 });
+  expect(await other.get()).toMatchObject({ status: 'processing', attempts: 1 });
+  expect(await run({ do: 'describe' })).toMatchObject({ jobsHere: 1 }); // in a new thread
 });
 
 it('a thread that dies without a job harms nothing', async () => {

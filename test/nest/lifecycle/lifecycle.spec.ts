@@ -12,7 +12,7 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Job, JobHandler, JobQueueModule, JobQueueService, ShutdownError } from 'nest-job-queue';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, KeptLog, startApp } from '../app.js';
+import { compileApp, KeptLog, startApp, handlerOf } from '../app.js';
 import { gate } from '../../support/faults/wait.js';
 
 /** Waits long enough for a running worker to take a job. */
@@ -79,12 +79,7 @@ describe('workers start', () => {
 
   it('in an application context without HTTP', async () => {
     const name = uniqueQueueName();
-    @JobHandler(name)
-    class Handler {
-      handle() {
-        return 'done';
-      }
-    }
+    const Handler = handlerOf(name, () => 'done');
     @Module({ imports: [JobQueueModule.forRoot({ redis: testRedisUrl() })], providers: [Handler] })
     class WorkerModule {}
     const app = await NestFactory.createApplicationContext(WorkerModule, { logger: new KeptLog() });
@@ -239,44 +234,37 @@ it('an enqueue after the close is refused at once', async () => {
   await expect(jobs.enqueue(name, null)).rejects.toThrow('The Redis client is closed. Nothing was written');
 });
 
-describe('jobs.drain()', () => {
-  it('stops the worker and lets running handlers end, twice as once; enqueueing continues', async () => {
-    const name = uniqueQueueName();
-    const running = gate();
-    const finish = gate();
-    let runs = 0;
-    @JobHandler(name)
-    class Handler {
-      async handle() {
-        runs++;
-        running.open();
-        await finish.promise;
-        return 'done';
-      }
+it('jobs.drain() stops the worker and lets running handlers end, twice as once; enqueueing continues', async () => {
+  const name = uniqueQueueName();
+  const running = gate();
+  const finish = gate();
+  let runs = 0;
+  @JobHandler(name)
+  class Handler {
+    async handle() {
+      runs++;
+      running.open();
+      await finish.promise;
+      return 'done';
     }
-    const app = await startApp({ providers: [Handler] });
-    const jobs = app.get(JobQueueService);
-    const job = await jobs.enqueue(name, null);
-    await running.promise;
-    const draining = [jobs.drain(), jobs.drain()];
-    const late = await jobs.enqueue(name, null);
-    finish.open();
-    await Promise.all(draining);
-    expect(await job.result()).toBe('done');
-    expect(await late.get()).toMatchObject({ status: 'pending' });
-    expect(runs).toBe(1);
-  });
+  }
+  const app = await startApp({ providers: [Handler] });
+  const jobs = app.get(JobQueueService);
+  const job = await jobs.enqueue(name, null);
+  await running.promise;
+  const draining = [jobs.drain(), jobs.drain()];
+  const late = await jobs.enqueue(name, null);
+  finish.open();
+  await Promise.all(draining);
+  expect(await job.result()).toBe('done');
+  expect(await late.get()).toMatchObject({ status: 'pending' });
+  expect(runs).toBe(1);
 });
 
 describe('pause', () => {
   it('of a queue holds the whole fleet until resume', async () => {
     const name = uniqueQueueName();
-    @JobHandler(name)
-    class Handler {
-      handle() {
-        return 'done';
-      }
-    }
+    const Handler = handlerOf(name, () => 'done');
     const app = await startApp({ providers: [Handler] });
     const jobs = app.get(JobQueueService);
     expect([await jobs.pause(name), await jobs.pause(name)]).toEqual([true, false]);

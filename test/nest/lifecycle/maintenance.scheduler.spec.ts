@@ -1,9 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
-import { JobHandler, JobQueueService, MAINTENANCE_CRON_JOB } from 'nest-job-queue';
+import { JobQueueService, MAINTENANCE_CRON_JOB } from 'nest-job-queue';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { startApp, type TestApp } from '../app.js';
+import { startApp, type TestApp, handlerOf } from '../app.js';
 import { gate } from '../../support/faults/wait.js';
 
 /** Makes a job whose worker has died: claimed, with a claim that expired long ago. */
@@ -17,12 +17,7 @@ async function lostJob(name: string): Promise<string> {
 }
 
 function handler(name: string) {
-  @JobHandler(name)
-  class Handler {
-    handle(job: { attempt: number }) {
-      return job.attempt;
-    }
-  }
+  const Handler = handlerOf(name, (job: { attempt: number }) => job.attempt);
   return Handler;
 }
 

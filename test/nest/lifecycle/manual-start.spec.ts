@@ -1,24 +1,19 @@
 // `worker: 'manual'`: the handlers of a process run from the call that starts its workers.
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
-import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
+import { JobQueueService, type Job } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { KeptLog, startApp } from '../app.js';
+import { KeptLog, startApp, handlerOf } from '../app.js';
 
 function counted() {
   const name = uniqueQueueName();
   const seen: unknown[] = [];
 
-  @JobHandler(name)
-  class Handler {
-    handle({ payload }: Job): void {
-      seen.push(payload);
-    }
-  }
+  const Handler = handlerOf(name, ({ payload }: Job) => void seen.push(payload));
   return { name, seen, Handler };
 }
 

@@ -1,19 +1,14 @@
 import { expect, it } from '@jest/globals';
-import { DurabilityTimeoutError, JobHandler, JobQueueService } from 'nest-job-queue';
+import { DurabilityTimeoutError, JobQueueService } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startReplicatedRedis } from '../../support/redis/replicated-redis.js';
-import { startApp } from '../app.js';
+import { startApp, handlerOf } from '../app.js';
 
 it('durability of a queue and of one enqueue, in an app', async () => {
   const { master, replica } = await startReplicatedRedis();
   const [payments, mails] = [uniqueQueueName('payments'), uniqueQueueName('mails')];
 
-  @JobHandler(payments)
-  class Payments {
-    handle(): string {
-      return 'paid';
-    }
-  }
+  const Payments = handlerOf(payments, () => 'paid');
 
   const app = await startApp({
     jobs: { redis: master.url, durabilityTimeoutMs: 1_000, queues: { [payments]: { durability: 'replica' } } },

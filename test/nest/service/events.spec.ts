@@ -21,7 +21,8 @@ async function listeners(queue: string): Promise<number> {
 }
 
 /** Starts an app without handlers, and returns a function that ends jobs as another process would. */
-async function producer(log = new KeptLog()) {
+async function producer() {
+  const log = new KeptLog();
   const app = await startApp({ jobs: { maxAttempts: 1 }, log });
   const jobs = app.get(JobQueueService);
   const run = async (queue: string, end: 'complete' | 'fail' = 'complete') => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { JobHandler, JobFailedError, JobQueueService, NonRetryableError, type Job } from 'nest-job-queue';
+import { JobFailedError, JobQueueService, NonRetryableError, type Job } from 'nest-job-queue';
 import { QuietLogger } from '#nest/connection/quiet-logger.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { KeptLog, startApp } from '../app.js';
+import { KeptLog, startApp, handlerOf } from '../app.js';
 
 const ESCAPES = '\x1b[2J\x1b]0;owned\x07\r\u009b31m\u202e';
 const HOSTILE: [string, unknown][] = [
@@ -17,12 +17,7 @@ const HOSTILE: [string, unknown][] = [
 
 async function hostileApp(handle: (job: Job) => unknown, log = new KeptLog()) {
   const name = uniqueQueueName('hostile');
-  @JobHandler(name, { maxAttempts: 1 })
-  class Handler {
-    handle(job: Job): unknown {
-      return handle(job);
-    }
-  }
+  const Handler = handlerOf(name, (job: Job) => handle(job), { maxAttempts: 1 });
   const app = await startApp({ providers: [Handler], log });
   return { name, jobs: app.get(JobQueueService) };
 }

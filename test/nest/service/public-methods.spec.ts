@@ -7,15 +7,21 @@ import { methodsOf } from '../../support/queue/bad-arguments.js';
 const MEMBERS: Record<keyof JobQueueService, 'method' | 'part'> = {
   enqueue: 'method',
   enqueueMany: 'method',
+  publish: 'method',
   batch: 'method',
   findBatch: 'method',
   get: 'method',
   result: 'method',
+  stream: 'method',
   cancel: 'method',
+  signal: 'method',
   pause: 'method',
   resume: 'method',
   queue: 'method',
+  shards: 'method',
+  shardOf: 'method',
   queueNames: 'method',
+  limits: 'method',
   startWorkers: 'method',
   pauseWorker: 'method',
   resumeWorker: 'method',
@@ -24,6 +30,7 @@ const MEMBERS: Record<keyof JobQueueService, 'method' | 'part'> = {
   events: 'part',
   schedules: 'part',
   once: 'part',
+  topics: 'part',
 };
 
 it('has these methods and no mirror of a further verb, which `queue(name)` has', () => {

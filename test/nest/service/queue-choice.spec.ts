@@ -43,6 +43,17 @@ describe('the option queue', () => {
     expect(await jobs.findBatch(name, batch.id, there).status()).toMatchObject({ queue });
   });
 
+  it('does not change which queue a name leads to afterwards', async () => {
+    const [name, home] = [uniqueQueueName(), uniqueQueueName('home')];
+    @JobHandler(name, { queue: home })
+    class Works {
+      handle(): void {}
+    }
+    const jobs = (await startApp({ jobs: { worker: false }, providers: [Works] })).get(JobQueueService);
+    await jobs.enqueue(name, 1, { queue: name });
+    expect(jobs.queue(name).name).toBe(home);
+  });
+
   it('is refused where it is misspelled or no name', async () => {
     const jobs = (await startApp({})).get(JobQueueService);
     await expect(jobs.get('a', 'b', { queu: 'c' } as never)).rejects.toThrow(InvalidOptionError);

@@ -58,6 +58,34 @@ export async function recurs(jobs: JobQueueService, schedules: Schedules) {
   await schedules.upsert('daily', daily, { definition: SendEmail, payload: { to: 'ada' }, name: 'other' });
 }
 
+const Chat = defineJob('chat', { payload: z.null(), result: z.null(), chunk: z.object({ word: z.string() }) });
+
+export async function streams(jobs: JobQueueService, queue: JobQueue) {
+  for await (const item of jobs.stream(Chat, 'id')) if (item.type === 'chunk') item.data.word.trim();
+  for await (const item of (await jobs.enqueue(Chat, null)).stream())
+    if (item.type === 'chunk') item.data.word.trim();
+  for await (const item of (await queue.enqueue(Chat, null)).stream())
+    if (item.type === 'chunk') item.data.word.trim();
+  for await (const item of jobs.stream<string>('chat', 'id')) if (item.type === 'chunk') item.data.trim();
+  defineHandler(Chat, async (job) => {
+    await job.stream.write({ word: 'a' });
+    // @ts-expect-error a wrong field
+    await job.stream.write({ word: 1 });
+    return null;
+  });
+  defineHandler(Chat, async function* () {
+    yield { word: 'a' };
+    return null;
+  });
+  // @ts-expect-error another field
+  for await (const item of jobs.stream(Chat, 'id')) if (item.type === 'chunk') item.data.text.trim();
+  // @ts-expect-error a wrong chunk
+  defineHandler(Chat, async function* () {
+    yield { word: 1 };
+    return null;
+  });
+}
+
 const Report = defineJob('report', { payload: z.object({ batchId: z.string() }) });
 
 export function follows(jobs: JobQueueService, queue: JobQueue) {

@@ -11,9 +11,9 @@ afterEach(async () => {
   open = [];
 });
 
-async function serve(port = 0) {
+async function serve() {
   Logger.overrideLogger(false);
-  const server = await MetricsServer.open({ port, host: '127.0.0.1' });
+  const server = await MetricsServer.open({ port: 0, host: '127.0.0.1' });
   open.push(server);
   return server;
 }

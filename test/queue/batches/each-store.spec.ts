@@ -37,8 +37,8 @@ async function runAll(queue: JobQueue): Promise<string[]> {
   return names.toSorted(); // two follow-ups start at the same moment
 }
 
-async function batchOf(queue: JobQueue, count: number, options = {}) {
-  const batch = queue.batch({ ...FOLLOW_UPS, ...options });
+async function batchOf(queue: JobQueue, count: number) {
+  const batch = queue.batch(FOLLOW_UPS);
   await batch.addMany(
     queue.name,
     Array.from({ length: count }, (_, payload) => ({ payload, maxAttempts: 1 })),

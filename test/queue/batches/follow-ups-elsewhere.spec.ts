@@ -435,6 +435,17 @@ it('a follow-up is there once if its home was restored from a backup, whose coun
 });
 
 describe('the queue of a follow-up', () => {
+  it('has no rates of the home', async () => {
+    const rateLimit = [
+      { limit: 1, periodMs: 1_000 },
+      { limit: 10, periodMs: 60_000 },
+    ];
+    const home = newQueue({ rateLimit });
+    const batch = home.batch({ then: { name: 'report', queue: newQueue().name, cost: 2 } });
+    await batch.seal();
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+  });
+
   it('must have a valid name', () => {
     expect(() => newQueue().batch({ then: { queue: 'a b' } })).toThrow(InvalidOptionError);
     expect(() => newQueue().batch({ then: { queue: 7 as never } })).toThrow(/batch\.then\.queue/);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
-import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueOn, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 import { followUpRef, refTo } from '#queue/store/job-ref.js';
 
 const THEN = { kind: 'then', name: 'then', payload: '1', options: { batch: followUpRef('b') } } as const;
@@ -85,8 +85,7 @@ describe('changes nothing the second time', () => {
   });
 
   it('an enqueue with `after`', async () => {
-    const q = testQueue();
-    await q.addAll('first');
+    const q = await queueWith('first');
     const options = { after: ['first'] };
     const call = q.scripts.enqueue([{ id: 'next', name: q.name, payload: '{}', options }]);
     await q.run(call);

@@ -325,19 +325,17 @@ function printPage(job: Job): void {
   if (job.payload === 'bad') throw new Error('no ink');
 }
 
-describe('a worker', () => {
-  it('reports ends of members to their batch without waiting for maintenance', async () => {
-    const home = newQueue();
-    const pages = newQueue();
-    const worker = await startWorker([
-      { queue: pages, handlers: { page: printPage } },
-      { queue: home, handlers: { broke: () => 'told' } },
-    ]);
-    const batch = home.batch({ onFailure: { name: 'broke' } });
-    await batch.addMany('page', [{ payload: 'good' }, { payload: 'bad', maxAttempts: 1 }], { queue: pages });
-    await batch.seal();
-    await batch.wait();
-    expect(await home.result(`@batch:${batch.id}:on_failure`)).toBe('told');
-    await worker.worker.stop();
-  });
+it('a worker reports ends of members to their batch without waiting for maintenance', async () => {
+  const home = newQueue();
+  const pages = newQueue();
+  const worker = await startWorker([
+    { queue: pages, handlers: { page: printPage } },
+    { queue: home, handlers: { broke: () => 'told' } },
+  ]);
+  const batch = home.batch({ onFailure: { name: 'broke' } });
+  await batch.addMany('page', [{ payload: 'good' }, { payload: 'bad', maxAttempts: 1 }], { queue: pages });
+  await batch.seal();
+  await batch.wait();
+  expect(await home.result(`@batch:${batch.id}:on_failure`)).toBe('told');
+  await worker.worker.stop();
 });

@@ -1,5 +1,5 @@
 // Jobs that must not run, because a job of their `after` did not end well.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -81,22 +81,20 @@ onEachStore('an unmet job', () => {
   });
 });
 
-describe('the end of an unmet job', () => {
-  it('is finished by a later run where a run broke off, and reaches @OnJobFailed once', async () => {
-    const { queue, state } = coreQueue();
-    const first = await queue.enqueue({}, { delayMs: 60_000 });
-    const job = await queue.enqueue({}, { name: 'page', after: [first.id] });
-    await state.redis.zadd(state.keys.names, await state.now(), '@failed:page');
-    await queue.cancel(first.id);
-    await state.redis.set(state.keys.failed, 'no list');
-    await expect(maintainBatches(queue)).rejects.toThrow('WRONGTYPE');
-    await state.redis.del(state.keys.failed);
-    await state.redis.zadd(state.keys.awaiting, 0, job.id);
-    await maintainBatches(queue);
-    expect(await state.redis.zscore(state.keys.scheduled, job.id)).toBeNull();
-    expect(await state.redis.lrange(state.keys.failed, 0, -1)).toEqual([job.id]);
-    expect(await queue.claimMany(5)).toMatchObject([{ name: '@failed:page' }]);
-    await maintainBatches(queue);
-    expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
-  });
+it('the end of an unmet job is finished by a later run where a run broke off, and reaches @OnJobFailed once', async () => {
+  const { queue, state } = coreQueue();
+  const first = await queue.enqueue({}, { delayMs: 60_000 });
+  const job = await queue.enqueue({}, { name: 'page', after: [first.id] });
+  await state.redis.zadd(state.keys.names, await state.now(), '@failed:page');
+  await queue.cancel(first.id);
+  await state.redis.set(state.keys.failed, 'no list');
+  await expect(maintainBatches(queue)).rejects.toThrow('WRONGTYPE');
+  await state.redis.del(state.keys.failed);
+  await state.redis.zadd(state.keys.awaiting, 0, job.id);
+  await maintainBatches(queue);
+  expect(await state.redis.zscore(state.keys.scheduled, job.id)).toBeNull();
+  expect(await state.redis.lrange(state.keys.failed, 0, -1)).toEqual([job.id]);
+  expect(await queue.claimMany(5)).toMatchObject([{ name: '@failed:page' }]);
+  await maintainBatches(queue);
+  expect(await state.redis.exists(state.keys.awaiting)).toBe(0);
 });

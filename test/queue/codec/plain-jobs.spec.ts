@@ -53,6 +53,7 @@ type Act = (queue: JobQueue, scene: Scene) => Promise<unknown>;
 const ACTS: Record<SealedVerb<StoreCalls>, Act | null> = {
   enqueue: (queue) => queue.enqueue({ to: CANARY }),
   update: (queue, { waiting }) => queue.update(waiting, { to: CANARY }),
+  signal: (queue, { waiting }) => queue.signal(waiting, 'approved', { to: CANARY }),
   'deadLetters.redrive': (queue, { dead }) => queue.deadLetters.redrive(dead, { payload: { to: CANARY } }),
   'deadLetters.redriveAsNew': (queue, { dead }) =>
     queue.deadLetters.redriveAsNew(dead, { payload: { to: CANARY } }),
@@ -88,6 +89,7 @@ const ACTS: Record<SealedVerb<StoreCalls>, Act | null> = {
   checkpoint: null,
   step: null,
   log: null,
+  'streams.write': null,
 };
 const acts = Object.entries(ACTS).flatMap(([verb, act]) => (act ? [[verb, act] as const] : []));
 
@@ -119,6 +121,12 @@ describe('a window without the key', () => {
     expect(await blind.deadLetters.redrive(dead)).toBe(true);
     await blind.pause();
     expect(await blind.cancel(waiting)).toBe('cancelled');
+  });
+
+  it('opens a batch without follow-ups, which stores no content', async () => {
+    const { blind } = await open();
+    blind.author = { via: 'cli', by: 'ada' };
+    await expect(blind.batch().seal()).resolves.toBeUndefined();
   });
 
   it('stores content in a queue that is not encrypted', async () => {

@@ -65,6 +65,7 @@ async function quote(job: Job): Promise<unknown> {
   await job.log(`line of ${CANARY}`);
   await job.progress({ at: CANARY });
   await job.checkpoint({ at: CANARY });
+  await job.stream.write({ at: CANARY });
   await job.step('look up', () => CANARY);
   if (JSON.stringify(job.payload).includes('fails')) {
     throw Object.assign(new Error(`for ${CANARY}`, { cause: new Error(CANARY) }), { name: `Error of ${CANARY}` });
@@ -108,6 +109,7 @@ const LIFE: Record<SealedVerb<StoreCalls>, (world: World) => Promise<unknown>> =
   checkpoint: complete,
   step: complete,
   log: complete,
+  'streams.write': complete,
   fail: dead,
   noteDeath: async ({ queue }) => {
     const crashing = new JobQueue(connect({}, url), queue.name, { codec: world.codec });
@@ -127,6 +129,10 @@ const LIFE: Record<SealedVerb<StoreCalls>, (world: World) => Promise<unknown>> =
   update: async ({ queue }) => {
     const { id } = await queue.enqueue(1, { delayMs: 3_600_000 });
     expect(await queue.update(id, { to: CANARY })).toBe('updated');
+  },
+  signal: async ({ queue }) => {
+    const { id } = await queue.enqueue(1, { delayMs: 3_600_000 });
+    expect(await queue.signal(id, 'approved', { by: CANARY })).toBe('kept');
   },
   'deadLetters.redrive': async (of) => {
     expect(await of.queue.deadLetters.redrive(await dead(of), { payload: { to: CANARY } })).toBe(true);

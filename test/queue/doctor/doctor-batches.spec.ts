@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DoctorFinding } from '#queue/model/doctor-report.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import { coreQueue } from '../../support/queue/core-queue.js';
+import { coreQueue, openedQueue } from '../../support/queue/core-queue.js';
 
 async function expectRepaired(queue: JobQueue, fault: Pick<DoctorFinding, 'subject' | 'found' | 'expected'>) {
   const finding = { kind: 'batch', ...fault };
@@ -11,53 +11,59 @@ async function expectRepaired(queue: JobQueue, fault: Pick<DoctorFinding, 'subje
   expect((await queue.doctor()).findings).toEqual([]);
 }
 
-describe('jobs that wait for others', () => {
-  it.each([
-    ['awaiting', 'after', 'no sweep looks at it', 'in awaiting, since it waits for others'],
-    ['scheduled', 'orphan', 'status scheduled, in no place', 'in a place'],
-  ] as const)(
-    'are looked at again, and start no sooner, where %s lost them',
-    async (set, kind, found, expected) => {
-      const { queue, state } = coreQueue();
-      const first = await queue.enqueue(1);
-      const next = await queue.enqueue(2, { after: [first.id] });
-      expect((await queue.doctor()).findings).toEqual([]);
-      await state.redis.zrem(state.keys[set], next.id);
-      const finding = { kind, subject: next.id, found, expected, repaired: true };
-      expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
-      expect((await queue.doctor()).findings).toEqual([]);
-      await maintainBatches(queue);
-      expect((await next.get())!.dueAt).toBeUndefined();
-      await queue.complete((await queue.claim())!);
-      expect(await queue.claim()).toMatchObject({ id: next.id });
-    },
-  );
-});
+it.each([
+  ['awaiting', 'after', 'no sweep looks at it', 'in awaiting, since it waits for others'],
+  ['scheduled', 'orphan', 'status scheduled, in no place', 'in a place'],
+] as const)(
+  'jobs that wait for others are looked at again, and start no sooner, where %s lost them',
+  async (set, kind, found, expected) => {
+    const { queue, state } = coreQueue();
+    const first = await queue.enqueue(1);
+    const next = await queue.enqueue(2, { after: [first.id] });
+    expect((await queue.doctor()).findings).toEqual([]);
+    await state.redis.zrem(state.keys[set], next.id);
+    const finding = { kind, subject: next.id, found, expected, repaired: true };
+    expect((await queue.doctor({ repair: true })).findings).toEqual([finding]);
+    expect((await queue.doctor()).findings).toEqual([]);
+    await maintainBatches(queue);
+    expect((await next.get())!.dueAt).toBeUndefined();
+    await queue.complete((await queue.claim())!);
+    expect(await queue.claim()).toMatchObject({ id: next.id });
+  },
+);
 
-describe('a batch that waits for a job that is nowhere', () => {
-  it.each(['in its own queue', 'in another queue'])(
-    'is named, and ends at the next maintenance: %s',
-    async (where) => {
-      const [home, other] = [coreQueue(), coreQueue()];
-      const there = where === 'in another queue' ? other : home;
-      const { queue } = home;
-      const batch = queue.batch({ id: 'waits', then: { name: queue.name } });
-      await batch.add('page', 1, { queue: there.queue, id: 'page' });
-      await batch.seal();
-      await queue.enqueue('another');
-      expect((await queue.doctor()).counts).toEqual({});
-      const { keys, redis } = there.state;
-      await redis.del(keys.job('page'), keys.remoteMembers, keys.sequence);
-      await redis.lrem(keys.pending, 0, 'page');
-      const found = `it waits for job page of queue ${there.queue.name}, which is gone`;
-      const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };
-      expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
-      expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
-      await maintainBatches(queue);
-      expect(await batch.status()).toMatchObject({ state: 'ended', removed: 1 });
-      expect((await queue.doctor()).counts).toEqual({});
-    },
-  );
+it.each(['in its own queue', 'in another queue'])(
+  'a batch that waits for a job that is nowhere is named, and ends at the next maintenance: %s',
+  async (where) => {
+    const [home, other] = [coreQueue(), coreQueue()];
+    const there = where === 'in another queue' ? other : home;
+    const { queue } = home;
+    const batch = queue.batch({ id: 'waits', then: { name: queue.name } });
+    await batch.add('page', 1, { queue: there.queue, id: 'page' });
+    await batch.seal();
+    await queue.enqueue('another');
+    expect((await queue.doctor()).counts).toEqual({});
+    const { keys, redis } = there.state;
+    await redis.del(keys.job('page'), keys.remoteMembers, keys.sequence);
+    await redis.lrem(keys.pending, 0, 'page');
+    const found = `it waits for job page of queue ${there.queue.name}, which is gone`;
+    const finding = { kind: 'batch', subject: 'waits', found, expected: 'members that wait or run' };
+    expect((await queue.doctor()).findings).toEqual([{ ...finding, repaired: false }]);
+    expect((await queue.doctor({ repair: true })).findings).toEqual([{ ...finding, repaired: true }]);
+    await maintainBatches(queue);
+    expect(await batch.status()).toMatchObject({ state: 'ended', removed: 1 });
+    expect((await queue.doctor()).counts).toEqual({});
+  },
+);
+
+it('a batch waits for jobs of two queues, one of whose names begins the other', async () => {
+  const { queue, state } = coreQueue();
+  const longer = openedQueue(state.redis, `${queue.name}-later`);
+  const batch = queue.batch({ id: 'waits', then: { name: queue.name } });
+  await batch.add('page', 1);
+  await batch.add('page', 2, { queue: longer });
+  await batch.seal();
+  expect((await queue.doctor()).findings).toEqual([]);
 });
 
 it('a batch that waits for several jobs which are nowhere is named for each of them', async () => {

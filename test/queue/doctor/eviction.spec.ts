@@ -2,7 +2,8 @@
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { connect } from '../../support/redis/redis.js';
+import { inside } from '../../support/queue/inside.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startWorker } from '../../support/worker/workers.js';
 
 const JOBS = 6_000;
@@ -31,3 +32,28 @@ it('runs each job once while volatile-lru deletes results', async () => {
   expect(await queue.stats()).toMatchObject({ pending: 0, scheduled: 1, processing: 0, failed: 0 });
   expect(await queue.get('later')).toMatchObject({ status: 'scheduled' });
 }, 60_000);
+
+it('knows the id of an ended job after all keys with a lifetime are gone', async () => {
+  const server = await startOwnRedis();
+  const redis = connect({}, server.url);
+  const queue = new JobQueue(redis, 'ids');
+  await queue.enqueue({}, { id: 'once' });
+  await queue.complete((await queue.claim())!);
+  const keys = await redis.keys('*');
+  const lifetimes = await Promise.all(keys.map((key) => redis.pttl(key)));
+  const volatile = keys.filter((_, i) => lifetimes[i]! >= 0);
+  expect(volatile).toContain('queue:ids:job:once');
+  await redis.unlink(...volatile);
+  await queue.enqueue({}, { id: 'once' });
+  expect(await queue.stats()).toMatchObject({ pending: 0, totals: { enqueued: 1 } });
+});
+
+it('ends the lifetime that an earlier version gave to the ids', async () => {
+  const queue = new JobQueue(connect(), uniqueQueueName());
+  const { keys } = await inside(queue).scripts();
+  await connect().zadd(keys.endedIds, Date.now() + 1_000, 'earlier');
+  await connect().pexpire(keys.endedIds, 1_000);
+  await queue.enqueue({}, { id: 'later' });
+  await queue.complete((await queue.claim())!);
+  expect(await connect().pttl(keys.endedIds)).toBe(-1);
+});

@@ -129,7 +129,7 @@ describe("durability: 'replica'", () => {
     const queue = durable({ durabilityTimeoutMs: 50 });
     await whileFrozen(async () => {
       await refusal(queue.enqueue(1, { id: 'a' }));
-      const again = queueOn(connect({}, pair.master.url), queue.options);
+      const again = queueOn(connect({}, pair.master.url), { durability: 'replica', durabilityTimeoutMs: 50 });
       expect(await refusal(again.enqueue(1, { id: 'a' }))).toMatchObject({ acknowledged: 0 });
     });
     expect((await queue.enqueue(1, { id: 'a' })).outcome).toBe('existing');

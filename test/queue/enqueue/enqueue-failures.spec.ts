@@ -24,19 +24,17 @@ async function failure(action: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('a burst of enqueues', () => {
-  it('does not fail, and loses no connection, where the tick of it continues for longer than an answer may take', async () => {
-    const redis = connect();
-    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, redis);
-    await queue.enqueue(0);
-    let ends = 0;
-    redis.on('close', () => ends++);
-    const burst = Array.from({ length: 30 }, (_, i) => queue.enqueue(i));
-    const until = performance.now() + 1_500;
-    while (performance.now() < until);
-    expect(await Promise.all(burst)).toHaveLength(30);
-    expect(ends).toBe(0);
-  });
+it('a burst of enqueues does not fail, and loses no connection, where the tick of it continues for longer than an answer may take', async () => {
+  const redis = connect();
+  const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, redis);
+  await queue.enqueue(0);
+  let ends = 0;
+  redis.on('close', () => ends++);
+  const burst = Array.from({ length: 30 }, (_, i) => queue.enqueue(i));
+  const until = performance.now() + 1_500;
+  while (performance.now() < until);
+  expect(await Promise.all(burst)).toHaveLength(30);
+  expect(ends).toBe(0);
 });
 
 describe('an enqueue that fails', () => {
@@ -184,51 +182,46 @@ describe('an enqueue that fails', () => {
   });
 });
 
-describe('a Redis that is a replica', () => {
-  it('refuses enqueues, and the error of one and of many says what to do', async () => {
-    const server = await startOwnRedis();
-    const redis = connect({}, server.url);
-    const { queue } = coreQueue({}, redis);
-    await queue.enqueue(0);
-    await redis.replicaof('127.0.0.1', 1);
-    const words =
-      /: READONLY You can't write .*\. Connect to the master, or by Sentinel\. Nothing was written\. Job/;
-    for (const call of [() => queue.enqueue(1), () => queue.enqueueMany([{ payload: 2 }, { payload: 3 }])]) {
-      const error = await failure(call());
-      expect(error).toMatchObject({ outcome: 'not-sent', message: expect.stringMatching(words) });
-    }
-  });
+it('a Redis that is a replica refuses enqueues, and the error of one and of many says what to do', async () => {
+  const server = await startOwnRedis();
+  const redis = connect({}, server.url);
+  const { queue } = coreQueue({}, redis);
+  await queue.enqueue(0);
+  await redis.replicaof('127.0.0.1', 1);
+  const words = /: READONLY You can't write .*\. Connect to the master, or by Sentinel\. Nothing was written\. Job/;
+  for (const call of [() => queue.enqueue(1), () => queue.enqueueMany([{ payload: 2 }, { payload: 3 }])]) {
+    const error = await failure(call());
+    expect(error).toMatchObject({ outcome: 'not-sent', message: expect.stringMatching(words) });
+  }
 });
 
-describe('a Redis that is out of memory', () => {
-  it('refuses enqueues whole, and still settles, extends and reclaims', async () => {
-    const server = await startOwnRedis();
-    const redis = connect({}, server.url);
-    const queue = new JobQueue(redis, 'jobs');
-    await queue.enqueueMany(['a', 'b', 'c', 'd', 'e'].map((id) => ({ payload: id, id })));
-    const [a, b, c] = await queue.claimMany(4);
-    await redis.config('SET', 'maxmemory-policy', 'noeviction');
-    await redis.config('SET', 'maxmemory', '1');
-    const before = await redis.dbsize();
+it('a Redis that is out of memory refuses enqueues whole, and still settles, extends and reclaims', async () => {
+  const server = await startOwnRedis();
+  const redis = connect({}, server.url);
+  const queue = new JobQueue(redis, 'jobs');
+  await queue.enqueueMany(['a', 'b', 'c', 'd', 'e'].map((id) => ({ payload: id, id })));
+  const [a, b, c] = await queue.claimMany(4);
+  await redis.config('SET', 'maxmemory-policy', 'noeviction');
+  await redis.config('SET', 'maxmemory', '1');
+  const before = await redis.dbsize();
 
-    const error = await failure(queue.enqueueMany([{ payload: 'f' }, { payload: 'g', delayMs: 5 }]));
-    expect(error).toBeInstanceOf(RedisOutOfMemoryError);
-    expect((error as Error).message).toContain('Nothing was written.');
-    expect(await redis.dbsize()).toBe(before);
+  const error = await failure(queue.enqueueMany([{ payload: 'f' }, { payload: 'g', delayMs: 5 }]));
+  expect(error).toBeInstanceOf(RedisOutOfMemoryError);
+  expect((error as Error).message).toContain('Nothing was written.');
+  expect(await redis.dbsize()).toBe(before);
 
-    expect(await queue.complete(a!, { done: true })).toBe(true);
-    expect(await queue.fail(b!, new Error('no'))).toBe('retry');
-    expect(await queue.extend(c!)).toBe('extended');
-    expect(await queue.release(c!)).toBe('released');
-    await redis.config('SET', 'maxmemory', '0');
-    await redis.zadd('queue:jobs:claims', 'XX', 1, 'd');
-    await redis.config('SET', 'maxmemory', '1');
-    expect((await queue.reclaim()).reclaimed).toEqual([{ id: 'd', status: 'pending' }]);
-    expect((await queue.claimMany(2)).map((job) => job.id)).toEqual(['d', 'c']);
-    expect(await queue.cancel('e')).toBe('cancelled');
-    expect(await queue.stats()).toMatchObject({ pending: 1, processing: 2, completed: 1, cancelled: 1 });
-    expect(await keysLike(redis, 'queue:jobs:job:*')).toHaveLength(5);
-  });
+  expect(await queue.complete(a!, { done: true })).toBe(true);
+  expect(await queue.fail(b!, new Error('no'))).toBe('retry');
+  expect(await queue.extend(c!)).toBe('extended');
+  expect(await queue.release(c!)).toBe('released');
+  await redis.config('SET', 'maxmemory', '0');
+  await redis.zadd('queue:jobs:claims', 'XX', 1, 'd');
+  await redis.config('SET', 'maxmemory', '1');
+  expect((await queue.reclaim()).reclaimed).toEqual([{ id: 'd', status: 'pending' }]);
+  expect((await queue.claimMany(2)).map((job) => job.id)).toEqual(['d', 'c']);
+  expect(await queue.cancel('e')).toBe('cancelled');
+  expect(await queue.stats()).toMatchObject({ pending: 1, processing: 2, completed: 1, cancelled: 1 });
+  expect(await keysLike(redis, 'queue:jobs:job:*')).toHaveLength(5);
 });
 
 function bulk(text: string): string {

@@ -1,5 +1,5 @@
 // A payload of more than 32 MiB, from a process that allows it, for a worker of the default limit.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
@@ -32,20 +32,18 @@ class CountingStore extends ScriptStore {
   };
 }
 
-describe('the limit is announced before a giant payload alone, by', () => {
-  it.each<[string, (queue: JobQueue, payload: string) => Promise<unknown>]>([
-    ['enqueue', (queue, payload) => queue.enqueue(payload)],
-    ['enqueueMany', (queue, payload) => queue.enqueueMany([{ payload: 1 }, { payload }, { payload: 2 }])],
-    ['update', async (queue, payload) => queue.update((await queue.enqueue(1)).id, payload)],
-    ['redrive', (queue, payload) => queue.deadLetters.redrive('missing', { payload })],
-    ['a schedule', (queue, payload) => queue.schedules.upsert('daily', { everyMs: 86_400_000 }, { payload })],
-    ['the follow-up of a batch', (queue, payload) => queue.batch({ then: { name: 'end', payload } }).seal()],
-  ])('%s', async (_, send) => {
-    const store = new CountingStore();
-    const queue = newQueue({ maxPayloadBytes: 40 * MIB }, store);
-    await send(queue, 'small');
-    expect(store.announced).toBe(0);
-    await send(queue, giant);
-    expect(store.announced).toBe(1);
-  });
+it.each<[string, (queue: JobQueue, payload: string) => Promise<unknown>]>([
+  ['enqueue', (queue, payload) => queue.enqueue(payload)],
+  ['enqueueMany', (queue, payload) => queue.enqueueMany([{ payload: 1 }, { payload }, { payload: 2 }])],
+  ['update', async (queue, payload) => queue.update((await queue.enqueue(1)).id, payload)],
+  ['redrive', (queue, payload) => queue.deadLetters.redrive('missing', { payload })],
+  ['a schedule', (queue, payload) => queue.schedules.upsert('daily', { everyMs: 86_400_000 }, { payload })],
+  ['the follow-up of a batch', (queue, payload) => queue.batch({ then: { name: 'end', payload } }).seal()],
+])('the limit is announced before a giant payload alone, by %s', async (_, send) => {
+  const store = new CountingStore();
+  const queue = newQueue({ maxPayloadBytes: 40 * MIB }, store);
+  await send(queue, 'small');
+  expect(store.announced).toBe(0);
+  await send(queue, giant);
+  expect(store.announced).toBe(1);
 });

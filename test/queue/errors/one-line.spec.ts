@@ -100,16 +100,14 @@ describe('an error as it is stored', () => {
   });
 });
 
-describe('an error as a log shows it', () => {
-  it('has its stack, its causes and the errors of an AggregateError, each message on one line', () => {
-    const error = new AggregateError([new RangeError('a\nb')], 'outer\nforged', { cause: new Error('why') });
-    const lines = describeError(error).split('\n');
-    expect(lines[0]).toBe('AggregateError: outer\\nforged');
-    expect(lines[1]).toMatch(/^ {4}at /);
-    expect(lines).toContain('  [cause] Error: why');
-    expect(lines).toContain('  [error 1] RangeError: a\\nb');
-    expect(lines.every((line) => /^(AggregateError|\s+(at |\[))/.test(line))).toBe(true);
-  });
+it('an error as a log shows it has its stack, its causes and the errors of an AggregateError, each message on one line', () => {
+  const error = new AggregateError([new RangeError('a\nb')], 'outer\nforged', { cause: new Error('why') });
+  const lines = describeError(error).split('\n');
+  expect(lines[0]).toBe('AggregateError: outer\\nforged');
+  expect(lines[1]).toMatch(/^ {4}at /);
+  expect(lines).toContain('  [cause] Error: why');
+  expect(lines).toContain('  [error 1] RangeError: a\\nb');
+  expect(lines.every((line) => /^(AggregateError|\s+(at |\[))/.test(line))).toBe(true);
 });
 
 describe('a logger', () => {

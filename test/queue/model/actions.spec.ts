@@ -1,7 +1,14 @@
 // The table of what people do. Surfaces follow from its rows, so that no list of actions stands elsewhere.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { ACTIONS, type ActionRow, PERMITTED_ACTIONS, permissionsOf } from '#queue/model/actions.js';
+import {
+  ACTIONS,
+  type ActionRow,
+  ONE_JOB_ACTIONS,
+  PERMITTED_ACTIONS,
+  permissionsOf,
+} from '#queue/model/actions.js';
+import type { JobStatus } from '#queue/model/job.js';
 import { JobQueue } from '#queue/job-queue.js';
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
@@ -27,6 +34,8 @@ it('has no list of actions beside the table', () => {
     .filter(({ named }) => named.length > 2)
     .map(({ file }) => file);
   expect(lists.toSorted()).toEqual([
+    'cli/commands/shared-limit-command.ts', // one command, with an entry for each thing that it does
+    'cli/mcp/tools.ts', // the parameters of each tool
     'dashboard/dashboard-options.ts', // the public type
     'queue/model/actions.ts',
     'queue/operate/groups.ts', // the verbs of groups, each with its entry in the log
@@ -80,4 +89,15 @@ it('does not compile a row without its words, its permission or its command', ()
   // @ts-expect-error a row says whether it destroys
   harmless satisfies ActionRow;
   expect(whole.done).toBe('buried');
+});
+
+it.each<[JobStatus, string[]]>([
+  ['pending', ['cancel', 'remove']],
+  ['scheduled', ['cancel', 'promote', 'remove']],
+  ['processing', ['cancel']],
+  ['completed', ['remove', 'run-again']],
+  ['cancelled', ['remove', 'run-again']],
+])('offers for a %s job what the queue does with it: %j', (status, actions) => {
+  const offered = ONE_JOB_ACTIONS.filter((action) => ACTIONS[action].takes.some((taken) => taken === status));
+  expect(offered.toSorted()).toEqual(actions);
 });

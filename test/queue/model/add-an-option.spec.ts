@@ -23,7 +23,7 @@ const EDITS: Record<string, [below: string, added: string]> = {
     "/** The colour. */ colour?: 'red' | 'blue';",
   ],
   'worker/handlers/job.ts': [
-    'export class Job<Payload = unknown> {',
+    'export class Job<Payload = unknown, Signals extends object = Readonly<Record<string, unknown>>, Chunk = unknown> {',
     'get colour(): string | undefined { return this.claim.options.colour; }',
   ],
 };

@@ -67,7 +67,7 @@ onEachStore('the action log', () => {
     await queue.clean('pending');
     await queue.deadLetters.markKind('4ddfd7b1f5', { known: true, note: 'ticket 7' });
     expect(await logOf(queue)).toEqual([
-      ['mark-error', 'the kind of error 4ddfd7b1f5', 1],
+      ['mark-error', 'the kind of error 4ddfd7b1f5: known true, note ticket 7', 1],
       ['clean', 'pending jobs', 2],
       ['discard', 'all dead letters with a text in their error', 1],
       ['discard', 'job c', 1],

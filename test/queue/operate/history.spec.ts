@@ -125,6 +125,26 @@ describe('history', () => {
     expect(points.filter(({ pending }) => pending === 1)).toHaveLength(1_203);
   });
 
+  it('reads this hour of the last days, and nothing of the hours between', async () => {
+    const { queue, sweep, nextMinute } = maintained();
+    await sweep();
+    const hoursUntil = { 24: 1, 47: 10, 48: 100, 72: 1_000 };
+    const day = 24 * 60 * MINUTE;
+    const begin = clock.nowMs;
+    for (const [hours, jobs] of Object.entries(hoursUntil).toReversed()) {
+      clock.nowMs = begin + 3 * day - Number(hours) * 60 * MINUTE;
+      await sweep();
+      await nextMinute();
+      await queue.enqueueMany(Array.from({ length: jobs }, () => ({ payload: 1 })));
+      await nextMinute();
+    }
+    clock.nowMs = begin + 3 * day;
+    await sweep();
+    const { points, total } = await queue.history.sameHour();
+    expect(total!.enqueued).toBe(1_101);
+    expect(points.filter(({ enqueued }) => enqueued > 0).map(({ enqueued }) => enqueued)).toEqual([1, 100, 1_000]);
+  });
+
   it('is empty where nothing was recorded, and refuses a range that makes no sense', async () => {
     const queue = newQueue();
     expect(await queue.history.read()).toMatchObject({ points: [], total: undefined, marks: [] });

@@ -1,5 +1,5 @@
 // The bounds of waiting jobs and payload bytes: an option, or set at run time for every producer.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { GroupsOptions } from '#queue/model/limits.js';
@@ -208,22 +208,20 @@ onEachStore('maxPendingBytes', () => {
   });
 });
 
-describe('maxPendingBytes of a long line', () => {
-  it('is estimated from fifty jobs of each place', async () => {
-    const { queue } = coreQueue();
-    const many = (of: object) => Array.from({ length: 200 }, () => ({ payload: text(100), ...of }));
-    await queue.enqueueMany([
-      ...many({}),
-      ...many({ priority: 1 }),
-      ...many({ delayMs: HOUR }),
-      ...many({ group: 'g' }),
-    ]);
-    await queue.limits.set({ maxPendingBytes: 80_100 });
-    await queue.enqueue(text(100));
-    await expect(queue.enqueue(text(100))).rejects.toThrow(QueueFullError);
-    await queue.claimMany(1);
-    await queue.enqueue(text(100));
-  });
+it('maxPendingBytes of a long line is estimated from fifty jobs of each place', async () => {
+  const { queue } = coreQueue();
+  const many = (of: object) => Array.from({ length: 200 }, () => ({ payload: text(100), ...of }));
+  await queue.enqueueMany([
+    ...many({}),
+    ...many({ priority: 1 }),
+    ...many({ delayMs: HOUR }),
+    ...many({ group: 'g' }),
+  ]);
+  await queue.limits.set({ maxPendingBytes: 80_100 });
+  await queue.enqueue(text(100));
+  await expect(queue.enqueue(text(100))).rejects.toThrow(QueueFullError);
+  await queue.claimMany(1);
+  await queue.enqueue(text(100));
 });
 
 it('maxPending set at run time holds for a producer of another process, and for one that waits for replicas', async () => {

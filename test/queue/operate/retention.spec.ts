@@ -75,7 +75,7 @@ async function passTime(state: TestQueue): Promise<void> {
       await state.redis.del(base + key);
     }
   }
-  for (const key of [state.keys.uniqueExpiries, state.keys.dead]) {
+  for (const key of [state.keys.uniqueExpiries, state.keys.endedIds, state.keys.dead]) {
     for (const member of await state.ranked(key)) {
       await state.redis.zadd(key, 1, member);
     }

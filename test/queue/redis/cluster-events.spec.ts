@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobEvent } from '#queue/model/job-event.js';
 import { inside } from '../../support/queue/inside.js';
-import { eventually } from '../../support/faults/wait.js';
+import { eventually, gate } from '../../support/faults/wait.js';
 import { startWorker } from '../../support/worker/workers.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
@@ -40,6 +40,35 @@ it('awaited results come at once, on whichever master the queue is', async () =>
     queue.close();
   }
   expect(owners.size).toBe(3);
+  expect(waits.filter((ms) => ms > AT_ONCE_MS)).toEqual([]);
+}, 60_000);
+
+it('chunks of streams come at once and once, on whichever master the queue is', async () => {
+  const [workers, readers] = [cluster.connect(), cluster.connect()];
+  const waits: number[] = [];
+  for (const name of ['i', 'j', 'k']) {
+    const sent: number[] = [];
+    const next = [gate(), gate(), gate()];
+    const worker = await startWorker(newQueue(name, workers), async function* () {
+      for (const [i, each] of next.entries()) {
+        await each.promise;
+        sent[i] = performance.now();
+        yield i;
+      }
+    });
+    const reader = newQueue(name, readers);
+    const { id } = await reader.enqueue(1);
+    const items = reader.stream(id)[Symbol.asyncIterator]();
+    for (const [i, each] of next.entries()) {
+      const item = items.next();
+      if (i === 0) await listened(reader);
+      each.open();
+      expect(await item).toMatchObject({ value: { type: 'chunk', data: i } });
+      waits.push(performance.now() - sent[i]!);
+    }
+    expect(await items.next()).toMatchObject({ value: { type: 'result' } });
+    await worker.worker.stop();
+  }
   expect(waits.filter((ms) => ms > AT_ONCE_MS)).toEqual([]);
 }, 60_000);
 

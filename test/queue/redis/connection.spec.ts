@@ -116,40 +116,34 @@ describe('an answer', () => {
   });
 });
 
-describe('the errors of a connection that is made here', () => {
-  it('are logged once each, also the second of a socket, to which ioredis listens once', async () => {
-    const connection = Connection.of(connect());
-    const warnings: string[] = [];
-    connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
-    const made = connection.duplicate('events') as Redis;
-    await once(made, 'ready');
-    made.emit('error', new Error('of no socket'));
-    const { stream } = made;
-    for (const text of ['first', 'second']) stream.emit('error', new Error(text));
-    made.disconnect();
-    expect(warnings).toEqual(
-      ['of no socket', 'first', 'second'].map((text) => `Redis connection (events): ${text}`),
-    );
-  });
+it('the errors of a connection that is made here are logged once each, also the second of a socket, to which ioredis listens once', async () => {
+  const connection = Connection.of(connect());
+  const warnings: string[] = [];
+  connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
+  const made = connection.duplicate('events') as Redis;
+  await once(made, 'ready');
+  made.emit('error', new Error('of no socket'));
+  const { stream } = made;
+  for (const text of ['first', 'second']) stream.emit('error', new Error(text));
+  made.disconnect();
+  expect(warnings).toEqual(['of no socket', 'first', 'second'].map((text) => `Redis connection (events): ${text}`));
 });
 
-describe('an error that repeats', () => {
-  it('is logged once, and once a minute', async () => {
-    const connection = Connection.of(connect());
-    const warnings: string[] = [];
-    connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
-    const now = jest.spyOn(performance, 'now');
-    // A hub makes a new connection for each attempt.
-    for (const atMs of [0, 1_000, 59_000, 61_000]) {
-      const made = connection.duplicate('wakes') as Redis;
-      await once(made, 'ready');
-      now.mockReturnValue(1e9 + atMs);
-      made.emit('error', new Error('refused'));
-      now.mockReset();
-      made.disconnect();
-    }
-    expect(warnings).toHaveLength(2);
-  });
+it('an error that repeats is logged once, and once a minute', async () => {
+  const connection = Connection.of(connect());
+  const warnings: string[] = [];
+  connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
+  const now = jest.spyOn(performance, 'now');
+  // A hub makes a new connection for each attempt.
+  for (const atMs of [0, 1_000, 59_000, 61_000]) {
+    const made = connection.duplicate('wakes') as Redis;
+    await once(made, 'ready');
+    now.mockReturnValue(1e9 + atMs);
+    made.emit('error', new Error('refused'));
+    now.mockReset();
+    made.disconnect();
+  }
+  expect(warnings).toHaveLength(2);
 });
 
 describe('an answer that does not come in time', () => {
@@ -268,33 +262,31 @@ describe('the server', () => {
   });
 });
 
-describe('I5: a client whose clock is an hour off', () => {
-  it.each([-3_600_000, 3_600_000])('changes nothing (%i ms)', async (off) => {
-    const { queue, state } = coreQueue();
-    const real = Date.now.bind(Date);
-    const before = await state.now();
-    jest.spyOn(Date, 'now').mockImplementation(() => real() + off);
-    await queue.enqueue(['later'], { id: 'later', delayMs: 60_000 });
-    await queue.enqueue(['now'], { id: 'now' });
-    const job = (await queue.claim())!;
-    await queue.extend(job);
-    const expiry = Number(await state.redis.zscore(state.keys.claims, 'now'));
-    const due = Number(await state.redis.zscore(state.keys.scheduled, 'later'));
-    await queue.fail(job, new Error('no'), { delayMs: 30_000 });
-    const retry = Number(await state.redis.zscore(state.keys.scheduled, 'now'));
-    const after = await state.now();
-    expect((await queue.reclaim()).reclaimed).toEqual([]);
-    expect(await queue.claim()).toBeNull();
-    for (const [time, delay] of [
-      [expiry, 30_000],
-      [due, 60_000],
-      [retry, 30_000],
-      [job.claimedAtMs, 0],
-    ] as const) {
-      expect(time).toBeGreaterThanOrEqual(before + delay);
-      expect(time).toBeLessThanOrEqual(after + delay);
-    }
-  });
+it.each([-3_600_000, 3_600_000])('I5: a client whose clock is an hour off changes nothing (%i ms)', async (off) => {
+  const { queue, state } = coreQueue();
+  const real = Date.now.bind(Date);
+  const before = await state.now();
+  jest.spyOn(Date, 'now').mockImplementation(() => real() + off);
+  await queue.enqueue(['later'], { id: 'later', delayMs: 60_000 });
+  await queue.enqueue(['now'], { id: 'now' });
+  const job = (await queue.claim())!;
+  await queue.extend(job);
+  const expiry = Number(await state.redis.zscore(state.keys.claims, 'now'));
+  const due = Number(await state.redis.zscore(state.keys.scheduled, 'later'));
+  await queue.fail(job, new Error('no'), { delayMs: 30_000 });
+  const retry = Number(await state.redis.zscore(state.keys.scheduled, 'now'));
+  const after = await state.now();
+  expect((await queue.reclaim()).reclaimed).toEqual([]);
+  expect(await queue.claim()).toBeNull();
+  for (const [time, delay] of [
+    [expiry, 30_000],
+    [due, 60_000],
+    [retry, 30_000],
+    [job.claimedAtMs, 0],
+  ] as const) {
+    expect(time).toBeGreaterThanOrEqual(before + delay);
+    expect(time).toBeLessThanOrEqual(after + delay);
+  }
 });
 
 it('two queues of one name in two databases or prefixes do not meet', async () => {

@@ -1,6 +1,6 @@
 // The memory guard: how many bytes of Redis a plain job takes, with Redis's default settings. A number may only rise
 // with a reason that its commit gives. `npm run bench -- --only memory` compares it with other queues.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { Worker } from '#worker/worker.js';
@@ -54,15 +54,16 @@ async function bytesPerJob(payload: unknown): Promise<{ waiting: number; complet
   return { waiting: waiting / JOBS, completed: completed / JOBS };
 }
 
-describe('the bytes of Redis per job', () => {
-  it.each([
-    { payload: 40, waiting: 250, completed: 430 },
-    { payload: 60, waiting: 280, completed: 430 },
-    { payload: 200, waiting: 680, completed: 1_290 },
-    { payload: 1_000, waiting: 1_480, completed: 2_080 },
-  ])('of $payload bytes of payload: at most $waiting while it waits, $completed once completed', async (most) => {
+it.each([
+  { payload: 40, waiting: 250, completed: 430 },
+  { payload: 60, waiting: 280, completed: 430 },
+  { payload: 200, waiting: 680, completed: 1_290 },
+  { payload: 1_000, waiting: 1_480, completed: 2_080 },
+])(
+  'the bytes of Redis per job of $payload bytes of payload: at most $waiting while it waits, $completed once completed',
+  async (most) => {
     const found = await bytesPerJob(payloadOf(most.payload));
     expect(found.waiting).toBeLessThanOrEqual(most.waiting);
     expect(found.completed).toBeLessThanOrEqual(most.completed);
-  });
-});
+  },
+);

@@ -23,24 +23,22 @@ beforeAll(async () => {
 
 afterAll(() => open.forEach((queue) => queue.close()));
 
-describe('the doctor', () => {
-  it('finds and repairs faults, whichever master has the queue', async () => {
-    const queues = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => newQueue(name)); // known slots, on all three masters
-    for (const queue of queues) {
-      await queue.enqueueMany([
-        { payload: 1, id: 'well' },
-        { payload: 2, id: 'lost' },
-      ]);
-      const { keys } = await inside(queue).scripts();
-      await inside(queue).connection.client.lrem(keys.pending, 1, 'lost');
-      const orphan = { kind: 'orphan', subject: 'lost', found: 'status pending, in no place' };
-      expect(await queue.doctor({ repair: true })).toMatchObject({ checked: 2, findings: [orphan] });
-      expect((await queue.doctor()).findings).toEqual([]);
-      expect((await queue.claim())!.id).toBe('lost');
-    }
-    const masters = queues.map(async (queue) => cluster.ownerOf((await inside(queue).scripts()).keys.stats));
-    expect(new Set(await Promise.all(masters)).size).toBe(3);
-  });
+it('the doctor finds and repairs faults, whichever master has the queue', async () => {
+  const queues = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => newQueue(name)); // known slots, on all three masters
+  for (const queue of queues) {
+    await queue.enqueueMany([
+      { payload: 1, id: 'well' },
+      { payload: 2, id: 'lost' },
+    ]);
+    const { keys } = await inside(queue).scripts();
+    await inside(queue).connection.client.lrem(keys.pending, 1, 'lost');
+    const orphan = { kind: 'orphan', subject: 'lost', found: 'status pending, in no place' };
+    expect(await queue.doctor({ repair: true })).toMatchObject({ checked: 2, findings: [orphan] });
+    expect((await queue.doctor()).findings).toEqual([]);
+    expect((await queue.claim())!.id).toBe('lost');
+  }
+  const masters = queues.map(async (queue) => cluster.ownerOf((await inside(queue).scripts()).keys.stats));
+  expect(new Set(await Promise.all(masters)).size).toBe(3);
 });
 
 it('writes the audit trail in the slot of its queue, and reads it there', async () => {

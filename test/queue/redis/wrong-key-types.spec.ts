@@ -9,7 +9,7 @@ import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { typesOfKeys, typesOfQueue } from '#queue/validation/key-types.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { testQueue } from '../../support/queue/queue-state.js';
-import { HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+import { HOURLY, testSchedules } from '../../support/queue/schedules.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 
 const redis = connect();
@@ -213,8 +213,7 @@ const OF_SCHEDULES: [kind: string, options: ScheduleOptions, parts: string[]][] 
 it.each(OF_SCHEDULES)(
   'the error of a tick with %s names it, and the tick is made later',
   async (_, options, parts) => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', HOURLY, options));
     const due = await schedules.makeDue('s');
     const { base } = new QueueKeys(q.name);

@@ -37,19 +37,17 @@ describe('awaitAll', () => {
   });
 });
 
-describe('the signal of a wait', () => {
-  it('ends it with its reason, before and while it waits', async () => {
-    const { queue, state } = coreQueue();
-    const handle = await queue.enqueue(1);
-    const ended = new AbortController();
-    const waiting = handle.result({ timeoutMs: 60_000, signal: ended.signal }).catch((error: unknown) => error);
-    await eventually(async () => Number((await state.redis.pubsub('NUMSUB', state.keys.events))[1]) === 1);
-    const reason = new Error('the caller hung up');
-    ended.abort(reason);
-    expect(await waiting).toBe(reason);
-    await expect(handle.result({ signal: ended.signal })).rejects.toBe(reason);
-    expect((await handle.get())!.status).toBe('pending');
-  });
+it('the signal of a wait ends it with its reason, before and while it waits', async () => {
+  const { queue, state } = coreQueue();
+  const handle = await queue.enqueue(1);
+  const ended = new AbortController();
+  const waiting = handle.result({ timeoutMs: 60_000, signal: ended.signal }).catch((error: unknown) => error);
+  await eventually(async () => Number((await state.redis.pubsub('NUMSUB', state.keys.events))[1]) === 1);
+  const reason = new Error('the caller hung up');
+  ended.abort(reason);
+  expect(await waiting).toBe(reason);
+  await expect(handle.result({ signal: ended.signal })).rejects.toBe(reason);
+  expect((await handle.get())!.status).toBe('pending');
 });
 
 it('warns of no leak, however many jobs it waits for', async () => {

@@ -1,4 +1,4 @@
-// What the pages promise of an ended job for `resultTtlMs`, a day, behind 10,000 others that end meanwhile. The histories
+// What the pages promise of an ended job for `resultTtlMs`, a day, behind thousands of others that end meanwhile. The histories
 // keep 1,000 records. An id that a caller gave, and a result that somebody waits for, outlive them.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
@@ -9,8 +9,9 @@ import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { eventually } from '../../support/faults/wait.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
+import { casesOf } from '../../support/run/samples.js';
 
-const OTHERS = 10_000;
+const OTHERS = casesOf(10_000, 2_000);
 const DAY = 86_400_000;
 
 interface Pair {

@@ -36,6 +36,15 @@ describe('results', () => {
     expect(await handle.result({ timeoutMs: 0 })).toEqual(result);
   });
 
+  it('a plain job that is claimed by hand ends for a caller who came after the claim', async () => {
+    const { queue, state } = coreQueue();
+    const handle = await queue.enqueue('work');
+    const claim = (await queue.claim())!;
+    await state.run(state.scripts.holdResult({ id: handle.id, forMs: 60_000 }));
+    expect(await queue.complete(claim, 'done')).toBe(true);
+    expect(await handle.result({ timeoutMs: 0 })).toBe('done');
+  });
+
   it('a failed job throws, with the error of its last attempt', async () => {
     const { queue } = coreQueue({ maxAttempts: 1 });
     const handle = await queue.enqueue('work');
@@ -56,13 +65,16 @@ describe('results', () => {
     expect(await waiting).toBe('done');
   });
 
-  it('a cancelled job throws', async () => {
+  it.each([
+    ['cancelled', 'cancel', JobCancelledError],
+    ['removed', 'remove', JobNotFoundError],
+  ] as const)('a job that is %s meanwhile throws', async (_, verb, error) => {
     const { queue, state } = coreQueue();
     const handle = await queue.enqueue('work');
-    const waiting = handle.result({ timeoutMs: 15_000 }).catch((error: unknown) => error);
+    const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
     await listened(state.keys.events);
-    await queue.cancel(handle.id);
-    expect(await waiting).toBeInstanceOf(JobCancelledError);
+    await queue[verb](handle.id);
+    expect(await waiting).toBeInstanceOf(error);
   });
 
   it('five results come by their events, sooner than the looks behind them would bring them, 2 s each', async () => {
@@ -76,15 +88,6 @@ describe('results', () => {
       expect(await waiting).toBe(result);
     }
     expect(performance.now() - began).toBeLessThan(8_000); // by looks 10 s
-  });
-
-  it('a job that is removed meanwhile throws', async () => {
-    const { queue, state } = coreQueue();
-    const handle = await queue.enqueue('work');
-    const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
-    await listened(state.keys.events);
-    await queue.remove(handle.id);
-    expect(await waiting).toBeInstanceOf(JobNotFoundError);
   });
 
   it('a job that is missing throws', async () => {

@@ -5,7 +5,7 @@ import { checkRecurrence } from '#queue/schedules/recurrence.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import fc from '../../support/queue/properties.js';
 import { testQueue } from '../../support/queue/queue-state.js';
-import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+import { HOUR, HOURLY, TestSchedules, testSchedules } from '../../support/queue/schedules.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';
 
 const NOON = Date.UTC(2030, 5, 1, 12);
@@ -108,8 +108,7 @@ describe('the bounds of a recurrence', () => {
 
 describe('a schedule that ends', () => {
   it('makes as many jobs as its limit, whichever process ticks, and is forgotten after a day', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     const once = schedules.define('s', { ...HOURLY, limit: 2 });
     await schedules.put(once);
     for (const [n, answer] of ['enqueued', 'enqueued'].entries()) {
@@ -130,8 +129,7 @@ describe('a schedule that ends', () => {
   });
 
   it('a tick that another definition left due is not made beyond the limit', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));
     await schedules.makeDue('s', 2_000);
     await schedules.tick();
@@ -143,8 +141,7 @@ describe('a schedule that ends', () => {
   });
 
   it('continues when its limit is raised, and lives until it is removed again', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', { ...HOURLY, limit: 1 }));
     await schedules.makeDue('s');
     await schedules.tick();
@@ -155,8 +152,7 @@ describe('a schedule that ends', () => {
   });
 
   it('one that code declares stays as long as it is declared', async () => {
-    const q = testQueue();
-    const schedules = new TestSchedules(q);
+    const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s', { ...HOURLY, limit: 1 }), 'w1');
     await schedules.makeDue('s');
     await schedules.tick();

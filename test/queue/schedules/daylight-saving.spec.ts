@@ -36,70 +36,68 @@ function fleet(start: string) {
   };
 }
 
-describe('a schedule ticks once a slot for the whole fleet', () => {
-  it.each<[string, Recurrence, string, string, string[]]>([
+it.each<[string, Recurrence, string, string, string[]]>([
+  [
+    'at a time that the clock leaps over: at the first moment after the gap',
+    { cron: '30 2 * * *', timeZone: 'Europe/Berlin' },
+    '2026-03-28T00:00Z',
+    '2026-03-30T12:00Z',
+    ['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30'],
+  ],
+  [
+    'at a time that the clock shows twice: the first time',
+    { cron: '30 2 * * *', timeZone: 'Europe/Berlin' },
+    '2026-10-24T00:00Z',
+    '2026-10-26T12:00Z',
+    ['2026-10-24T00:30', '2026-10-25T00:30', '2026-10-26T01:30'],
+  ],
+  [
+    'at several times of which the clock shows some twice: those the first time',
+    { cron: '0,30 1-3 * * *', timeZone: 'Europe/Berlin' },
+    '2026-10-24T20:00Z',
+    '2026-10-25T12:00Z',
     [
-      'at a time that the clock leaps over: at the first moment after the gap',
-      { cron: '30 2 * * *', timeZone: 'Europe/Berlin' },
-      '2026-03-28T00:00Z',
-      '2026-03-30T12:00Z',
-      ['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30'],
+      '2026-10-24T23:00',
+      '2026-10-24T23:30',
+      '2026-10-25T00:00',
+      '2026-10-25T00:30',
+      '2026-10-25T02:00',
+      '2026-10-25T02:30',
     ],
-    [
-      'at a time that the clock shows twice: the first time',
-      { cron: '30 2 * * *', timeZone: 'Europe/Berlin' },
-      '2026-10-24T00:00Z',
-      '2026-10-26T12:00Z',
-      ['2026-10-24T00:30', '2026-10-25T00:30', '2026-10-26T01:30'],
-    ],
-    [
-      'at several times of which the clock shows some twice: those the first time',
-      { cron: '0,30 1-3 * * *', timeZone: 'Europe/Berlin' },
-      '2026-10-24T20:00Z',
-      '2026-10-25T12:00Z',
-      [
-        '2026-10-24T23:00',
-        '2026-10-24T23:30',
-        '2026-10-25T00:00',
-        '2026-10-25T00:30',
-        '2026-10-25T02:00',
-        '2026-10-25T02:30',
-      ],
-    ],
-    [
-      'every half an hour as time passes, through the hour that is left out',
-      { cron: '*/30 * * * *', timeZone: 'America/New_York' },
-      '2026-03-08T06:00Z',
-      '2026-03-08T08:00Z',
-      ['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30', '2026-03-08T08:00'],
-    ],
-    [
-      'every half an hour as time passes, through the hour that is repeated',
-      { cron: '*/30 * * * *', timeZone: 'America/New_York' },
-      '2026-11-01T05:00Z',
-      '2026-11-01T07:00Z',
-      ['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00'],
-    ],
-    [
-      'in a zone whose clock leaps by half an hour',
-      { cron: '15 2 * * *', timeZone: 'Australia/Lord_Howe' },
-      '2026-10-02T12:00Z',
-      '2026-10-05T00:00Z',
-      ['2026-10-02T15:45', '2026-10-03T15:30', '2026-10-04T15:15'],
-    ],
-    [
-      'every two hours since 1970, whatever the clocks show',
-      { everyMs: 7_200_000 },
-      '2026-10-25T00:00Z',
-      '2026-10-25T04:00Z',
-      ['2026-10-25T02:00', '2026-10-25T04:00'],
-    ],
-  ])('%s', async (_, recurrence, start, end, expected) => {
-    const { upsert, until, ticks } = fleet(start);
-    await upsert(recurrence);
-    await until(end);
-    expect(await ticks()).toEqual(expected);
-  });
+  ],
+  [
+    'every half an hour as time passes, through the hour that is left out',
+    { cron: '*/30 * * * *', timeZone: 'America/New_York' },
+    '2026-03-08T06:00Z',
+    '2026-03-08T08:00Z',
+    ['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30', '2026-03-08T08:00'],
+  ],
+  [
+    'every half an hour as time passes, through the hour that is repeated',
+    { cron: '*/30 * * * *', timeZone: 'America/New_York' },
+    '2026-11-01T05:00Z',
+    '2026-11-01T07:00Z',
+    ['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00'],
+  ],
+  [
+    'in a zone whose clock leaps by half an hour',
+    { cron: '15 2 * * *', timeZone: 'Australia/Lord_Howe' },
+    '2026-10-02T12:00Z',
+    '2026-10-05T00:00Z',
+    ['2026-10-02T15:45', '2026-10-03T15:30', '2026-10-04T15:15'],
+  ],
+  [
+    'every two hours since 1970, whatever the clocks show',
+    { everyMs: 7_200_000 },
+    '2026-10-25T00:00Z',
+    '2026-10-25T04:00Z',
+    ['2026-10-25T02:00', '2026-10-25T04:00'],
+  ],
+])('a schedule ticks once a slot for the whole fleet %s', async (_, recurrence, start, end, expected) => {
+  const { upsert, until, ticks } = fleet(start);
+  await upsert(recurrence);
+  await until(end);
+  expect(await ticks()).toEqual(expected);
 });
 
 const NIGHTLY: Recurrence = { cron: '30 2 * * *', timeZone: 'Europe/Berlin' };

@@ -129,64 +129,60 @@ describe('the ticks of a cron expression', () => {
   });
 });
 
-describe('the ticks of everyMs', () => {
-  it('are whole multiples of it, strictly later than any time before', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 100, max: 31_536_000_000 }),
-        fc.integer({ min: 0, max: 4e12 }),
-        (everyMs, after) => {
-          const next = nextTick({ everyMs }, after);
-          expect(next % everyMs).toBe(0);
-          expect(next).toBeGreaterThan(after);
-          expect(next - after).toBeLessThanOrEqual(everyMs);
-        },
-      ),
-    );
-  });
+it('the ticks of everyMs are whole multiples of it, strictly later than any time before', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 100, max: 31_536_000_000 }),
+      fc.integer({ min: 0, max: 4e12 }),
+      (everyMs, after) => {
+        const next = nextTick({ everyMs }, after);
+        expect(next % everyMs).toBe(0);
+        expect(next).toBeGreaterThan(after);
+        expect(next - after).toBeLessThanOrEqual(everyMs);
+      },
+    ),
+  );
 });
 
-describe('a recurrence is refused', () => {
-  it.each<[unknown, string, RegExp]>([
-    [{ everyMs: 0 }, 's.everyMs', /expected a whole number from 100 to 31536000000 ms, found 0/],
-    [{ everyMs: 1.5 }, 's.everyMs', /found 1\.5/],
-    [{ everyMs: '5' }, 's.everyMs', /found "5"/],
-    [{}, 's', /expected either cron or everyMs, found neither/],
-    [{ cron: '0 0 * * *', everyMs: 1_000 }, 's', /expected either cron or everyMs, found both/],
-    [{ everyMs: 1_000, timeZone: 'UTC' }, 's.timeZone', /expected none beside everyMs/],
-    [
-      { cron: '0 0 30 2 *' },
-      's.cron',
-      /expected a cron expression that fires, found "0 0 30 2 \*", which never does/,
-    ],
-    [{ cron: '61 * * * *' }, 's.cron', /found "61 \* \* \* \*"\. Reason: Invalid value for minute: 61/],
-    [{ cron: '* * *' }, 's.cron', /five or six fields/],
-    [{ cron: '' }, 's.cron', /found ""/],
-    [{ cron: 5 }, 's.cron', /found 5/],
-    [{ cron: '2026-01-01T00:00:00' }, 's.cron', /five or six fields/],
-    [{ cron: '0 0 0 1 1 * 2020' }, 's.cron', /five or six fields/],
-    [{ cron: '@reboot' }, 's.cron', /found "@reboot"/],
-    [
-      { cron: '0 0 * * *', timeZone: 'Europe/Berln' },
-      's.timeZone',
-      /a time zone such as 'Europe\/Berlin', found "Europe\/Berln"/,
-    ],
-    [{ cron: '0 0 * * *', timeZone: '' }, 's.timeZone', /found ""/],
-    [{ cron: '0 0 * * *', timezone: 'UTC' }, 's.timezone', /Did you mean timeZone\?/],
-    [{ every: 5 }, 's.every', /expected a known option/],
-    [
-      { everyMs: 5_000, endAt: Math.floor(Date.now() / 1_000) },
-      's.endAt',
-      /a valid Date or epoch ms \(not seconds\) before/,
-    ],
-    ['0 0 * * *', 's', /expected \{ cron, timeZone\? \} or \{ everyMs \}/],
-    [null, 's', /found null/],
-  ])('%j', (recurrence, subject, message) => {
-    const error = failureOf(() => checkRecurrence('s', recurrence));
-    expect(error).toBeInstanceOf(InvalidOptionError);
-    expect(error.subject).toBe(subject);
-    expect(error.message).toMatch(message);
-  });
+it.each<[unknown, string, RegExp]>([
+  [{ everyMs: 0 }, 's.everyMs', /expected a whole number from 100 to 31536000000 ms, found 0/],
+  [{ everyMs: 1.5 }, 's.everyMs', /found 1\.5/],
+  [{ everyMs: '5' }, 's.everyMs', /found "5"/],
+  [{}, 's', /expected either cron or everyMs, found neither/],
+  [{ cron: '0 0 * * *', everyMs: 1_000 }, 's', /expected either cron or everyMs, found both/],
+  [{ everyMs: 1_000, timeZone: 'UTC' }, 's.timeZone', /expected none beside everyMs/],
+  [
+    { cron: '0 0 30 2 *' },
+    's.cron',
+    /expected a cron expression that fires, found "0 0 30 2 \*", which never does/,
+  ],
+  [{ cron: '61 * * * *' }, 's.cron', /found "61 \* \* \* \*"\. Reason: Invalid value for minute: 61/],
+  [{ cron: '* * *' }, 's.cron', /five or six fields/],
+  [{ cron: '' }, 's.cron', /found ""/],
+  [{ cron: 5 }, 's.cron', /found 5/],
+  [{ cron: '2026-01-01T00:00:00' }, 's.cron', /five or six fields/],
+  [{ cron: '0 0 0 1 1 * 2020' }, 's.cron', /five or six fields/],
+  [{ cron: '@reboot' }, 's.cron', /found "@reboot"/],
+  [
+    { cron: '0 0 * * *', timeZone: 'Europe/Berln' },
+    's.timeZone',
+    /a time zone such as 'Europe\/Berlin', found "Europe\/Berln"/,
+  ],
+  [{ cron: '0 0 * * *', timeZone: '' }, 's.timeZone', /found ""/],
+  [{ cron: '0 0 * * *', timezone: 'UTC' }, 's.timezone', /Did you mean timeZone\?/],
+  [{ every: 5 }, 's.every', /expected a known option/],
+  [
+    { everyMs: 5_000, endAt: Math.floor(Date.now() / 1_000) },
+    's.endAt',
+    /a valid Date or epoch ms \(not seconds\) before/,
+  ],
+  ['0 0 * * *', 's', /expected \{ cron, timeZone\? \} or \{ everyMs \}/],
+  [null, 's', /found null/],
+])('a recurrence is refused %j', (recurrence, subject, message) => {
+  const error = failureOf(() => checkRecurrence('s', recurrence));
+  expect(error).toBeInstanceOf(InvalidOptionError);
+  expect(error.subject).toBe(subject);
+  expect(error.message).toMatch(message);
 });
 
 function failureOf(action: () => Recurrence): InvalidOptionError {

@@ -51,6 +51,7 @@ FAILING.stack = 'Error: no\n    at handler (app.js:1:1)';
 async function useAll(): Promise<void> {
   await jobs();
   await newest();
+  await signals();
   await ends();
   await batches();
   await groups();
@@ -92,6 +93,17 @@ async function newest(): Promise<void> {
   await queue.enqueue({}, { id: 'stopped', unique: stops });
   await queue.claim({ worker: 'w' });
   await queue.enqueue({}, { id: 'behind', unique: stops, delayMs: 5 });
+}
+
+async function signals(): Promise<void> {
+  const queue = queueOf('signals');
+  await queue.enqueue({}, { id: 'waits' });
+  const claim = (await queue.claim({ worker: 'w' }))!;
+  await queue.signal('waits', 'kept', { by: 'ada' });
+  await queue.exec((calls) => calls.wait({ claim, name: 'kept', kind: 'signal', timeoutMs: DAY }));
+  await queue.exec((calls) => calls.wait({ claim, name: 'nap', kind: 'sleep', timeoutMs: 0 }));
+  await queue.exec((calls) => calls.wait({ claim, name: 'comes', kind: 'signal' }));
+  await queue.exec((calls) => calls.release([{ ...claim, reason: 'wait', delayMs: 0 }]));
 }
 
 async function ends(): Promise<void> {
@@ -202,6 +214,7 @@ async function worker(): Promise<void> {
     await job.progress({ done: 1 });
     await job.log('a line');
     await job.checkpoint({ at: 5 });
+    await job.stream.write('a chunk');
     reached.open();
     await goesOn.promise;
   };
@@ -274,6 +287,7 @@ function keyOf(key: string): string {
 const NOT_SHARED: Partial<Record<keyof typeof KEYS, string>> = {
   bulkRuns: 'the dashboard keeps its runs for a day',
   alerts: 'the record of one kind of process',
+  profile: 'a measurement of an hour, which no older process asks for',
   history: 'figures for people, each with the names of its fields',
   historyOpen: 'figures of a minute, for people',
   historyMarks: 'deploys and outages, for people',

@@ -89,23 +89,24 @@ it('a worker announces the layout', async () => {
   await worker.stop();
 });
 
-describe('a queue whose keys an older version wrote, in formats that are read no more', () => {
-  it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
-    ['a worker', (queue) => new Worker([{ queue, handlers: { [queue.name]: () => 1 } }]).start()],
-    ['enqueue', (queue) => queue.enqueue(1)],
-    ['claim', (queue) => queue.claim()],
-    ['a batch', (queue) => queue.batch({ id: 'b' }).add('member', 1)],
-    ['purge', (queue) => queue.purge({ confirm: queue.name })],
-    ['doctor', (queue) => queue.doctor({ repair: true })],
-  ])('is refused by %s, and nothing is written', async (_call, ask) => {
+it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
+  ['a worker', (queue) => new Worker([{ queue, handlers: { [queue.name]: () => 1 } }]).start()],
+  ['enqueue', (queue) => queue.enqueue(1)],
+  ['claim', (queue) => queue.claim()],
+  ['a batch', (queue) => queue.batch({ id: 'b' }).add('member', 1)],
+  ['purge', (queue) => queue.purge({ confirm: queue.name })],
+  ['doctor', (queue) => queue.doctor({ repair: true })],
+])(
+  'a queue whose keys an older version wrote, in formats that are read no more is refused by %s, and nothing is written',
+  async (_call, ask) => {
     const { queue, state } = coreQueue();
     await state.redis.hset(state.keys.sweep, 'layout', OLDEST_LAYOUT - 1);
     await expectUnchanged(state, () => expect(ask(queue)).rejects.toThrow(QueueLayoutError));
     await expect(ask(queue)).rejects.toThrow(
       `expected a layout of at least ${OLDEST_LAYOUT}, found ${OLDEST_LAYOUT - 1}, which an older version of nest-job-queue wrote. Let`,
     );
-  });
-});
+  },
+);
 
 /** Announces a worker of a version with other layouts. */
 function announce(state: TestQueue, worker: string, layout: number, oldest: number): Promise<unknown> {

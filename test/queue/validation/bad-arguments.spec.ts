@@ -20,6 +20,8 @@ import { connect } from '../../support/redis/redis.js';
 import { HOURLY } from '../../support/queue/schedules.js';
 import { Greet, VERBS } from '../../support/queue/verb-arguments.js';
 
+const RATE = { limit: 1, periodMs: 1_000 };
+
 /** The parts of a queue that have methods for callers only. */
 const PARTS = ['limits', 'groups', 'history', 'auditTrail', 'actionLog'] as const;
 
@@ -46,6 +48,22 @@ describe('every method of a queue refuses an argument that is none, by name, and
     const rows = Object.keys(VERBS);
     const methods = [...methodsOf(queue), ...PARTS.flatMap((part) => methodsIn(queue, part))];
     expect(methods.filter((name) => ![...takesNothing, ...rows].includes(name))).toEqual([]);
+  });
+});
+
+describe('every method of a shared limit refuses an argument that is none', () => {
+  const rates = [
+    { rateLimit: { limit: 0, periodMs: 1 } },
+    { rateLimit: [5] },
+    { rateLimit: Array.from({ length: 9 }, () => RATE) },
+  ];
+  it.each<[string, Parameter[]]>([
+    ['set', [object({}, { maxRunning: 0 }, { maxRunning: null }, ...rates)]],
+    ['change', [object({}, { maxRunning: 0 }, ...rates)]],
+    ['pause', [options({}, { forMs: 0 }, { by: '' }, { reason: 5 })]],
+  ])('%s', async (method, parameters) => {
+    const limit = coreQueue().queue.sharedLimit('partner');
+    expect(await complaints(parameters, callAt(limit, method))).toEqual([]);
   });
 });
 

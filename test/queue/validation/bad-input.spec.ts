@@ -24,7 +24,7 @@ describe('a queue refuses', () => {
     // Its queue "b" would have the keys of the queue "q:b" of the prefix "app".
     ['prefix', 'app:q', '1 to 64 of A-Z a-z 0-9 _ . -', '"app:q"'],
     ['hashTag', 'yes', 'true or false', '"yes"'],
-    ['rateLimit', 100, '{ limit, periodMs, burst? }', '100'],
+    ['rateLimit', 100, '{ limit, periodMs, burst? }, or a list of at most 8 of these', '100'],
     ['backoff', 'soon', 'ms or { type, delayMs, maxDelayMs?, jitter? } or a function', '"soon"'],
     ['backoff', -5, '0 ms or more', '-5'],
   ])('the option %s: %j', async (option, value, expected, found) => {

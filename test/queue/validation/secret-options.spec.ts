@@ -9,6 +9,7 @@ import {
   JobQueueModule,
   OnJobEvent,
   OnJobFailed,
+  OnTopic,
   RecurringJob,
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
@@ -17,6 +18,7 @@ import {
   defineBulkHandler,
   defineHandler,
   defineJob,
+  defineTopic,
   encrypted,
   InvalidOptionError,
   JobDefinition,
@@ -84,6 +86,7 @@ const SLOW: Record<string, Way> = {
     bootClass(JobHandler('a'), RecurringJob(Object.assign({ everyMs: 1_000 }, given), given)),
   OnJobEvent: (given) => bootMethod(OnJobEvent('failed', given) as MethodDecorator),
   OnJobFailed: (given) => bootMethod(OnJobFailed('a', given)),
+  OnTopic: (given) => bootMethod(OnTopic('a', given)),
   'JobOutboxModule.forRoot': (given) => boot([], [outbox.JobOutboxModule.forRoot(given)]),
   'JobOutboxModule.forRootAsync': (given) =>
     boot([], [outbox.JobOutboxModule.forRootAsync(Object.assign({ useFactory: () => given }, given))]),
@@ -117,6 +120,7 @@ const WAYS: Record<string, Way> = {
   'JobQueueTestingModule.forApp': (given) => new JobQueueTesting(given),
   awaitAll: (given) => awaitAll([], given),
   defineJob: (given) => defineJob('a', given),
+  defineTopic: (given) => defineTopic('a', given),
   encrypted: (given) => encrypted([{ id: 'k', key: KEY }], given),
   defineHandler: (given) => defineHandler(Greet, () => 1, given),
   defineBulkHandler: (given) => defineBulkHandler(Greet, () => undefined, given),
@@ -176,7 +180,7 @@ describe('quotes no key in the place of an option, or of a part of one:', () => 
     ];
     const given = someOf(
       places.flatMap((path) => ALL.map((value) => givenAt(path, value))),
-      5,
+      11,
     );
     const nested = places.map((path) => givenAt(path, { codec: KEY, redis: KEY, password: KEY, [KEY]: KEY }));
     await errorsOf(way, [...ALL, ...given, ...nested]);
@@ -189,7 +193,7 @@ describe('quotes no key in the place of an option, or of a part of one:', () => 
       tops.delete('inject'); // tokens of Nest, which are names
       const given = someOf(
         [...tops, 'unknown'].flatMap((path) => SOME.map((value) => givenAt(path, value))),
-        4,
+        7,
       );
       const errors = await errorsOf(way, [...SOME, ...given]);
       expect(errors.filter((error) => error instanceof InvalidOptionError).length).toBeGreaterThan(0);

@@ -45,6 +45,7 @@ onEachStore('an option that is undefined', () => {
     expect(await batch.results(absent('offset limit'))).toEqual({ members: [] });
     expect(await batch.wait(absent('timeoutMs signal'))).toMatchObject({ state: 'ended' });
     expect(await queue.listBatches(absent('offset limit ended'))).toEqual([]);
+    expect(await queue.workers(absent('silent'))).toEqual([]);
     expect(await queue.doctor(absent('repair'))).toMatchObject({ findings: [] });
     expect(await queue.clean('pending', absent('olderThanMs limit'))).toBe(1);
     expect(await queue.purge({ confirm: queue.name, ...absent('everything') })).toBe(0);

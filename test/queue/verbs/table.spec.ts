@@ -8,6 +8,7 @@ import { rowsIn, type Verb } from '#queue/verbs/verb.js';
 const OTHER_NAME: Record<string, string> = {
   cancelAndReturn: 'job/cancel with a request id',
   change: 'limits/set of some limits',
+  download: 'profile/read with its content',
   get: 'schedule/list of one schedule',
   named: 'group/list of some groups',
   reportVersion: 'history/close-minute before the minute is over',

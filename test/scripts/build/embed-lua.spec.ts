@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
@@ -5,8 +6,10 @@ import {
   readLuaScripts,
   readLuaTexts,
   readTransitions,
+  renderDigests,
   renderModule,
   stripComments,
+  withoutDigests,
 } from '../../../scripts/build/embed-lua.mjs';
 import { folderWith } from '../folder.js';
 
@@ -222,10 +225,19 @@ describe('embed-lua', () => {
     const scripts = { claim: `#!lua\n${shared}return twice(1)\n`, settle: `${shared}return 'x'\n`, last: 'x' };
     const clustered = `#!lua\n${shared}wake()\nreturn twice(1)\n`;
     const module = renderModule(scripts, { claim: 'claim' }, { claim: clustered });
-    expect(module).toContain("type LuaScriptName = 'claim' | 'settle' | 'last'");
     expect(module.split('local function twice')).toHaveLength(2);
     const code = ts.transpileModule(module, { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
-    const file = join(folderWith({ 'package.json': '{ "type": "module" }', 'module.js': code }), 'module.js');
+    const digestModule = renderDigests(scripts, { claim: clustered });
+    expect(digestModule).toContain("type LuaScriptName = 'claim' | 'settle' | 'last'");
+    const digests = ts.transpileModule(digestModule, {
+      compilerOptions: { module: ts.ModuleKind.ESNext },
+    }).outputText;
+    const folder = folderWith({
+      'package.json': '{ "type": "module" }',
+      'module.js': code,
+      'digests.generated.js': digests,
+    });
+    const file = join(folder, 'module.js');
     const { luaScripts, clusterScripts, transitions } = (await import(file)) as Record<
       string,
       Record<string, string>
@@ -233,5 +245,27 @@ describe('embed-lua', () => {
     expect({ ...luaScripts }).toEqual(scripts);
     expect({ ...clusterScripts }).toEqual({ ...scripts, claim: clustered });
     expect(transitions).toEqual({ claim: 'claim' });
+    const { scriptDigests, clusterDigests } = await import(join(folder, 'digests.generated.js'));
+    expect(scriptDigests).toEqual(mapped(scripts, sha1));
+    expect(clusterDigests).toEqual(mapped({ ...scripts, claim: clustered }, sha1));
+    luaScripts!.settle = 'return 1';
+    expect(scriptDigests).toEqual(mapped({ claim: scripts.claim, last: 'x' }, sha1));
   });
 });
+
+it('empties the digests, and keeps the commands and the names', () => {
+  const module = renderDigests({ claim: "redis.call('GET', KEYS[1])" }, { claim: 'return 1' });
+  const emptied = withoutDigests(module);
+  expect(module).toMatch(/[0-9a-f]{40}/);
+  expect(emptied).not.toMatch(/[0-9a-f]{40}/);
+  expect(emptied).toContain('scriptCommands: readonly string[] = ["get"]');
+  expect(emptied).toContain("LuaScriptName = 'claim'");
+});
+
+function mapped(texts: Record<string, string>, to: (text: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, to(text)]));
+}
+
+function sha1(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
+}

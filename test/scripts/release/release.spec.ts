@@ -34,7 +34,7 @@ it('says nothing where there is no history', () => {
 });
 
 const released = {
-  'package.json': '{ "version": "0.2.0" }',
+  'package.json': '{ "version": "0.2.0", "repository": { "url": "git+https://example.com/us/it.git" } }',
   'package-lock.json': '{ "version": "0.2.0" }',
   'codemod/package.json': '{ "version": "0.2.0" }',
   'CHANGELOG.md': '# Changelog\n\n## 0.2.0 - 2027-01-02\n\n### Added\n\n- `A`\n\n## 0.1.0 - 2026-12-01\n\n- `B`\n',
@@ -42,6 +42,23 @@ const released = {
 
 it('returns the part of the changelog about a tag', () => {
   expect(releaseNotes(folderWith(released), 'v0.2.0')).toBe('### Added\n\n- `A`');
+});
+
+it('leads its links to the files of the tag, because a release has no folder', () => {
+  const changed = {
+    'CHANGELOG.md': '## 0.2.0 - 2027-01-02\n\n- `A` ([page](docs/a.md), [web](https://example.com))\n',
+  };
+  expect(releaseNotes(folderWith({ ...released, ...changed }), 'v0.2.0')).toBe(
+    '- `A` ([page](https://example.com/us/it/blob/v0.2.0/docs/a.md), [web](https://example.com))',
+  );
+});
+
+it('has the notes of the next release ready', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const notes = releaseNotes('.', `v${version}`, true);
+  expect(notes).not.toBe('');
+  expect(notes).not.toMatch(/\]\((?!https?:)/);
+  expect(notes.length).toBeLessThan(125_000); // what a release may have
 });
 
 it.each([

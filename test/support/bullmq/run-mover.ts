@@ -1,10 +1,7 @@
 // Runs a mover in a process of its own.
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import type { MoveStep } from '#migrate/move-report.js';
+import { runMoverProcess } from '../migrate/run-mover-process.js';
 import type { MoverSettings } from './mover-process.js';
-
-const ROOT = join(import.meta.dirname, '../../..');
 
 /** The steps of each slice of jobs. */
 const STEPS: readonly MoveStep[] = ['take', 'import', 'give-back', 'acknowledge', 'forget'];
@@ -37,22 +34,5 @@ export async function killMovers(
 
 /** Runs a mover to its end. Returns whether it killed itself; false if the old queue was quiet before. */
 function runMover(settings: MoverSettings): Promise<boolean> {
-  const child = spawn(
-    process.execPath,
-    ['--import', './tools/chaos/register.mjs', join(ROOT, 'test/support/bullmq/mover-process.ts')],
-    {
-      cwd: ROOT,
-      env: { ...process.env, MOVER_SETTINGS: JSON.stringify(settings) },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  let said = '';
-  child.stdout.on('data', (data: Buffer) => (said += data.toString()));
-  return new Promise((resolve, reject) => {
-    child.once('close', (code, signal) => {
-      const isQuiet = said.includes('quiet');
-      if (isQuiet || (signal === 'SIGKILL' && said.trim() === settings.dies?.after)) resolve(!isQuiet);
-      else reject(new Error(`The mover ended with ${code ?? signal}, and said: ${said}`));
-    });
-  });
+  return runMoverProcess('bullmq/mover-process.ts', settings);
 }

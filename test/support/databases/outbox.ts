@@ -58,7 +58,6 @@ export class TestOutbox {
     return (await queue.list('pending', { limit: 1_000 })).map(({ payload }) => payload);
   }
 
-  /** Returns the number of rows. */
   async rows(): Promise<number> {
     return (await this.outbox.stats()).waiting;
   }

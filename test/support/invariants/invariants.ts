@@ -35,7 +35,7 @@ export function faultsIn(reads: KeyReads, keys: QueueKeys): string[] {
     }
   }
   faults.push(...unfired(reads, keys), ...strays(reads, keys, seen), ...miscountedKinds(reads, keys));
-  faults.push(...groupFaults(reads, keys));
+  faults.push(...groupFaults(reads, keys), ...misparked(reads, keys));
   return faults;
 }
 
@@ -101,6 +101,40 @@ function faultsOf(reads: KeyReads, key: string, id: string, name: string, place:
   return faults;
 }
 
+/** The score of a job that no time starts. */
+const NEVER = 253_402_300_799_000;
+
+/** Returns jobs that wait for a signal which is there, and jobs that nothing could start. */
+function misparked(reads: KeyReads, keys: QueueKeys): string[] {
+  const faults: string[] = [];
+  for (const id of reads.members(keys.scheduled)) {
+    const due = reads.score(keys.scheduled, id);
+    const hash = reads.hash(keys.job(id));
+    if (hash === undefined || Object.keys(hash).length === 0) {
+      continue; // a lost hash is a fault of its own
+    }
+    const { after, waits = '', signals = '' } = hash;
+    const isParked = reads.score(keys.awaitingSignals, id) === due;
+    if (due === NEVER && after === undefined && !/\t$/m.test(waits)) {
+      faults.push(`signals: ${id} is due never, and waits for nothing`);
+    }
+    const open = [...waits.matchAll(/^([^\t]+)\tsignal\t\d+\t\d*\t$/gm)].map(([, name]) => name!);
+    const came = open.find((name) => `\n${signals}`.includes(`\n${name}\t`));
+    if (isParked && came !== undefined) {
+      faults.push(`signals: ${id} waits for ${came}, which has come`);
+    }
+    if (isParked && waits === '') {
+      faults.push(`signals: ${id} is parked and has no wait`);
+    }
+  }
+  for (const id of reads.members(keys.awaitingSignals)) {
+    if (reads.score(keys.awaitingSignals, id) === NEVER && reads.score(keys.scheduled, id) !== NEVER) {
+      faults.push(`signals: ${id} is parked and not scheduled`);
+    }
+  }
+  return faults;
+}
+
 /** Returns hashes without a place. Only a job that left its history may be one, for a while or while it is kept. */
 function strays(reads: KeyReads, keys: QueueKeys, seen: ReadonlyMap<string, string>): string[] {
   const faults: string[] = [];
@@ -134,6 +168,12 @@ function miscounts(reads: KeyReads, keys: QueueKeys, stats: QueueStats): string[
     cancelled: count('cancelled'),
     failed: count('dead'),
   };
+  const parked = reads
+    .members(keys.awaitingSignals)
+    .filter((id) => reads.score(keys.awaitingSignals, id)! > stats.at.getTime());
+  if ((stats.parked ?? 0) !== parked.length) {
+    return [`signals: stats count ${stats.parked ?? 0} parked of ${parked.length}`];
+  }
   return Object.entries(expected)
     .filter(([status, size]) => stats[status as keyof typeof expected] !== size)
     .map(([status, size]) => `I1: stats count ${stats[status as keyof typeof expected]} ${status} of ${size}`);

@@ -1,5 +1,6 @@
 // A server in memory that refuses a script which touches a key of another slot. Such a key is not declared, and is of another
 // queue than the first one. Servers such as Dragonfly lock the declared keys, or all of their hash tag.
+import { clusterScripts, luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
 import type { LuaValue } from '#memory/lua/values.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 
@@ -13,7 +14,7 @@ const OF_KEYS = new Set(['EXISTS', 'UNLINK', 'DEL', 'RENAME']);
 const OF_TESTS = 'test-';
 
 export class DeclaredKeysServer extends ScriptServer {
-  /** The scripts that have run, by name or digest, each checked. */
+  /** The texts of the scripts that have run, each checked. */
   readonly checked = new Set<string>();
   private declared: readonly string[] | undefined;
 
@@ -31,7 +32,7 @@ export class DeclaredKeysServer extends ScriptServer {
 
   override run(text: string, keys: string[], args: string[], name?: string): LuaValue {
     this.declared = keys;
-    this.checked.add(name ?? text);
+    this.checked.add(text);
     try {
       return super.run(text, keys, args, name);
     } finally {
@@ -49,6 +50,25 @@ export class DeclaredKeysServer extends ScriptServer {
       throw new Error(`${command} of an undeclared key: ${foreign}. KEYS: ${declared.slice(0, 5).join(' ')}`);
     }
   }
+}
+
+/** The scripts that no spec runs in memory as they are, and why. */
+export const NOT_IN_MEMORY: Partial<Record<LuaScriptName, string>> = {
+  auditFrame: 'it is a frame around other scripts, each of which is checked inside of it',
+  queueCheckPermissions: 'the server in memory has no users',
+};
+
+/** Returns the script whose spec this is, if there is one: that of `lua/job/set-priority.lua` is `jobSetPriority`. */
+export function scriptOf(spec: string): LuaScriptName | undefined {
+  const [, path = ''] = /\/test\/lua\/(.*)\.spec\.ts$/.exec(spec) ?? [];
+  const name = path.replace(/[/-](\w)/g, (_, letter: string) => letter.toUpperCase());
+  return name in luaScripts ? (name as LuaScriptName) : undefined;
+}
+
+/** Returns whether one of these texts has a script in it. The audit trail and the clock of a test put a frame around it. */
+export function hasRun(name: LuaScriptName, texts: Iterable<string>): boolean {
+  const bodies = [luaScripts[name], clusterScripts[name]].map((text) => text.slice(text.indexOf('\n') + 1));
+  return [...texts].some((text) => bodies.some((body) => text.includes(body)));
 }
 
 /** Returns the start of all keys of the queue of a key. With a hash tag it ends with that. */

@@ -20,6 +20,9 @@ const LONG = {
   'test/lua/sweep/cancel-line.spec.ts': 'fills lines of thousands of jobs',
 };
 
+/** True if some tests of a file may be left out, so that its script may not run. */
+const isPart = process.argv.some((each) => /^(-t|--testNamePattern)/.test(each));
+
 /** Returns whether a spec runs in memory too. */
 export function runsInMemory(spec) {
   return spec.startsWith('test/lua/') && !(spec in LEFT_OUT);
@@ -35,6 +38,6 @@ export function onMemory(project, isLong = false) {
     roots: ['<rootDir>/test/lua'],
     testMatch: isLong ? Object.keys(LONG).map((file) => `<rootDir>/${file}`) : ['<rootDir>/test/lua/**/*.spec.ts'],
     testPathIgnorePatterns: ['/node_modules/', ...ignored],
-    testEnvironmentOptions: { env: { TEST_REDIS: 'memory' } },
+    testEnvironmentOptions: { env: { TEST_REDIS: 'memory', ...(isPart && { TEST_IS_PART: '1' }) } },
   };
 }

@@ -7,9 +7,8 @@ import { toInteger, wholeText } from '#memory/lua/numbers.js';
 import type { CommandTable } from '#memory/lua/runtime.js';
 import { LuaError, LuaTable, shown, type LuaValue } from '#memory/lua/values.js';
 import { commandsOf } from '#memory/server/commands.js';
-import { ScriptServer } from '#memory/server/script-server.js';
 import { Random } from '../../../tools/chaos/random.js';
-import { DeclaredKeysServer } from './declared-keys.js';
+import { DeclaredKeysServer, hasRun, NOT_IN_MEMORY, scriptOf } from './declared-keys.js';
 import { extraCommands } from './extra-commands.js';
 
 /** A reply: a value of Lua, an error, several replies at once, or none yet. */
@@ -20,7 +19,7 @@ const OK = () => LuaTable.of({ ok: 'OK' });
 
 /** A database: its server, and the commands beside those of the server. */
 interface Database {
-  readonly server: ScriptServer;
+  readonly server: DeclaredKeysServer;
   readonly extra: CommandTable;
 }
 
@@ -60,6 +59,15 @@ class RespServer {
     const database = { server, extra: extraCommands(server.keys, commandsOf(server.keys)) };
     this.databases.set(index, database);
     return database;
+  }
+
+  /** @throws if the script of this spec has not run here, because nothing has then checked its keys */
+  requireScriptOf(spec: string): void {
+    const name = scriptOf(spec);
+    const texts = [...this.databases.values()].flatMap(({ server }) => [...server.checked]);
+    if (name && !(name in NOT_IN_MEMORY) && !hasRun(name, texts)) {
+      throw new Error(`The script ${name} has not run in memory. Run it in ${spec}, or name it in NOT_IN_MEMORY.`);
+    }
   }
 
   close(): void {

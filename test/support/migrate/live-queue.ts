@@ -12,10 +12,10 @@ const GROUPS = 7;
 const failsForGood = (i: number) => i % 50 === 1;
 /** Returns whether its first attempt fails. */
 const failsOnce = (i: number) => i % 11 === 3;
-const groupOf = (i: number) => (i % 3 === 0 ? `g${i % GROUPS}` : undefined);
 
-const optionsOf = (i: number) => {
-  const group = groupOf(i);
+const delayThere = (i: number) => (i % 7 === 0 ? { delay: 200 } : {});
+
+const optionsOf = (i: number, group: string | undefined) => {
   return {
     id: `j${i}`,
     name: 'work',
@@ -36,6 +36,9 @@ export class LiveQueue {
   private batches = 0;
   count = 0;
 
+  /** @param kinds plain: its jobs have neither groups nor batches, which BullMQ has not */
+  constructor(private readonly kinds: 'all' | 'plain' = 'all') {}
+
   /** Starts a worker at a place. */
   async work(queue: JobQueue, place: string, concurrency: number): Promise<void> {
     await startWorker([
@@ -51,16 +54,27 @@ export class LiveQueue {
     ]);
   }
 
-  /** Enqueues jobs until their count is `end`. Every 500th brings a batch of three, and a job that waits for it. */
+  /** Enqueues jobs until their count is `end`. Every 500th brings a batch of three with a follow-up. */
   async add(queue: JobQueue, end: number): Promise<void> {
     await queue.limits.set({ groups: { maxRunning: 1 } });
     while (this.count < end) {
       const chunk = Array.from({ length: Math.min(CHUNK, end - this.count) }, (_, k) => this.count + k);
       this.count += chunk.length;
-      await queue.enqueueMany(chunk.map((i) => ({ payload: { i }, ...optionsOf(i) })));
-      if (this.count % 500 === 0) {
+      await queue.enqueueMany(chunk.map((i) => ({ payload: { i }, ...optionsOf(i, this.groupOf(i)) })));
+      if (this.count % 500 === 0 && this.kinds === 'all') {
         await this.addBatch(queue);
       }
+    }
+  }
+
+  /** Adds plain jobs to the other library until their count is `end`. */
+  async addBy(add: (id: string, options: object) => Promise<unknown>, end: number): Promise<void> {
+    while (this.count < end) {
+      const chunk = Array.from({ length: Math.min(CHUNK, end - this.count) }, (_, k) => this.count + k);
+      this.count += chunk.length;
+      await Promise.all(
+        chunk.map((i) => add(`j${i}`, { attempts: failsForGood(i) ? 1 : 4, backoff: 1, ...delayThere(i) })),
+      );
     }
   }
 
@@ -95,7 +109,12 @@ export class LiveQueue {
     return [...this.runs.values()].filter((where) => where.includes(place)).length;
   }
 
-  private run(job: { id: string; attempt: number }, place: string): void {
+  private groupOf(i: number): string | undefined {
+    return i % 3 === 0 && this.kinds === 'all' ? `g${i % GROUPS}` : undefined;
+  }
+
+  /** Runs a job. @throws Error if its attempt must fail */
+  run(job: { id: string; attempt: number }, place: string): void {
     const i = Number(job.id.slice(1));
     if (failsForGood(i)) {
       this.failed.add(job.id);
@@ -104,7 +123,7 @@ export class LiveQueue {
     if (failsOnce(i) && job.attempt === 1) {
       throw new Error('once');
     }
-    const group = groupOf(i);
+    const group = this.groupOf(i);
     if (group !== undefined && !failsOnce(i)) {
       this.order.set(group, [...(this.order.get(group) ?? []), i]);
     }

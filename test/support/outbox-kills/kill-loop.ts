@@ -121,9 +121,9 @@ export class KillLoop {
   /** Cuts the sessions of a stopped process, as a database does with a silent one. Lets it go on later. */
   private async stall(child: ChildProcess, sessions: readonly number[]): Promise<void> {
     this.stalls++;
-    await sleep(STALL_MS / 2);
+    await sleep(STALL_MS / 2); // the stall is the fault: the process is silent meanwhile
     for (const session of sessions) await cut(this.database, session);
-    await sleep(STALL_MS);
+    await sleep(STALL_MS); // the rest of the stall, without a session
     child.kill('SIGCONT');
   }
 
@@ -143,7 +143,7 @@ export class KillLoop {
       } else if (this.ends && (await this.rows()) === 0 && (await queue.stats()).pending === 0) {
         return;
       } else {
-        await sleep(10);
+        await sleep(10); // a poll: the relays run in other processes, and a claim does not block
       }
     }
   }

@@ -38,17 +38,16 @@ export function callAt(owner: object, path: string): Call {
 
 /** Returns the names of the public methods of an object, those of its bases included. */
 export function methodsOf(owner: object): string[] {
-  const names: string[] = [];
+  const names = new Set<string>();
   const hidden = hiddenMembersOf(
     Object.hasOwn(owner, 'constructor') ? owner : (Object.getPrototypeOf(owner) as object),
   );
-  for (let each: unknown = owner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
-    names.push(...Object.getOwnPropertyNames(each));
+  for (let each = owner; each !== Object.prototype; each = Object.getPrototypeOf(each) as object) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(each))) {
+      if (typeof value === 'function') names.add(name); // a getter is not called: it may need an instance
+    }
   }
-  return names.filter(
-    (name) =>
-      name !== 'constructor' && !hidden.has(name) && typeof (owner as Record<string, unknown>)[name] === 'function',
-  );
+  return [...names].filter((name) => name !== 'constructor' && !hidden.has(name));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { ScriptStore } from '#memory/script-store.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
+import { isCluster, type RedisClient } from '#queue/redis/redis-client.js';
 import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { RedisStore } from '#queue/redis-store.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
@@ -38,9 +39,20 @@ export function inside(queue: JobQueue): Inside {
   };
 }
 
-/** Returns a client of the server of a queue, on Redis or in memory, and the calls of the queue. */
+/**
+ * Returns a client of the server of a queue, on Redis or in memory, and the calls of the queue. Of a Cluster it is the master
+ * that has the queue.
+ */
 export async function serverOf(queue: JobQueue): Promise<{ client: Redis; scripts: QueueCalls }> {
   const { store } = queue;
+  const scripts = (await queue.calls()) as QueueCalls;
   const client = store instanceof ScriptStore ? clientOfStore(store) : inside(queue).connection.client;
-  return { client: client as Redis, scripts: (await queue.calls()) as QueueCalls };
+  return { client: await masterWith(client, scripts.keys.stats), scripts };
+}
+
+async function masterWith(client: RedisClient, key: string): Promise<Redis> {
+  if (!isCluster(client)) return client;
+  const masters = client.nodes('master');
+  const isThere = await Promise.all(masters.map((master) => master.exists(key).then(() => true, () => false))); // prettier-ignore
+  return masters[isThere.indexOf(true)]!; // the others refer to it, by an error
 }

@@ -103,6 +103,11 @@ export class TestQueue {
     return this.run(this.scripts.fail([{ ...job, error, final: false, backoffMs: 0, ...rest }]));
   }
 
+  /** Makes a dead letter of a new job. The queue must be empty. */
+  async bury(id: string, options?: ScriptOptions): Promise<void> {
+    await this.fail(await this.addAndClaim(id, options), { final: true });
+  }
+
   /** Expires claims: their scores are in the past, in the order given. */
   async expireClaims(...ids: string[]): Promise<void> {
     const now = await this.now();
@@ -184,6 +189,19 @@ export class TestQueue {
 export function testQueue(options: QueueOptions = {}): TestQueue {
   shared ??= connect();
   return queueOn(shared, options);
+}
+
+/** Makes such a queue with plain jobs of these ids. */
+export async function queueWith(...ids: string[]): Promise<TestQueue> {
+  const q = testQueue();
+  await q.addAll(...ids);
+  return q;
+}
+
+/** Makes such a queue, whose only job is claimed. */
+export async function claimedJob(id: string, options?: ScriptOptions): Promise<{ q: TestQueue; job: ClaimedJob }> {
+  const q = testQueue();
+  return { q, job: await q.addAndClaim(id, options) };
 }
 
 export function queueOn(redis: Redis, options: QueueOptions = {}, name?: string): TestQueue {

@@ -4,7 +4,8 @@ import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.
 import type { StoredSchedule } from '#queue/verbs/schedule.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { Recurrence } from '#queue/model/schedule.js';
-import type { TestQueue } from './queue-state.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { testQueue, type TestQueue } from './queue-state.js';
 
 export const HOUR = 3_600_000;
 export const HOURLY: Recurrence = { everyMs: HOUR };
@@ -71,4 +72,10 @@ export class TestSchedules {
     const nextDueMs = (await this.q.now()) + HOUR;
     return this.q.run(this.scripts.tick({ ticks: due.map((each) => ({ ...each, nextDueMs })) }));
   }
+}
+
+/** Makes a queue with an unused name, and its schedules. */
+export function testSchedules(options: QueueOptions = {}): { q: TestQueue; schedules: TestSchedules } {
+  const q = testQueue(options);
+  return { q, schedules: new TestSchedules(q) };
 }

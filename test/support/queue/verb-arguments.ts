@@ -20,6 +20,7 @@ const many: Parameter = [
 ];
 const greetings: Parameter = [[{ payload: greeting }], [null, undefined, 5, 'text', {}, [null], [{}]]];
 const group = text('g');
+const data: Parameter = [1, [() => {}, 5n, NaN]];
 const entries: Parameter = [[], [null, undefined, 5, 'text', {}, [null], [5], [{}], [{ entryId: 5 }]]];
 const recurrence = object(HOURLY, {}, { cron: null }, { everyMs: '5' });
 
@@ -40,6 +41,7 @@ export const VERBS: Record<string, Parameter[]> = {
   list: [status, page],
   result: [text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
   'result: definition': [anything(Greet), text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
+  stream: [text('a'), options({}, { after: null }, { after: 'x' }, { signal: 5 }, { cancelOnLeave: 1 })],
   awaitResult: [text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
   cancel: [text('none')],
   onCancelled: [[() => {}, [null, undefined, 5, {}]]],
@@ -47,6 +49,8 @@ export const VERBS: Record<string, Parameter[]> = {
   promote: [text('none')],
   update: [text('none'), payload(1)],
   'update: definition': [anything(Greet), text('none'), payload(greeting)],
+  signal: [text('none'), text('ok'), data],
+  'signal: definition': [anything(Greet), text('none'), text('ok'), data],
   setPriority: [text('none'), [5, [null, undefined, '5', -1, 1_001, NaN]]],
   runAgain: [text('none')],
   outcome: [text('none')],
@@ -54,6 +58,7 @@ export const VERBS: Record<string, Parameter[]> = {
   batch: [options({}, { then: 5 }, { failFast: 1 })],
   findBatch: [text('none')],
   listBatches: [options({}, { limit: null }, { offset: -1 }, { page: 1 }, { ended: 1 })],
+  workers: [options({}, { silent: 1 })],
   reschedule: [text('none'), start],
   purge: [object({ confirm: 'another' }, { confirm: null })],
   doctor: [options({}, { repair: 1 })],
@@ -75,6 +80,7 @@ export const VERBS: Record<string, Parameter[]> = {
   'deadLetters.discard': [text('none')],
   'deadLetters.discardAll': [options({}, { name: 5 }, { filter: {} })],
   pause: [options({}, { by: 5 }, { reason: null }, { forMs: 0 }, { forMs: '2h' })],
+  sharedLimit: [['partner', [null, undefined, 5, {}, '', 'a b']]],
   'limits.set': [object({}, { maxRunning: 0 }, { rateLimit: null }, { maxPending: '5' })],
   'limits.change': [object({}, { maxRunning: 0 }, { rateLimit: { burst: 2 } }, { groups: 5 })],
   'groups.list': [options({}, { by: 'name' }, { limit: null }, { offset: -1 })],

@@ -1,6 +1,6 @@
 // Redis users with few permissions.
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { scriptCommands } from '#queue/lua.generated.js';
+import { scriptCommands } from '#queue/digests.generated.js';
 import type { OwnCluster } from './own-cluster.js';
 import { connect } from './redis.js';
 

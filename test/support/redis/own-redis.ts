@@ -27,3 +27,13 @@ export async function startOwnRedis(options: StartOptions = {}): Promise<OwnRedi
   started.add(server);
   return server;
 }
+
+/** Stops the process of a server while something runs, and lets it go on afterwards. */
+export async function freeze(master: OwnRedis, meanwhile: () => Promise<void>): Promise<void> {
+  await master.kill('SIGSTOP');
+  try {
+    await meanwhile();
+  } finally {
+    await master.kill('SIGCONT');
+  }
+}

@@ -11,6 +11,7 @@ const memory =
 
 afterAll(async () => {
   await closeConnections();
+  if (!process.env.TEST_IS_PART) memory?.requireScriptOf(expect.getState().testPath ?? '');
   memory?.close();
 });
 

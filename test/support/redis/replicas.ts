@@ -18,9 +18,9 @@ export function disconnectClients(): void {
 }
 
 /** Starts a server that follows another; resolves when it has caught up. */
-export async function startReplica(master: Pick<OwnRedis, 'port'>, args: string[] = []): Promise<OwnRedis> {
+export async function startReplica(master: Pick<OwnRedis, 'port'>): Promise<OwnRedis> {
   const replica = await startOwnRedis({
-    args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port), ...args],
+    args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port)],
   });
   const client = connect({}, replica.url);
   client.on('error', () => undefined); // it may be killed, when it has become a master

@@ -20,6 +20,7 @@ const LONGEST = [
   'test/cli/topologies.spec.ts',
   'test/outbox/kills.spec.ts',
   'tools/simulate/main.spec.ts',
+  'tools/simulate/topics.spec.ts',
   'test/queue/batches/races.spec.ts',
   'test/docs/combinations/what-happens.spec.ts',
   'test/queue/doctor/doctor-random.spec.ts',

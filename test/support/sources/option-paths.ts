@@ -7,6 +7,17 @@ const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
 const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
 const DEEPEST = 2;
 
+/** No library of a browser, which is larger than our sources. */
+const OPTIONS: TypeScript.CompilerOptions = {
+  strict: true,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  target: ts.ScriptTarget.ES2023,
+  lib: ['lib.es2023.d.ts'],
+  experimentalDecorators: true,
+  types: ['node'],
+};
+
 /** Returns the barrel of each entry point: the files right in `src`. */
 const barrels = (): string[] => ts.sys.readDirectory(SRC, ['.ts'], undefined, undefined, 1);
 
@@ -15,15 +26,7 @@ const barrels = (): string[] => ts.sys.readDirectory(SRC, ['.ts'], undefined, un
  * the exported functions, constructors and static methods. Errors are left out, and so is what has no options.
  */
 export function optionPaths(): Map<string, string[]> {
-  const program = ts.createProgram(barrels(), {
-    strict: true,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    target: ts.ScriptTarget.ES2023,
-    experimentalDecorators: true,
-    skipLibCheck: true,
-    types: ['node'],
-  });
+  const program = ts.createProgram(barrels(), OPTIONS, hostOfSources());
   const checker = program.getTypeChecker();
   const found = new Map<string, string[]>();
 
@@ -82,6 +85,21 @@ export function optionPaths(): Map<string, string[]> {
     }
   }
   return found;
+}
+
+/** Returns a host that finds our own sources only. Options are ours, and other packages would take most of the time. */
+function hostOfSources(): TypeScript.CompilerHost {
+  const host = ts.createCompilerHost(OPTIONS);
+  const cache = ts.createModuleResolutionCache(SRC, (name) => name, OPTIONS);
+  host.resolveModuleNameLiterals = (names, from, redirected, options, source) =>
+    names.map((name) => {
+      const hasOptions =
+        /^(?:\.|#|@nestjs\/common|ioredis|node:)/.test(name.text) && !name.text.endsWith('.generated.js');
+      if (!hasOptions) return { resolvedModule: undefined };
+      const mode = ts.getModeForUsageLocation(source, name, options);
+      return ts.resolveModuleName(name.text, from, options, host, cache, redirected, mode);
+    });
+  return host;
 }
 
 function isInternal(node: TypeScript.Node | undefined): boolean {

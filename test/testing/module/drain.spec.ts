@@ -233,58 +233,54 @@ describe('drain', () => {
   });
 });
 
-describe('enhancers', () => {
-  it('run in a drain as in production: an interceptor sees the result, and a guard that denies ends the job', async () => {
-    const seen: unknown[] = [];
-    class Watch implements NestInterceptor {
-      intercept(_context: ExecutionContext, next: CallHandler) {
-        return next.handle().pipe(tap((result) => seen.push(result)));
-      }
+it('enhancers run in a drain as in production: an interceptor sees the result, and a guard that denies ends the job', async () => {
+  const seen: unknown[] = [];
+  class Watch implements NestInterceptor {
+    intercept(_context: ExecutionContext, next: CallHandler) {
+      return next.handle().pipe(tap((result) => seen.push(result)));
     }
-    class NoEvil implements CanActivate {
-      canActivate(context: ExecutionContext) {
-        return getJob(context).payload !== 'evil';
-      }
+  }
+  class NoEvil implements CanActivate {
+    canActivate(context: ExecutionContext) {
+      return getJob(context).payload !== 'evil';
     }
-    @UseGuards(NoEvil)
-    @UseInterceptors(Watch)
-    @JobHandler('email')
-    class Guarded {
-      handle({ payload }: Job) {
-        return `sent ${String(payload)}`;
-      }
+  }
+  @UseGuards(NoEvil)
+  @UseInterceptors(Watch)
+  @JobHandler('email')
+  class Guarded {
+    handle({ payload }: Job) {
+      return `sent ${String(payload)}`;
     }
-    const { testing, jobs } = await startTested({ providers: [Guarded] });
-    await jobs.enqueue('email', 'mail');
-    await jobs.enqueue('email', 'evil');
-    expect(await testing.drain()).toMatchObject({ completed: 1, failed: 1, retry: 0 });
-    expect(seen).toEqual(['sent mail']);
-  });
+  }
+  const { testing, jobs } = await startTested({ providers: [Guarded] });
+  await jobs.enqueue('email', 'mail');
+  await jobs.enqueue('email', 'evil');
+  expect(await testing.drain()).toMatchObject({ completed: 1, failed: 1, retry: 0 });
+  expect(seen).toEqual(['sent mail']);
 });
 
-describe('limits and groups', () => {
-  it('hold in a drain: one job of a group at a time, and no more starts than the rate allows', async () => {
-    const starts: [string, number][] = [];
-    let running = 0;
-    const handler = emailHandler(
-      async ({ group, claimedAt }) => {
-        expect(++running).toBe(1);
-        starts.push([group!, claimedAt.getTime()]);
-        await sleep(2);
-        running--;
-      },
-      { maxRunning: 1, rateLimit: { limit: 1, periodMs: 60_000 } },
-    );
-    const { testing, jobs } = await startTested({ providers: [handler] });
-    await jobs.enqueueMany(
-      'email',
-      ['a', 'a', 'b'].map((group) => ({ payload: { n: 1 }, group })),
-    );
-    expect(testing.enqueued('email').map(({ options }) => options.group)).toEqual(['a', 'a', 'b']);
-    expect(await testing.drain()).toMatchObject({ completed: 3 });
-    expect(starts.map(([group]) => group)).toEqual(['a', 'b', 'a']);
-    expect(starts.map(([, at]) => at - starts[0]![1])).toEqual([0, 60_000, 120_000]);
-  });
+it('limits and groups hold in a drain: one job of a group at a time, and no more starts than the rate allows', async () => {
+  const starts: [string, number][] = [];
+  let running = 0;
+  const handler = emailHandler(
+    async ({ group, claimedAt }) => {
+      expect(++running).toBe(1);
+      starts.push([group!, claimedAt.getTime()]);
+      await sleep(2);
+      running--;
+    },
+    { maxRunning: 1, rateLimit: { limit: 1, periodMs: 60_000 } },
+  );
+  const { testing, jobs } = await startTested({ providers: [handler] });
+  await jobs.enqueueMany(
+    'email',
+    ['a', 'a', 'b'].map((group) => ({ payload: { n: 1 }, group })),
+  );
+  expect(testing.enqueued('email').map(({ options }) => options.group)).toEqual(['a', 'a', 'b']);
+  expect(await testing.drain()).toMatchObject({ completed: 3 });
+  expect(starts.map(([group]) => group)).toEqual(['a', 'b', 'a']);
+  expect(starts.map(([, at]) => at - starts[0]![1])).toEqual([0, 60_000, 120_000]);
 });
 
 describe('advance', () => {

@@ -14,7 +14,7 @@ import {
   type Job,
 } from 'nest-job-queue';
 import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
-import { KeptLog } from '../../nest/app.js';
+import { KeptLog, handlerOf } from '../../nest/app.js';
 import { started, startTested } from './app.js';
 
 const sent: string[] = [];
@@ -71,12 +71,9 @@ describe('the testing module', () => {
 
   it('keeps the servers of an app apart, and drains all of them', async () => {
     const ran: string[] = [];
-    @JobHandler('invoice', { connection: 'billing' })
-    class Invoices {
-      handle({ payload }: Job<string>) {
-        ran.push(payload);
-      }
-    }
+    const Invoices = handlerOf('invoice', ({ payload }: Job<string>) => void ran.push(payload), {
+      connection: 'billing',
+    });
     const imports = [
       JobQueueModule.forRoot(),
       JobQueueModule.forRoot({ name: 'billing', redis: 'redis://127.0.0.1:1' }),

@@ -24,6 +24,18 @@ class EmailHandler {
   }
 }
 
+class Mails {
+  @JobHandler('mail-later')
+  later({ attempt }: Job) {
+    return `later ${attempt}`;
+  }
+
+  @JobHandler('mail')
+  now({ attempt }: Job) {
+    return `now ${attempt}`;
+  }
+}
+
 class Reports {
   @JobHandler('daily')
   daily() {
@@ -55,6 +67,10 @@ describe('runHandler', () => {
       { attempt: 3, maxAttempts: 5, metadata: { tenant: 't1' } },
     );
     expect(result).toMatchObject({ said: 'sent to bob', attempt: 3, of: 5, tenant: 't1' });
+  });
+
+  it('runs the attempt of a job whose name begins that of another handler', async () => {
+    expect(await runHandler(Mails, {}, { name: 'mail', attempt: 2, maxAttempts: 3 })).toBe('now 2');
   });
 
   it('throws the error of the handler, and runs one attempt only', async () => {

@@ -10,7 +10,6 @@ const NEVER_STARTED = 'The job was not started within its expiresInMs.';
 
 const redisOf = (queue: JobQueue) => inside(queue).connection.client as Redis;
 
-/** Expires a job. */
 async function expire(queue: JobQueue, id: string): Promise<void> {
   const { keys } = await inside(queue).scripts();
   await redisOf(queue).hset(keys.job(id), 'expires_at_ms', 1);

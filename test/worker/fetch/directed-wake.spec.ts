@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
+import { Connection } from '#queue/redis/connection.js';
 import { RedisStore } from '#queue/redis-store.js';
 import type { StoreCall } from '#queue/store/store-call.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
@@ -87,6 +88,19 @@ describe('a worker of many queues', () => {
     await eventually(() => worker.warnings.length > 0);
     expect(Math.max(...(await timeStarts(worker, producers(names))))).toBeLessThan(BACK_MS);
     expect(worker.warnings).toEqual([expect.stringContaining('Grant +ssubscribe')]);
+  }, 60_000);
+
+  it('names the ability that a server lacks, and serves as before', async () => {
+    const of = cluster.connect();
+    const connection = Connection.of(of);
+    const facts = { ...(await connection.inspect()), hasShardedChannels: false };
+    jest.spyOn(connection, 'inspect').mockResolvedValue(facts);
+    const { names, worker } = await startMany(undefined, { of, isWoken: false });
+    await eventually(() => worker.warnings.length > 0);
+    expect(Math.max(...(await timeStarts(worker, producers(names))))).toBeLessThan(BACK_MS);
+    expect(worker.warnings).toEqual([
+      expect.stringContaining('This server lacks sharded channels (SSUBSCRIBE and SPUBLISH'),
+    ]);
   }, 60_000);
 });
 

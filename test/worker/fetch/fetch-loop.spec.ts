@@ -27,6 +27,7 @@ async function workerOfOne({
   queues = 1,
   concurrency = Infinity,
   slotsOfEach = 1,
+  claimsFromOne = false,
 } = {}) {
   const log: string[] = [];
   const answers: ((reply: unknown) => void)[] = [];
@@ -71,6 +72,7 @@ async function workerOfOne({
         const used = runners.reduce((sum, runner) => sum + runner.claims.slots + runner.attempts.size, 0);
         return { slots: concurrency - used, jobs: concurrency - used };
       },
+      claimsFromOne,
       transport,
       clock: systemClock,
       logger,
@@ -280,4 +282,31 @@ it('looks at no queue that had no job at its last claim, until it may have one a
   start();
   expect(looked().slice(1)).toEqual([false, false, true, false, false]);
   expect(log.slice(before)).toEqual(['claim']);
+});
+
+it('gives all slots to one queue at a time, if the worker claims from one, and the queues take turns', async () => {
+  const worker = await workerOfOne({ queues: 3, concurrency: 4, slotsOfEach: 4, claimsFromOne: true });
+  const asked = () => worker.runners.map(({ claims }) => claims.slots);
+  worker.start();
+  expect(asked()).toEqual([4, 0, 0]);
+  worker.answerClaims(0, []);
+  await tickEnds();
+  expect(asked()).toEqual([0, 4, 0]);
+  worker.answerClaims(1, []);
+  await tickEnds();
+  expect(asked()).toEqual([0, 0, 4]);
+});
+
+it('gives the slots of a claim without a reply to the next queue, if the worker claims from one', async () => {
+  const worker = await workerOfOne({ queues: 2, concurrency: 4, slotsOfEach: 4, claimsFromOne: true });
+  const asked = () => worker.runners.map(({ claims }) => claims.slots);
+  worker.start();
+  expect(asked()).toEqual([4, 0]);
+  await eventually(() => asked()[0] === 0);
+  worker.start();
+  expect(asked()).toEqual([0, 4]);
+  worker.answerClaim(0, 'a');
+  await tickEnds();
+  expect(worker.log.filter((line) => line.startsWith('run'))).toEqual(['run a']);
+  expect(asked()[0]).toBe(0);
 });

@@ -6,7 +6,7 @@ import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 import { enqueueUnheard } from '../../support/memory/memory-view.js';
-import { someOf } from '../../support/run/samples.js';
+import { casesOf, someOf } from '../../support/run/samples.js';
 
 const QUEUES = 6;
 
@@ -211,7 +211,7 @@ it('wakes a free worker for a job behind many queues whose jobs nobody can claim
   await keepBusy(fleet, busy, 11);
   await keepBusy(fleet, ['q21'], 9);
   expect(members.reduce((sum, { worker }) => sum + worker.running, 0)).toBe(10 * 21 + 9);
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < casesOf(5, 2); i++) {
     await addUnheard(fleet, 'q21', `job-${i}`);
     const addedMs = clock.now();
     await clock.advance(13_300);
@@ -229,7 +229,7 @@ it('wakes a free worker for a job behind twenty paused queues, whose wakes lead 
     await queue.pause();
     await queue.enqueue({});
   }
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < casesOf(5, 2); i++) {
     await addUnheard(fleet, 'q21', `job-${i}`);
     const addedMs = clock.now();
     await clock.advance(13_300);
@@ -269,7 +269,7 @@ it('waits long where no claim travels behind the wait, and for a share of the vi
 
 it('counts its long waits as fetches, so that no threshold of health trips while it is idle', async () => {
   const { clock, members } = await startFleet(10);
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < casesOf(300, 160); i++) {
     await clock.advance(100);
     members.forEach(({ worker }) => expect(worker.sinceLastFetchMs).toBeLessThan(100));
   }
@@ -316,7 +316,7 @@ it('starts a delayed job within a second of its due time where only busy workers
   expect(startedAt(fleet, 'late') - dueMs).toBeLessThanOrEqual(1_000 + MARGIN_MS);
 });
 
-it.each(someOf([1, 2, 3, 4, 5, 6], 3))(
+it.each(someOf([1, 2, 3, 4, 5, 6], 6))(
   'finds each job whose wake was lost, whichever workers die, seed %d',
   async (seed) => {
     const fleet = await startFleet(7, { seed });

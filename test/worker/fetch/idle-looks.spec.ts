@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { IdleLooks } from '#worker/fetch/idle-looks.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
 import { connect } from '../../support/redis/redis.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { ScriptServer } from '#memory/server/script-server.js';
@@ -113,6 +114,19 @@ it('looks at most once a second at each place of each queue, with a bounded numb
     [1_200, 1],
     [1_200, 3],
   ]);
+});
+
+it('looks at all queues in turn, if they are too many for one look', async () => {
+  const looked = new Set<StoreCalls>();
+  const store = new ScriptStore();
+  store.queues.look = async (queues, places) => {
+    if (places.includes('due')) for (const queue of queues) looked.add(queue);
+    return [];
+  };
+  const runners = Array.from({ length: 3_000 }, () => ({ calls: {} }) as QueueRunner);
+  const idleLooks = new IdleLooks({ store, runners, isIdle: () => true, found: () => undefined });
+  for (let i = 0; i < 3; i++) await idleLooks.runOnce().catch(() => undefined);
+  expect(looked.size).toBe(3_000);
 });
 
 it('claims only from the queue whose marker woke it', async () => {

@@ -98,17 +98,15 @@ describe('a local pause', () => {
   });
 });
 
-describe('a pause of the queue', () => {
-  it('holds for every worker, takes jobs in, and lets due ones wait', async () => {
-    const queue = newQueue();
-    const workers = [await startWorker(queue), await startWorker(queue)];
-    await queue.pause();
-    await queue.enqueue({});
-    await queue.enqueue({}, { delayMs: 20 });
-    await sleep(LONGER_THAN_A_WAIT_MS);
-    expect(workers.map((worker) => worker.count('started'))).toEqual([0, 0]);
-    expect((await queue.stats()).oldestPendingAgeMs).toBeGreaterThan(1_000);
-    await queue.resume();
-    await eventually(() => workers[0]!.count('completed') + workers[1]!.count('completed') === 2);
-  });
+it('a pause of the queue holds for every worker, takes jobs in, and lets due ones wait', async () => {
+  const queue = newQueue();
+  const workers = [await startWorker(queue), await startWorker(queue)];
+  await queue.pause();
+  await queue.enqueue({});
+  await queue.enqueue({}, { delayMs: 20 });
+  await sleep(LONGER_THAN_A_WAIT_MS);
+  expect(workers.map((worker) => worker.count('started'))).toEqual([0, 0]);
+  expect((await queue.stats()).oldestPendingAgeMs).toBeGreaterThan(1_000);
+  await queue.resume();
+  await eventually(() => workers[0]!.count('completed') + workers[1]!.count('completed') === 2);
 });

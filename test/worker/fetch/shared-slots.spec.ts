@@ -48,7 +48,7 @@ it.each<[string, Record<string, Busy>, string | undefined]>([
 
 it('no waiting job takes the slot of a job in flight', () => {
   const busy = { a: { running: 1, inFlight: 1, first: [1, 0] as [number, number] } };
-  expect([sharedBy(2, busy).slots.hasSlot, sharedBy(3, busy).slots.hasSlot]).toEqual([false, true]);
+  expect([sharedBy(2, busy).slots.hasSlotsFor(1), sharedBy(3, busy).slots.hasSlotsFor(1)]).toEqual([false, true]);
 });
 
 it('claims for free slots and jobs that start soon; without a slot, for at least half', async () => {
@@ -75,12 +75,12 @@ it('the slots of a runner are counted again after each change; those of bulk han
   [plain, bulk].forEach(count);
   plain.capacity = { used: 1, taken: 1, claimed: 1, hasOwnSlot: true };
   [plain, plain].forEach(count);
-  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([1, true, false]);
+  expect([slots.room.slots, slots.hasSlotsFor(1), slots.isFull]).toEqual([1, true, false]);
   bulk.capacity = { used: 1, taken: 1, claimed: 1, hasOwnSlot: true };
-  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([0, false, true]);
+  expect([slots.room.slots, slots.hasSlotsFor(1), slots.isFull]).toEqual([0, false, true]);
   plain.capacity = { used: 0, taken: 0, claimed: 0, hasOwnSlot: true };
   count(plain);
-  expect([slots.room.slots, slots.hasSlot, slots.isFull]).toEqual([1, true, false]);
+  expect([slots.room.slots, slots.hasSlotsFor(1), slots.isFull]).toEqual([1, true, false]);
 });
 
 it('is full once jobs use all slots, and not by claims in flight', () => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
+import type { StoreCalls } from '#queue/store/store-calls.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 import type { WorkerOptions } from '#worker/worker-options.js';
@@ -18,6 +19,8 @@ interface App {
   readonly worker: Worker;
   /** The names of the scripts that were called, and `wait` for each wait. */
   readonly sent: string[];
+  /** The queues of each wait, in their order. */
+  readonly waits: (readonly StoreCalls[])[];
   /** The times at which jobs started, in ms, by id. */
   readonly ran: Map<string, number>;
 }
@@ -39,6 +42,7 @@ async function startApp(
   { clock = new VirtualClock(undefined, 1), server = new ScriptServer(() => clock.now()) } = {},
 ): Promise<App> {
   const sent: string[] = [];
+  const waits: (readonly StoreCalls[])[] = [];
   const ran = new Map<string, number>();
   const link = <Reply>(script: string, run: () => Reply): Promise<Reply> => {
     sent.push(script);
@@ -51,6 +55,7 @@ async function startApp(
     const begin = wait.wait.bind(wait);
     wait.wait = (...waited) => {
       sent.push('wait');
+      waits.push(waited[0]);
       return begin(...waited);
     };
     return wait;
@@ -64,14 +69,14 @@ async function startApp(
   const starting = worker.start();
   await clock.advance(100);
   await starting;
-  const app = { clock, server, worker, sent, ran };
+  const app = { clock, server, worker, sent, waits, ran };
   apps.push(app);
   return app;
 }
 
 /** Returns a queue of another process. */
-function elsewhere({ clock, server }: App, name = 'q0'): JobQueue {
-  return new JobQueue(new ScriptStore(clock, { server }), name);
+function elsewhere({ clock, server }: App): JobQueue {
+  return new JobQueue(new ScriptStore(clock, { server }), 'q0');
 }
 
 async function perSecond({ clock, sent }: App): Promise<number> {
@@ -98,6 +103,12 @@ describe('a process in which nothing happens', () => {
     await elsewhere(app).enqueue({}, { delayMs: 86_400_000 });
     await app.clock.advance(SETTLED_MS);
     expect(await perSecond(app)).toBeLessThanOrEqual(0.9);
+  });
+
+  it('begins each wait with the next queue, because Redis serves the first one with a marker', async () => {
+    const app = await startApp(3);
+    await app.clock.advance(MINUTES * 60_000);
+    expect(new Set(app.waits.slice(-3).map(([first]) => first)).size).toBe(3);
   });
 
   it.each([1, 5])('starts a job at once, with %d queues', async (queues) => {

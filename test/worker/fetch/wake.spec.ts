@@ -275,19 +275,17 @@ async function claimedElsewhere({ queue, redis }: { queue: JobQueue; redis: Redi
   return { ...ref, attempt: 1, options: {} } as ClaimedJob;
 }
 
-describe('a wait', () => {
-  it.each([
-    ['a second', {}, 1],
-    [
-      'a share of the visibility timeout below that of a heartbeat, where that is less',
-      { visibilityMs: 1_000 },
-      0.32,
-    ],
-  ])('lasts %s', async (_, options, seconds) => {
-    const { queue, redis, waits } = await idleWorker(options);
-    const { keys } = await inside(queue).scripts();
-    await queue.enqueue({});
-    await idle(redis);
-    expect(waits.lastFor(keys.wake)!.seconds).toBe(seconds);
-  });
+it.each([
+  ['a second', {}, 1],
+  [
+    'a share of the visibility timeout below that of a heartbeat, where that is less',
+    { visibilityMs: 1_000 },
+    0.32,
+  ],
+])('a wait lasts %s', async (_, options, seconds) => {
+  const { queue, redis, waits } = await idleWorker(options);
+  const { keys } = await inside(queue).scripts();
+  await queue.enqueue({});
+  await idle(redis);
+  expect(waits.lastFor(keys.wake)!.seconds).toBe(seconds);
 });

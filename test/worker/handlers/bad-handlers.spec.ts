@@ -28,6 +28,7 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['maxCrashes', { maxCrashes: '3' }],
   ['timeoutMs', { timeoutMs: -5 }],
   ['timeoutGraceMs', { timeoutGraceMs: '10' }],
+  ['slots', { slots: 1.5 }],
   ['keepResult', { keepResult: 'no' }],
   ['backoff', { backoff: -1 }],
   ['completedHistory', { completedHistory: 10 }], // retention belongs to the queue

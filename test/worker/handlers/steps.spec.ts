@@ -1,6 +1,6 @@
 // job.step: what a later attempt does not run again.
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { encrypted } from '#queue/codec/encrypted.js';
 import { ClaimLostError } from '#queue/errors/errors.js';
 import type { ClaimedJob } from '#queue/model/job.js';
@@ -11,8 +11,8 @@ import { newQueue, onEachStore, startWorker } from '../../support/worker/workers
 import { sealed } from '../../support/queue/unsealed.js';
 
 /** Runs one job to its end with this handler. Returns its record, and the errors of its attempts. */
-async function runJob(handle: (job: Job) => unknown, options = {}) {
-  const queue = newQueue({ maxAttempts: 3, backoff: 0, ...options });
+async function runJob(handle: (job: Job) => unknown) {
+  const queue = newQueue({ maxAttempts: 3, backoff: 0 });
   const worker = await startWorker(queue, { handle });
   const job = await queue.enqueue({});
   const result: unknown = await job.result().catch((error: unknown) => error);
@@ -131,10 +131,22 @@ onEachStore('job.step', () => {
     expect(seen).toEqual([{ number: 'marked secret' }, { number: 'marked secret' }]);
     expect(JSON.stringify((await job.get())!.attemptLog)).not.toContain('marked secret');
   });
+
+  it.each(['remail', 'mailed'])(
+    'refuses as the result of %s that of remailed, where a codec binds it',
+    async (name) => {
+      const queue = newQueue({ codec: encrypted([{ id: 'june', key: randomBytes(32) }]) });
+      await queue.enqueue({});
+      const claim = (await queue.claim())!;
+      const reporter = new QueueReporter(queue, await queue.calls(), { drop() {} }, () => undefined);
+      await reporter.recordStep(claim, 'remailed', 1);
+      const [stored] = (await queue.exec((calls) => calls.step({ claim }))) as { result: string }[];
+      await queue.exec((calls) => calls.step({ claim, step: { name, result: sealed(stored!.result) } }));
+      await expect(reporter.steps(claim)).rejects.toThrow(`The result of step "${name}"`);
+    },
+  );
 });
 
-describe('InvalidStepError', () => {
-  it('names the step', () => {
-    expect(new InvalidStepError('a', 'x', 'y')).toMatchObject({ step: 'a', code: 'INVALID_STEP' });
-  });
+it('InvalidStepError names the step', () => {
+  expect(new InvalidStepError('a', 'x', 'y')).toMatchObject({ step: 'a', code: 'INVALID_STEP' });
 });

@@ -59,8 +59,9 @@ const cases = PASSING_FAULTS.flatMap((fault) =>
   Object.entries(LIMITS).map(([name, limits]) => [fault.reply, name, fault, limits] as const),
 );
 
-describe('a worker that starts while the server replies', () => {
-  it.each(cases)('%s waits, and then obeys its limit %s', async (reply, _, fault, limits) => {
+it.each(cases)(
+  'a worker that starts while the server replies %s waits, and then obeys its limit %s',
+  async (reply, _, fault, limits) => {
     const { queue, client } = await limitedQueue(limits);
     await enqueue(queue);
     const made = workerOf(queue);
@@ -76,8 +77,8 @@ describe('a worker that starts while the server replies', () => {
     expect(await runningOf(made, queue)).toBe(ALLOWED);
     expect(made.worker.trouble).toBeUndefined();
     made.end();
-  });
-});
+  },
+);
 
 describe('a worker whose server has lost its data', () => {
   it.each(Object.entries(LIMITS))('announces its limit %s before it claims', async (_, limits) => {

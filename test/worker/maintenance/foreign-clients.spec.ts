@@ -19,17 +19,15 @@ function shared(options = {}) {
   return { queue, sweeper, foreign, warnings, redis };
 }
 
-describe('failures of clients of the pattern', () => {
-  it('are kept at their events, also where a burst is trimmed to 50 before the next sweep', async () => {
-    const { queue, sweeper, foreign, redis } = shared();
-    for (let i = 0; i < 301; i++) await foreign.enqueue({ i });
-    await foreign.fail((await foreign.claim())!, 'the first');
-    await sweeper.runOnce(); // sees that they work here, and listens from now on
-    for (let i = 0; i < 300; i++) await foreign.fail((await foreign.claim())!, `failure ${i}`);
-    expect(await redis.llen((await inside(queue).scripts()).keys.failed)).toBe(50);
-    await eventually(async () => (await queue.stats()).failed === 301, { what: '301 dead letters' });
-    await sweeper.stop();
-  });
+it('failures of clients of the pattern are kept at their events, also where a burst is trimmed to 50 before the next sweep', async () => {
+  const { queue, sweeper, foreign, redis } = shared();
+  for (let i = 0; i < 301; i++) await foreign.enqueue({ i });
+  await foreign.fail((await foreign.claim())!, 'the first');
+  await sweeper.runOnce(); // sees that they work here, and listens from now on
+  for (let i = 0; i < 300; i++) await foreign.fail((await foreign.claim())!, `failure ${i}`);
+  expect(await redis.llen((await inside(queue).scripts()).keys.failed)).toBe(50);
+  await eventually(async () => (await queue.stats()).failed === 301, { what: '301 dead letters' });
+  await sweeper.stop();
 });
 
 describe('clients of the pattern on a queue with limits', () => {
@@ -47,6 +45,15 @@ describe('clients of the pattern on a queue with limits', () => {
     await sweeper.stop();
   });
 
+  it('are warned of where the limit is one that queues share', async () => {
+    const { queue, sweeper, foreign, warnings } = shared({ limits: ['partner'] });
+    await foreign.enqueue({});
+    await foreign.claim();
+    await sweeper.runOnce();
+    expect(warnings).toContainEqual(expect.stringContaining(`queue "${queue.name}", which has limits (partner)`));
+    await sweeper.stop();
+  });
+
   it('are no reason for a warning where only this library takes jobs', async () => {
     const { queue, sweeper, warnings } = shared({ maxRunning: 1 });
     await queue.limits.set({ maxRunning: 1 });
@@ -58,24 +65,22 @@ describe('clients of the pattern on a queue with limits', () => {
   });
 });
 
-describe('the sweep of clients of the pattern', () => {
-  it('is seen beside ours, and warned of once', async () => {
-    const { queue, sweeper, foreign, warnings, redis } = shared({ foreignVisibilityMs: 100 });
-    for (let i = 0; i < 2; i++) {
-      await foreign.enqueue({ i });
-      await foreign.claim();
-      await sweeper.runOnce();
-      await eventually(async () => (await foreign.reclaim()).length === 1, { what: 'a foreign reclaim' });
-      const { keys } = await inside(queue).scripts();
-      await eventually(async () => (await sweeper.runOnce(), (await redis.zcard(keys.foreignClaims)) === 0), {
-        what: 'old sightings',
-      });
-      await queue.purge({ confirm: queue.name });
-    }
-    const said = warnings.filter((text) => text.includes('Turn theirs off'));
-    expect(said).toHaveLength(1);
-    await sweeper.stop();
-  });
+it('the sweep of clients of the pattern is seen beside ours, and warned of once', async () => {
+  const { queue, sweeper, foreign, warnings, redis } = shared({ foreignVisibilityMs: 100 });
+  for (let i = 0; i < 2; i++) {
+    await foreign.enqueue({ i });
+    await foreign.claim();
+    await sweeper.runOnce();
+    await eventually(async () => (await foreign.reclaim()).length === 1, { what: 'a foreign reclaim' });
+    const { keys } = await inside(queue).scripts();
+    await eventually(async () => (await sweeper.runOnce(), (await redis.zcard(keys.foreignClaims)) === 0), {
+      what: 'old sightings',
+    });
+    await queue.purge({ confirm: queue.name });
+  }
+  const said = warnings.filter((text) => text.includes('Turn theirs off'));
+  expect(said).toHaveLength(1);
+  await sweeper.stop();
 });
 
 it('the reclaim of the core reclaims dead claims of such clients, and keeps their failures', async () => {

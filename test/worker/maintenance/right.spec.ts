@@ -152,18 +152,16 @@ describe('the right to maintain', () => {
   });
 });
 
-describe('a queue whose claims expire after a long rest', () => {
-  it('waits for no heartbeat, because the looks show that the server was there', async () => {
-    const { sweepers, advance, queue, round, rest } = fleet(1);
-    await abandonJob(queue);
-    advance(VISIBILITY_MS + 1);
-    await round(...sweepers);
-    await queue.complete((await queue.claim())!);
-    await rest(300_000, ...sweepers);
-    await abandonJob(queue);
-    advance(VISIBILITY_MS + 1);
-    expect((await round(...sweepers)).reclaimed).toEqual([1]);
-  });
+it('a queue whose claims expire after a long rest waits for no heartbeat, because the looks show that the server was there', async () => {
+  const { sweepers, advance, queue, round, rest } = fleet(1);
+  await abandonJob(queue);
+  advance(VISIBILITY_MS + 1);
+  await round(...sweepers);
+  await queue.complete((await queue.claim())!);
+  await rest(300_000, ...sweepers);
+  await abandonJob(queue);
+  advance(VISIBILITY_MS + 1);
+  expect((await round(...sweepers)).reclaimed).toEqual([1]);
 });
 
 it('a queue with nothing but groups that rest no longer is swept, so that their state goes', async () => {

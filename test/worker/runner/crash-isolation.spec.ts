@@ -18,7 +18,7 @@ const VISIBILITY_MS = 30_000;
 /** Makes a worker without loops that claimed an isolated job `agoMs` ago. The scripts named in `fails` get no reply. */
 async function workerWithIsolated(
   agoMs: number,
-  { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false } = {},
+  { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false, isLent = false } = {},
 ) {
   const { queue } = coreQueue({ visibilityMs });
   const scripts = await inside(queue).scripts();
@@ -57,6 +57,7 @@ async function workerWithIsolated(
   };
   const claim = runner.claims.reserve(askedClaim('trip', 1));
   const others = runner.claims.reserve(askedClaim('wait', claiming - 1));
+  if (isLent) runner.claims.lend(others);
   if (isClosed) runner.close();
   runner.take(answer, { ...claim, askedAtMs: performance.now() - agoMs });
   return { runner, isolation, log, others };
@@ -89,8 +90,11 @@ describe('an isolated job', () => {
     expect(log).toEqual(['attemptExtend', 'attemptStart', 'run']);
   });
 
-  it('waits for its turn also where its queue was paused and resumed while claims were in flight', async () => {
-    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2, isClosed: true });
+  it.each([
+    ['were in flight', false],
+    ['were in flight whose slots others use', true],
+  ])('waits for its turn also where its queue was paused and resumed while claims %s', async (_, isLent) => {
+    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2, isClosed: true, isLent });
     runner.open();
     isolation.check();
     await sleep(20); // shows that nothing starts
@@ -101,8 +105,11 @@ describe('an isolated job', () => {
     expect(log).toEqual(['attemptStart', 'run']);
   });
 
-  it('goes back at a pause once no claim is in flight, because jobs of that claim would be before it', async () => {
-    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2 });
+  it.each([
+    ['', false],
+    [', also one whose slots others use', true],
+  ])('goes back at a pause once no claim is in flight%s: its jobs would be before it', async (_, isLent) => {
+    const { runner, isolation, log, others } = await workerWithIsolated(0, { claiming: 2, isLent });
     runner.close();
     isolation.check();
     expect(runner.settlements.releases).toEqual([]);

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptServer } from '#memory/server/script-server.js';
-import { ScriptStore } from '#memory/script-store.js';
+import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 import { viewOf } from '../../support/memory/memory-view.js';
@@ -16,6 +16,28 @@ afterEach(async () => {
   const stopping = Promise.all(workers.map((worker) => worker.stop({ timeoutMs: 0 })));
   await clock.advance(1_000);
   await stopping;
+});
+
+it('says once of a limit that it cannot extend its permits', async () => {
+  const server = new ScriptServer(() => clock.now());
+  const refused = new Error('ERR refused');
+  const link: StoreLink = (script, run) =>
+    script === 'sharedLimitExtend' ? Promise.reject(refused) : Promise.resolve(run());
+  const store = new ScriptStore(clock, { server, link });
+  const queue = new JobQueue(store, 'limited', { visibilityMs: VISIBILITY_MS, limits: ['partner'] });
+  const log: string[] = [];
+  const logger = { log: () => undefined, warn: (line: string) => log.push(line), error: () => undefined };
+  const handlers = { limited: () => new Promise<void>(() => undefined) };
+  const limits = { partner: { maxRunning: 1 } };
+  const worker = new Worker([{ queue, handlers }], { sweepIntervalMs: 0, limits, logger });
+  workers.push(worker);
+  const starting = worker.start();
+  await clock.advance(10);
+  await starting;
+  const enqueued = queue.enqueue(1);
+  await clock.advance(3 * VISIBILITY_MS);
+  await enqueued;
+  expect(log).toEqual(['Could not extend the permits of queue "limited"; trying again: ERR refused']);
 });
 
 it.each([

@@ -3,8 +3,8 @@ import { NameFilter } from '#worker/runner/name-filter.js';
 
 const limits = [{ name: 'mail', maxAttempts: 3, maxCrashes: 3 }];
 
-function filterAt(start = 0) {
-  const clock = { now: start };
+function newFilter() {
+  const clock = { now: 0 };
   return { clock, filter: new NameFilter(limits, () => clock.now) };
 }
 
@@ -12,7 +12,7 @@ const none = { cursor: -1, elsewhere: false, unserved: [] };
 
 describe('NameFilter', () => {
   it('asks for no names until a job of another name was met, and a minute after the last', () => {
-    const { clock, filter } = filterAt();
+    const { clock, filter } = newFilter();
     expect(filter.only).toBeUndefined();
     filter.met('fax');
     expect(filter.only).toEqual({ limits, cursor: 0 });
@@ -25,12 +25,12 @@ describe('NameFilter', () => {
   });
 
   it('says of each name once that it is new', () => {
-    const { filter } = filterAt();
+    const { filter } = newFilter();
     expect([filter.met('fax'), filter.met('sms'), filter.met('fax')]).toEqual([true, true, false]);
   });
 
   it('continues with a pass at once where it found jobs, after a pause where it did not', () => {
-    const { filter } = filterAt();
+    const { filter } = newFilter();
     filter.met('fax');
     expect(filter.looked({ ...none, cursor: 500 }, 1)).toBe(0);
     expect(filter.only!.cursor).toBe(500);
@@ -38,7 +38,7 @@ describe('NameFilter', () => {
   });
 
   it('waits for a limit where a claim found jobs and started none, so its search went no further', () => {
-    const { filter } = filterAt();
+    const { filter } = newFilter();
     filter.met('fax');
     expect(filter.looked({ ...none, cursor: 0 }, 0)).toBeUndefined();
     expect(filter.looked({ ...none, cursor: 0 }, 1)).toBe(0);
@@ -46,14 +46,14 @@ describe('NameFilter', () => {
   });
 
   it('looks ten times a second while another worker handles the waiting jobs, else waits', () => {
-    const { filter } = filterAt();
+    const { filter } = newFilter();
     filter.met('fax');
     expect(filter.looked({ ...none, elsewhere: true }, 0)).toBe(100);
     expect(filter.looked({ ...none, unserved: ['fax'] }, 0)).toBeUndefined();
   });
 
   it('begins the next pass after two seconds, or twenty times the length of the last', () => {
-    const { clock, filter } = filterAt();
+    const { clock, filter } = newFilter();
     filter.met('fax');
     filter.looked(none, 0);
     expect(filter.only!.cursor).toBe(-1);

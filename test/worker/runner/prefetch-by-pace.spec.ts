@@ -20,7 +20,7 @@ function prefetcherOf(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
   const clock = new VirtualClock(0);
   const release = (attempt: Attempt) => void back.push(attempt);
-  const owner = { clock, claims: { slots: 0 }, capacity: { hasOwnSlot: false }, host: {}, release };
+  const owner = { clock, claims: { inFlight: 0 }, capacity: { hasOwnSlot: false }, host: {}, release };
   const prefetcher = new Prefetcher(concurrency, prefetch, owner);
   /** Ends `jobs` jobs until `now` that ran for `ranMs` each, and returns the room for more. */
   const end = (jobs: number, now: number, ranMs = 1) => {
@@ -164,11 +164,11 @@ describe('a prefetched job', () => {
 
   it('I8: stays while a claim is in flight, then goes back with its jobs', async () => {
     const { prefetcher, owner, back, clock } = prefetcherOf(1);
-    owner.claims.slots = 1;
+    owner.claims.inFlight = 1;
     prefetcher.add(attempt('a'), 0);
     await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
-    owner.claims.slots = 0;
+    owner.claims.inFlight = 0;
     prefetcher.add(attempt('b'), 0);
     await clock.advance(50);
     expect(back).toEqual([attempt('a'), attempt('b')]);

@@ -26,6 +26,7 @@ import { misordered } from './order.js';
 import { recurring } from './recurring.js';
 import { wronglyDead } from './rules.js';
 import { sharedJobs } from './shared-jobs.js';
+import { overShared } from './shared-limit.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from '../processes/workload.js';
 
@@ -100,7 +101,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts, snapshot), ...recurring(facts, snapshot), ...uncontrolled(facts));
-  verdict.violations.push(...misflowed(facts), ...facts.steps.changed);
+  verdict.violations.push(...misflowed(facts), ...facts.steps.changed, ...overShared(facts));
   const sums = sumsOf(facts, shared.names);
   verdict.jobs += sums.ticks;
   verdict.completed = sums.completed + sums.doubts;

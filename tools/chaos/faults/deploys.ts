@@ -37,7 +37,7 @@ export const deployEarlier: Fault = async (scene, planned) => {
 
 /** Limits, groups and batches run one version, because their checks know one version. */
 function knowsEarlier({ role }: Slot): boolean {
-  return !role.startsWith('flow-');
+  return !/^(flow|shared)-/.test(role);
 }
 
 /** Replaces the processes one after the other, the producers last, so that the new workers always have work. */

@@ -49,6 +49,10 @@ export class Facts {
   readonly remarks = new Remarks();
   /** The processes that enqueue batches to the queue with limits and groups. */
   readonly flow = new Set<number>();
+  /** The processes that enqueue to the queues which share a limit. */
+  readonly sharing = new Set<number>();
+  /** The times of handlers of these queues. */
+  readonly ranShared: { fromMs: number; toMs: number }[] = [];
   private tryingSinceMs: number | undefined;
 
   readonly add = (entry: Entry): void => {
@@ -60,6 +64,7 @@ export class Facts {
         this.ends.begin();
         if (entry[2] === 'fifo-producer') this.attempts.first.set(entry[1], []);
         if (entry[2] === 'flow-producer') this.flow.add(entry[1]);
+        if (entry[2] === 'shared-producer') this.sharing.add(entry[1]);
         return;
       case 'time':
         this.reading.nowMs = entry[1];
@@ -93,6 +98,9 @@ export class Facts {
         return this.tick(entry[1], entry[2], entry[3], entry[4]);
       case 'step':
         return this.steps.add(entry[1], entry[2], entry[3]);
+      case 'ran-shared':
+        this.ranShared.push({ fromMs: entry[1], toMs: entry[2] });
+        return;
       case 'grown':
         return this.grown(entry[1], entry[2]);
       case 'deserted':
@@ -154,7 +162,7 @@ export class Facts {
 
   private start(process: number, number: number, attempt: number, fence: number): void {
     // The ordered and the limited jobs have queues of their own, which nobody pauses.
-    if (!this.attempts.first.has(process) && !this.flow.has(process))
+    if (!this.attempts.first.has(process) && !this.flow.has(process) && !this.sharing.has(process))
       this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
     this.ends.start(`${process}:${number}:${fence}`, attempt);

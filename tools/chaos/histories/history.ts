@@ -49,6 +49,8 @@ export type Entry =
   | ['deserted', claim: string]
   /** The result of a job's step, as an attempt got it: the fence of the claim that recorded it. */
   | ['step', process: number, number: number, recorded: number]
+  /** A handler of a queue that shares a limit ran between these instants of `monotonicMs()`. */
+  | ['ran-shared', fromMs: number, toMs: number]
   /** A running member has added this job to its batch. */
   | ['grown', process: number, number: number]
   /** A sweep of this process took back the claim of a job. */

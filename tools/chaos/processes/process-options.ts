@@ -5,9 +5,11 @@ export type Role =
   | 'worker'
   | 'fifo-worker'
   | 'flow-worker'
+  | 'shared-worker'
   | 'producer'
   | 'fifo-producer'
   | 'flow-producer'
+  | 'shared-producer'
   | 'operator';
 
 export interface ProcessOptions {

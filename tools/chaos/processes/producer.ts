@@ -5,9 +5,11 @@ import type { JobHandle } from '#queue/results/job-handle.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { sleep } from '../../../test/support/faults/wait.js';
+import { drawKind } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
+import { sharingQueues } from './shared-work.js';
 import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 
 /** The time of a phase. By turns workers have too much work and too little. */
@@ -23,7 +25,7 @@ export async function startProducer(tools: Tools): Promise<Stop> {
   const { options } = tools;
   const random = new Random(options.seed);
   const mix = options.load ? LOAD_MIX : MIX;
-  return produce(tools, options.queue, (first) => {
+  return produce(tools, [options.queue], (first) => {
     const size = options.load ? options.batch : random.pick([1, 1, 1, 5, options.batch]);
     return Array.from({ length: size }, (_, i) => {
       const n = first + i;
@@ -37,15 +39,30 @@ export async function startProducer(tools: Tools): Promise<Stop> {
 /** Enqueues plain jobs in their order, each acknowledged before the next. */
 export function startFifoProducer(tools: Tools): Promise<Stop> {
   const p = tools.options.number;
-  return produce(tools, `${tools.options.queue}-fifo`, (n) => [
+  return produce(tools, [`${tools.options.queue}-fifo`], (n) => [
     { payload: { p, n, kind: 'plain' satisfies Kind }, options: {} },
   ]);
 }
 
-async function produce(tools: Tools, name: string, next: (first: number) => NewWork[]): Promise<Stop> {
+/** The jobs of two queues that share a limit, per second: about as many as it lets run. */
+const SHARED_RATE = 40;
+const SHARED_BACKLOG = 100;
+
+/** Enqueues to two queues by turns. */
+export function startSharedProducer(tools: Tools): Promise<Stop> {
+  const { number: p, queue, rate, seed } = tools.options;
+  const random = new Random(seed);
+  const options = { ...tools.options, rate: Math.min(rate, SHARED_RATE), backlog: SHARED_BACKLOG };
+  return produce({ ...tools, options }, sharingQueues(queue), (n) => [
+    { payload: { p, n, kind: drawKind(random) }, options: {} },
+  ]);
+}
+
+/** @param names the queues, which get jobs by turns */
+async function produce(tools: Tools, names: readonly string[], next: (first: number) => NewWork[]): Promise<Stop> {
   const { options } = tools;
-  const queue = new JobQueue(tools.redis, name, queueOptions(options.load));
-  const producer = new Producer(tools, queue);
+  const queues = names.map((name) => new JobQueue(tools.redis, name, queueOptions(options.load)));
+  const producer = new Producer(tools, queues);
   const stopping = new AbortController();
   const pulse = setInterval(() => producer.beat(), PULSE_MS);
   const isStopping = () => stopping.signal.aborted;
@@ -63,7 +80,7 @@ async function produce(tools: Tools, name: string, next: (first: number) => NewW
     stopping.abort();
     await loop;
     clearInterval(pulse);
-    queue.close();
+    queues.forEach((queue) => queue.close());
   };
 }
 
@@ -78,8 +95,13 @@ class Producer {
 
   constructor(
     private readonly tools: Tools,
-    private readonly queue: JobQueue,
+    private readonly queues: readonly JobQueue[],
   ) {}
+
+  /** The queue of the next jobs. */
+  private get queue(): JobQueue {
+    return this.queues[this.made % this.queues.length]!;
+  }
 
   /** Reports to the runner how long ago Redis last replied. */
   beat(): void {
@@ -105,6 +127,7 @@ class Producer {
 
   async enqueue(batch: NewWork[], given: () => boolean): Promise<void> {
     const { history } = this.tools;
+    const { queue } = this;
     const first = this.made;
     this.made += batch.length;
     history.add(['enqueue', first, batch.length]);
@@ -114,7 +137,7 @@ class Producer {
     await history.written();
     let ids: readonly string[] = [];
     for (;;) {
-      const outcome = await this.attempt(batch, ids);
+      const outcome = await this.attempt(queue, batch, ids);
       if (outcome === undefined) return;
       if (outcome.jobIds.length > 0) ids = outcome.jobIds;
       for (const { payload } of outcome.over ? batch : []) history.add(['answer', payload.n, outcome.answer, '']);
@@ -127,14 +150,14 @@ class Producer {
    * Sends one call, and returns undefined once it got a reply. A call that may have been written is repeated with its
    * ids until it is answered.
    */
-  private async attempt(batch: NewWork[], ids: readonly string[]) {
+  private async attempt(queue: JobQueue, batch: NewWork[], ids: readonly string[]) {
     const jobs = batch.map(({ payload, options }, i) => ({
       payload,
       ...options,
       ...(ids[i] ? { id: ids[i] } : {}),
     }));
     try {
-      this.noteAnswers(batch, await this.queue.enqueueMany(jobs), ids.length > 0);
+      this.noteAnswers(batch, await queue.enqueueMany(jobs), ids.length > 0);
       return undefined;
     } catch (error) {
       this.tools.logger.warn((error as Error).message);

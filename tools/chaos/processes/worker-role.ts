@@ -5,6 +5,7 @@ import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
+import type { WorkerOptions } from '#worker/worker-options.js';
 import { Worker } from '#worker/worker.js';
 import { monotonicMs } from '../histories/clock.js';
 import type { HistoryWriter } from '../histories/history.js';
@@ -12,6 +13,7 @@ import { flowOptions, MAX_RUNNING, MEMBERS } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
+import { MOST_SHARED, sharedOptions, sharedValues, sharingQueues } from './shared-work.js';
 import { queueOptions, type Work } from './workload.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
@@ -31,7 +33,7 @@ export async function startWorkerRole(tools: Tools): Promise<Stop> {
   const { queue, concurrency, number, line } = tools.options;
   const prefetch = number % 2 === 0 ? AHEAD : undefined;
   const spares = line.kind === 'cluster' && number % 4 < 2 ? SPARES : 0; // with and without a prefetch
-  const stop = await start(tools, queue, { concurrency, prefetch, spares }, (job) => {
+  const stop = await start(tools, [queue], { concurrency, prefetch, spares }, (job) => {
     deserter.claimed++;
     return act(job, tools, random);
   });
@@ -44,25 +46,48 @@ export async function startWorkerRole(tools: Tools): Promise<Stop> {
 
 /** Starts a worker with one job at a time, so jobs start in the order of their enqueues. */
 export function startFifoWorker(tools: Tools): Promise<Stop> {
-  return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
+  return start(tools, [`${tools.options.queue}-fifo`], { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
 }
 
 /** Starts a worker of a limited queue, in groups and batches. Two of them share its slots. */
 export function startFlowWorker(tools: Tools): Promise<Stop> {
   const random = new Random(tools.options.seed);
   const slots = { concurrency: MAX_RUNNING };
-  return start(tools, `${tools.options.queue}-flow`, slots, (job) => act(job, tools, random), flowOptions());
+  return start(tools, [`${tools.options.queue}-flow`], slots, (job) => act(job, tools, random), flowOptions());
 }
 
+/** Starts a worker of two queues that share a limit. It notes how long each handler ran: until then its job has a permit. */
+export function startSharedWorker(tools: Tools): Promise<Stop> {
+  const { queue, seed } = tools.options;
+  const random = new Random(seed);
+  const limits = sharedValues(queue);
+  return start(
+    tools,
+    sharingQueues(queue),
+    { concurrency: MOST_SHARED, limits },
+    async (job) => {
+      const begunMs = monotonicMs();
+      try {
+        return await act(job, tools, random);
+      } finally {
+        tools.history.add(['ran-shared', begunMs, monotonicMs()]);
+      }
+    },
+    sharedOptions(queue),
+  );
+}
+
+/** @param names the queues that it serves */
 async function start(
   { options, redis, history, logger, report }: Tools,
-  name: string,
-  { spares = 0, ...slots }: { concurrency: number; prefetch?: number | undefined; spares?: number },
+  names: readonly string[],
+  { spares = 0, limits, ...slots }: Slots,
   handle: (job: Job<Work>) => Promise<unknown>,
   ofQueue: QueueOptions = queueOptions(options.load),
 ): Promise<Stop> {
-  const queue = new JobQueue(redis, name, ofQueue);
-  const empty = Array.from({ length: spares }, (_, i) => new JobQueue(redis, `${name}-spare-${i}`, ofQueue));
+  const queues = names.map((name) => new JobQueue(redis, name, ofQueue));
+  const spare = (i: number) => new JobQueue(redis, `${names[0]}-spare-${i}`, ofQueue);
+  const all = [...queues, ...Array.from({ length: spares }, (_, i) => spare(i))];
   const onEvent = ({ type, job }: WorkerEvent) => {
     if (type === 'started' || type === 'stuck') return;
     const work = job.payload as Partial<Work> | null;
@@ -70,23 +95,31 @@ async function start(
     else history.add([type, work.p, work.n!, job.fence]);
   };
   const run = (job: Job) => handle(job as Job<Work>);
-  const served = [queue, ...empty].map((each) => ({ queue: each, ...slots, handlers: { [each.name]: run } }));
+  const served = all.map((each) => ({ queue: each, ...slots, handlers: { [each.name]: run } }));
   const worker = new Worker(served, {
+    ...(limits && { limits }), // the earlier version has none
     sweepIntervalMs: 1_000,
     shutdownTimeoutMs: 5_000,
     logger,
     onEvent,
   });
   await worker.start();
-  await hearSweeps(queue, (id) => history.add(['reclaimed', id]));
+  for (const queue of queues) await hearSweeps(queue, (id) => history.add(['reclaimed', id]));
   const pulse = setInterval(() => {
     if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', answerAgoMs: worker.sinceLastFetchMs });
   }, PULSE_MS);
   return async () => {
     clearInterval(pulse);
     await worker.stop();
-    [queue, ...empty].forEach((each) => each.close());
+    all.forEach((each) => each.close());
   };
+}
+
+interface Slots {
+  readonly concurrency: number;
+  readonly prefetch?: number | undefined;
+  readonly spares?: number;
+  readonly limits?: WorkerOptions['limits'];
 }
 
 interface Reclaims {

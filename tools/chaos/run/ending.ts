@@ -1,5 +1,6 @@
 // Ends a run.
 import type { JobQueue } from '#queue/job-queue.js';
+import { limitNamesOf } from '#queue/model/shared-limit.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import { eventually } from '../../../test/support/faults/wait.js';
 import type { Ground } from './ground.js';
@@ -42,6 +43,22 @@ export async function finalAudit(queues: readonly JobQueue[]): Promise<string[]>
   return reports.flatMap(({ findings }) =>
     findings.map(({ kind, subject, found }) => `doctor: ${kind} ${subject} at the end: ${found}`),
   );
+}
+
+/** The time after which the permits of a killed worker have ended: its claims, and six seconds. */
+const PERMITS_MS = 15_000;
+
+/** Returns the permits of limits that stay although all workers have stopped. */
+export async function permitsLeft(queues: readonly JobQueue[]): Promise<string[]> {
+  const states = async () =>
+    Promise.all(
+      queues.flatMap((queue) => limitNamesOf(queue.options.limits).map((name) => queue.sharedLimit(name).get())),
+    );
+  const areFree = async () => (await states()).every(({ running }) => running === 0);
+  await eventually(() => areFree().catch(() => false), { timeoutMs: PERMITS_MS }).catch(() => undefined);
+  return (await states())
+    .filter(({ running }) => running > 0)
+    .map(({ name, running }) => `shared limit: ${running} permits of ${name} are left, and no worker`);
 }
 
 /** Returns failovers that no fault accounts for, because they lose writes that the checker expects. */

@@ -4,39 +4,46 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { runCLI } from 'jest';
-import { scriptDigest } from './script-digest.mjs';
+import { ExchangedScripts } from './exchanged-scripts.mjs';
 import setUp from '../../../test/support/run/global-setup.mjs';
 
 const config = fileURLToPath(new URL('jest.config.mjs', import.meta.url));
 
-let exchanged = new Map();
-let isSent = false;
+let exchanged = new ExchangedScripts([]);
+let active;
+/** The mutants behind switches that a spec has reached. */
+let reached = new Set();
+
+globalThis.mutantOfRun = (index) => {
+  reached.add(index);
+  return index === active;
+};
 
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function exchange(command, ...rest) {
-  if (exchanged.size > 0) exchangeScript(command);
+  exchanged.exchange(command);
   return sendCommand.call(this, command, ...rest);
 };
-
-/** Puts the digest or the text of a changed script in place of the right one. */
-function exchangeScript({ name, args }) {
-  if (name !== 'evalsha' && name !== 'eval') return;
-  const script = exchanged.get(name === 'eval' ? scriptDigest(String(args[0])) : String(args[0]));
-  if (script === undefined) return;
-  args[0] = name === 'eval' ? script.text : script.digest;
-  isSent = true;
-}
 
 process.on('message', (run) => void runTests(run));
 process.on('disconnect', () => process.exit());
 
-async function runTests({ files, scripts }) {
-  exchanged = new Map(scripts.map(([digest, text]) => [digest, { digest: scriptDigest(text), text }]));
-  isSent = false;
-  globalThis.mutateRun = { files, onEnd: () => process.send({ isAlive: true }) };
+async function runTests({ files, scripts, mutant, ms = Infinity }) {
+  active = mutant;
+  if (mutant === undefined) delete process.env.MUTANT;
+  else process.env.MUTANT = String(mutant);
+  exchanged = new ExchangedScripts(scripts);
+  reached = new Set();
+  const onEnd = (path, seconds, hasPassed) => {
+    process.send({ ended: relative(process.cwd(), path), seconds, hasPassed, reached: [...reached] });
+    reached = new Set();
+  };
+  globalThis.mutateRun = { files, until: performance.now() + ms, onEnd };
   await runCLI({ $0: '', _: files, config, runTestsByPath: true, runInBand: true, silent: true }, [process.cwd()]);
   const { failed } = globalThis.mutateRun;
-  process.send(failed ? { failed: relative(process.cwd(), failed.path), test: failed.test } : { isSent });
+  process.send(
+    failed ? { failed: relative(process.cwd(), failed.path), test: failed.test } : { isSent: exchanged.isSent },
+  );
 }
 
 await setUp();

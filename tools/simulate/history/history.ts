@@ -10,6 +10,8 @@ import { MIDDLEWARE_THROWS, MiddlewareRules } from './middleware-rules.js';
 import { OnceRules } from './once-rules.js';
 import { RunRules } from './run-rules.js';
 import { StepRules } from './step-rules.js';
+import { SharingRules } from './sharing-rules.js';
+import { StreamRules } from './stream-rules.js';
 import { ScheduleRules } from './schedule-rules.js';
 import { UniqueRules } from './unique-rules.js';
 
@@ -27,6 +29,8 @@ export class History {
   readonly schedules = new ScheduleRules(this.fault);
   readonly once = new OnceRules(this.fault);
   readonly steps = new StepRules(this.jobs, this.fault);
+  readonly streams = new StreamRules(this.fault);
+  readonly sharing = new SharingRules(this.fault);
   readonly middleware = new MiddlewareRules(this.fault);
   /** The jobs of each group, in the order of their enqueues. */
   private readonly groups = new Map<string, string[]>();

@@ -1,6 +1,7 @@
 // The holders of unique keys.
 import type { AskedOptions } from '#queue/store/asked-options.js';
 import type { QueueView } from '#memory/server/queue-view.js';
+import { LONGEST_WAIT_MS } from '../release.js';
 import type { Fault, Known } from './known.js';
 
 const WAITS = new Set(['pending', 'scheduled']);
@@ -89,9 +90,10 @@ export class UniqueRules {
     const holders = new Map<string, string>();
     for (const id of [...queue.line, ...queue.scheduled.members(), ...queue.claims.members()]) {
       const unique = queue.jobField(id, 'unique');
-      if (unique === undefined || this.jobs.get(id)?.again) {
+      if (unique === undefined || this.jobs.get(id)?.again || waitsForStopped(queue, id)) {
         continue;
       }
+      this.startsWithin(queue, id);
       if (queue.jobField(id, 'unique_for') !== 'unfinished' && queue.jobField(id, 'fence') !== undefined) {
         continue;
       }
@@ -103,8 +105,24 @@ export class UniqueRules {
     }
   }
 
+  /** Checks that a debounce starts within its bound of the first enqueue, unless an attempt came in between. */
+  private startsWithin(queue: QueueView, id: string): void {
+    if (queue.jobField(id, 'unique') !== 'bounded' || queue.jobField(id, 'fence') !== undefined) {
+      return;
+    }
+    const [dueAt, since] = [queue.jobField(id, 'due_at_ms'), queue.jobField(id, 'enqueued_at_ms')].map(Number);
+    if (dueAt! > Math.max(queue.now, since! + LONGEST_WAIT_MS)) {
+      this.fault(`unique: ${id} starts ${dueAt! - since!} ms after its first enqueue`);
+    }
+  }
+
   private isGone(id: string): boolean {
     const job = this.jobs.get(id);
     return job === undefined || job.removed || job.broken;
   }
+}
+
+/** Returns whether a job waits for the end of the older one of its key, which it stops. */
+function waitsForStopped(queue: QueueView, id: string): boolean {
+  return queue.jobField(id, 'supersedes') !== undefined && queue.jobField(id, 'after') !== undefined;
 }

@@ -15,6 +15,6 @@ export const clockPlants: Record<string, Plant> = {
   'a due time of a clock that was ahead stays': plant(
     'tick',
     ['clock', 'schedules'],
-    edit('scheduleTick', 'if is_current and due > now and next_due > now and next_due < due then', 'if false then'),
+    edit('scheduleTick', 'if is_current and next_due > now and next_due < due then', 'if false then'),
   ),
 };

@@ -60,6 +60,23 @@ const unique: Record<string, Plant> = {
   ),
 };
 
+const newest: Record<string, Plant> = {
+  'a newer job starts beside the one that it stops': plant(
+    'unique',
+    'newest',
+    edit('jobEnqueueNewest', 'never_ms\n  local verdict', 'never_ms and options.run_at_ms\n  local verdict'),
+  ),
+  'a debounce has no longest wait': plant(
+    'unique',
+    'newest',
+    edit(
+      'jobEnqueueNewest',
+      'math.min(now + options.delay_ms, since + options.unique_max_delay)',
+      'now + options.delay_ms',
+    ),
+  ),
+};
+
 const after: Record<string, Plant> = {
   'a job does not wait for those before it': plant(
     'after',
@@ -209,6 +226,46 @@ const steps: Record<string, Plant> = {
   ),
 };
 
+const streams: Record<string, Plant> = {
+  'a stale attempt adds to a stream': plant(
+    'stream',
+    'streams',
+    edit('streamWrite', 'if current ~= token then', 'if not current then'),
+  ),
+  'a repeated write adds its chunks twice': plant(
+    'stream',
+    'streams',
+    edit('streamWrite', 'state.done - (first - 1)', '0'),
+  ),
+  'a reader gets the first chunk of a page again': plant(
+    'stream',
+    'streams',
+    edit('streamRead', 'entry[1], entry[2][1], entry[2][2]', 'entry[1], entry[2][1], entries[1][2][2]'),
+  ),
+};
+
+const sharing: Record<string, Plant> = {
+  'a shared limit lets one more run': plant(
+    'sharing',
+    'sharing',
+    edit('*', 'max_running - redis.call', 'max_running + 1 - redis.call'),
+  ),
+  'a job keeps its permit when it has ended': plant(
+    'sharing',
+    'sharing',
+    edit('sharedLimitGiveBack', "redis.call('ZREM', permits, holder .. ARGV[i]) == 1", 'ended < 0'),
+  ),
+  'a running job loses its permit of a shared limit': plant(
+    'sharing',
+    'sharing',
+    edit(
+      'sharedLimitLease',
+      "string.format('%.0f', now + life), holder .. i",
+      "string.format('%.0f', now + 20), holder .. i",
+    ),
+  ),
+};
+
 const others: Record<string, Plant> = {
   'two jobs of a call swap their results': plant(
     'I2',
@@ -248,6 +305,7 @@ const others: Record<string, Plant> = {
 export const partPlants: Record<string, Plant> = {
   ...schedules,
   ...unique,
+  ...newest,
   ...after,
   ...batches,
   ...changes,
@@ -255,6 +313,8 @@ export const partPlants: Record<string, Plant> = {
   ...growth,
   ...elsewhere,
   ...steps,
+  ...streams,
+  ...sharing,
   ...groups,
   ...others,
 };

@@ -3,11 +3,7 @@ import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { SimulatedProcess } from './process.js';
 
 export class SimulatedCourier extends SimulatedProcess {
-  start(): void {
-    void this.work();
-  }
-
-  private async work(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, clock } = this.world;
     while (!this.world.isEnding) {
       if (random.chance(0.3)) {

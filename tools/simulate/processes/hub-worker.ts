@@ -31,7 +31,7 @@ export class HubWorker extends WorkerProcess {
     super(name, world, skewMs);
   }
 
-  start(): void {
+  override start(): void {
     const { concurrency } = this;
     const served = HUB_QUEUES.map((name) => ({
       queue: new JobQueue(this.store, name, HUB_OPTIONS),

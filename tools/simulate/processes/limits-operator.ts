@@ -7,11 +7,7 @@ export const CHANGED_GROUP = 'c';
 const PAUSED_GROUPS = ['a', 'b', CHANGED_GROUP];
 
 export class LimitsOperator extends SimulatedProcess {
-  start(): void {
-    void this.operate();
-  }
-
-  private async operate(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random } = this.world;
     const verbs = [this.set, this.change, this.clear, this.setGroup, this.clearGroup, this.pauseGroup];
     while (!this.world.isEnding) {

@@ -2,11 +2,7 @@
 import { SimulatedProcess } from './process.js';
 
 export class SimulatedOperator extends SimulatedProcess {
-  start(): void {
-    void this.operate();
-  }
-
-  private async operate(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, parts } = this.world;
     const verbs = [() => this.cancel(), () => this.remove(), () => this.redrive(), () => this.pause()];
     const changes = [

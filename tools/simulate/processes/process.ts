@@ -4,6 +4,7 @@ import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
+import { SHARED_LIMIT } from '../history/sharing-rules.js';
 import { linkOf } from '../server/network.js';
 import { AUDITED, MIXED_LIMITS, OLDER, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
@@ -40,14 +41,22 @@ export abstract class SimulatedProcess {
     const open = (queue: QueueName, more = {}) => new JobQueue(this.store, queue, { ...shared, ...more });
     const mixed = parts.has('groups') ? MIXED_LIMITS : {};
     const audited = parts.has('audit') ? AUDITED : {};
+    const sharing = parts.has('sharing') ? { limits: [SHARED_LIMIT] } : {};
     return {
-      mixed: open('mixed', { ...mixed, ...audited }),
+      mixed: open('mixed', { ...mixed, ...audited, ...sharing }),
       ordered: open('ordered'),
-      limited: open('limited', { ...limits, ...audited }),
+      limited: open('limited', { ...limits, ...audited, ...sharing }),
     };
   }
 
-  abstract start(): void;
+  start(): void {
+    void this.work();
+  }
+
+  /** Works until the run ends. A process with a worker has none of its own. */
+  protected work(): Promise<void> {
+    return Promise.resolve();
+  }
 
   protected openStore(link: StoreLink): ScriptStore {
     return new ScriptStore(this.clock, { server: this.world.server, link });

@@ -5,11 +5,7 @@ import { SimulatedProcess } from './process.js';
 const IDS = ['by-hand-1', 'by-hand-2'];
 
 export class ScheduleKeeper extends SimulatedProcess {
-  start(): void {
-    void this.keep();
-  }
-
-  private async keep(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random } = this.world;
     const verbs = [this.upsert, this.upsert, this.pause, this.remove, this.run];
     while (!this.world.isEnding) {

@@ -45,11 +45,7 @@ export class SimulatedSender extends SimulatedProcess {
     super(name, world, skewMs);
   }
 
-  start(): void {
-    void this.work();
-  }
-
-  private async work(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random } = this.world;
     while (!this.world.isEnding || this.table.rows.size > 0) {
       if (!this.world.isEnding) {

@@ -11,7 +11,7 @@ export const TURNED_QUEUES = Array.from({ length: 5 }, (_, i) => `turned-${i}`);
 export const TURNED_OPTIONS = { ...OPTIONS, visibilityMs: 30_000, maxCrashes: 1_000 };
 
 export class TurnedWorker extends WorkerProcess {
-  start(): void {
+  override start(): void {
     const served = TURNED_QUEUES.map((name) => ({
       queue: new JobQueue(this.store, name, TURNED_OPTIONS),
       handlers: { [name]: (job: Job) => this.handle(job) },

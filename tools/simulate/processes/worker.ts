@@ -5,6 +5,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
+import { MOST_SHARED, SHARED_LIMIT } from '../history/sharing-rules.js';
 import { attemptMiddleware } from './middleware.js';
 import { WorkerProcess } from './worker-process.js';
 
@@ -24,7 +25,7 @@ export class SimulatedWorker extends WorkerProcess {
     super(name, world, skewMs, release);
   }
 
-  start(): void {
+  override start(): void {
     const queue = this.queues[this.queue];
     const { history, parts, random } = this.world;
     const concurrency = CONCURRENCY[this.queue] * this.release.concurrencyFactor;
@@ -37,19 +38,42 @@ export class SimulatedWorker extends WorkerProcess {
         sweepIntervalMs: 1_000,
         logFailures: false,
         ...(hasMiddleware && { middleware: attemptMiddleware(history, random) }),
+        limits: { [SHARED_LIMIT]: { maxRunning: MOST_SHARED } },
       }),
     );
   }
 
   private handlers() {
     const { parts } = this.world;
-    const handle = (job: Job) => (this.queue === 'ordered' ? this.inOrder(job) : this.handle(job));
+    const handle = (job: Job) =>
+      this.queue === 'ordered' ? this.inOrder(job) : this.sharing(() => this.handle(job), 1);
     const names = [this.queues[this.queue].name, ...this.release.names];
-    const bulk: BulkHandler = { bulk: { size: BULK_SIZE, waitMs: 20 }, handle: (jobs) => this.handleAll(jobs) };
+    const bulk: BulkHandler = {
+      bulk: { size: BULK_SIZE, waitMs: 20 },
+      handle: (jobs) => this.sharing(() => this.handleAll(jobs), jobs.length),
+    };
     return {
       ...Object.fromEntries(names.map((name) => [name, handle])),
       ...(parts.has('bulk') && this.queue === 'mixed' && { [BULK_NAME]: this.release.hasBulk ? bulk : handle }),
     };
+  }
+
+  /** Counts the jobs of a handler while it runs. */
+  private async sharing<Result>(handle: () => Promise<Result>, jobs: number): Promise<Result> {
+    const { parts, history } = this.world;
+    // By a clock that jumps, a permit may end while its job runs.
+    if (!parts.has('sharing') || parts.has('clock')) return handle();
+    for (let i = 0; i < jobs; i++) history.sharing.began(this.name);
+    try {
+      return await handle();
+    } finally {
+      for (let i = 0; i < jobs; i++) history.sharing.ended(this.name);
+    }
+  }
+
+  override kill(): void {
+    super.kill();
+    this.world.history.sharing.died(this.name);
   }
 
   private async inOrder(job: Job): Promise<unknown> {
@@ -73,6 +97,9 @@ export class SimulatedWorker extends WorkerProcess {
     }
     if (this.world.parts.has('steps')) {
       await this.takeSteps(job);
+    }
+    if (this.world.parts.has('streams')) {
+      await this.stream(job);
     }
     const isPlain = history.jobs.get(job.id)?.isPlain; // no replacement deletes its checkpoint
     if (isPlain && this.world.parts.has('checkpoints') && random.chance(0.3)) {
@@ -98,6 +125,20 @@ export class SimulatedWorker extends WorkerProcess {
       history.steps.returned(job, name, value);
       if (random.chance(0.3)) {
         throw new Error('the handler fails between its steps');
+      }
+    }
+  }
+
+  /** Writes a few chunks, and looks at what is stored after each. */
+  private async stream(job: Job): Promise<void> {
+    const { random, history } = this.world;
+    const { fence, id } = job;
+    for (let count = 1; count <= 3; count++) {
+      const written = job.stream.write(history.streams.chunk({ fence, count }));
+      if (random.chance(0.5)) {
+        await this.sleep(random.chance(0.2) ? random.between(500, 3_000) : random.between(0, 40));
+        await written.catch(() => undefined); // the claim may be lost
+        history.streams.stored(id, this.world.streamOf(this.queue, id));
       }
     }
   }

@@ -14,11 +14,7 @@ interface Link {
 }
 
 export class AfterProducer extends SimulatedProcess {
-  start(): void {
-    void this.produce();
-  }
-
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random } = this.world;
     for (let count = 0; !this.world.isEnding; count++) {
       await this.chain(`${this.name}-${count}`);

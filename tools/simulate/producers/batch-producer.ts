@@ -18,11 +18,7 @@ interface Member {
 }
 
 export class BatchProducer extends SimulatedProcess {
-  start(): void {
-    void this.produce();
-  }
-
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, history, parts } = this.world;
     for (let count = 0; !this.world.isEnding; count++) {
       const id = `${this.name}-${count}`;

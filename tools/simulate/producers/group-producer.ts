@@ -5,11 +5,7 @@ import { MIXED_GROUPS } from '../release.js';
 const MOST_IN_BURST = 16;
 
 export class GroupProducer extends SimulatedProcess {
-  start(): void {
-    void this.produce();
-  }
-
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, history } = this.world;
     for (let count = 0; !this.world.isEnding;) {
       const jobs = Array.from({ length: random.between(1, MOST_IN_BURST) }, () => ({

@@ -6,16 +6,12 @@ import { HUB_OPTIONS, HUB_QUEUES } from '../processes/hub-worker.js';
 import { SimulatedProcess } from '../processes/process.js';
 
 export class HubProducer extends SimulatedProcess {
-  start(): void {
-    void this.produce();
-  }
-
   protected override openStore(link: StoreLink): ClusterStore {
     const { channels, server } = this.world;
     return new ClusterStore(this.clock, channels!, { server, link });
   }
 
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, history } = this.world;
     const queues = HUB_QUEUES.map((name) => new JobQueue(this.store, name, HUB_OPTIONS));
     for (let count = 0; !this.world.isEnding; count++) {

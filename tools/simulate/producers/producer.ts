@@ -17,11 +17,7 @@ export class SimulatedProducer extends SimulatedProcess {
     super(name, world, skewMs, undefined, hasMiddleware ? enqueueMiddleware(world.random) : undefined);
   }
 
-  start(): void {
-    void this.produce();
-  }
-
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, history } = this.world;
     for (; !this.world.isEnding; this.count++) {
       const id = `${this.name}-${this.count}`;

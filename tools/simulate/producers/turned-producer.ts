@@ -5,16 +5,12 @@ import { TURNED_OPTIONS, TURNED_QUEUES } from '../processes/turned-worker.js';
 import { SimulatedProcess } from '../processes/process.js';
 
 export class TurnedProducer extends SimulatedProcess {
-  start(): void {
-    void this.produce();
-  }
-
   protected override openStore(link: StoreLink): ScriptStore {
     const { server } = this.world;
     return super.openStore((script, run) => link(script, () => server.wakingNobody(run)));
   }
 
-  private async produce(): Promise<void> {
+  protected override async work(): Promise<void> {
     const { random, history } = this.world;
     const queues = TURNED_QUEUES.map((name) => new JobQueue(this.store, name, TURNED_OPTIONS));
     for (let count = 0; !this.world.isEnding; count++) {

@@ -1,6 +1,9 @@
 // What the checks read of a queue beside its places: limits and pauses in force, and marks of claims.
 import { toBytes } from '#memory/lua/values.js';
+import type { StreamEntry } from '#memory/server/containers.js';
 import type { Fields, QueueView } from '#memory/server/queue-view.js';
+import { SHARED_LIMIT } from '../history/sharing-rules.js';
+import type { SimulatedServer } from './simulated-server.js';
 
 /** Returns the mark of a claimed job that has not started, or has started uncharged; see lua/attempt/start.lua. */
 export function markOf(job: Fields): string | undefined {
@@ -46,6 +49,17 @@ export function sizesOf(queue: QueueView) {
     dead: dead.size,
     sequence: sequenceOf(queue),
   };
+}
+
+/** Returns the number of permits of the shared limit that have not ended. */
+export function permitsHeld(server: SimulatedServer): number {
+  const permits = server.keys.read(toBytes(`queue:limit:{${SHARED_LIMIT}}:permits`), 'zset');
+  return (permits?.slice(0, permits.size - 1) ?? []).filter(({ score }) => score > server.now()).length;
+}
+
+/** Returns the entries of a job's stream. */
+export function streamOf({ keys, server }: QueueView, id: string): readonly StreamEntry[] {
+  return server.keys.read(toBytes(keys.stream(id)), 'stream')?.entries ?? [];
 }
 
 export function sequenceOf({ keys, server }: QueueView): number {

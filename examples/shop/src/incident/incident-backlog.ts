@@ -1,13 +1,15 @@
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
-import { backdate, writeHistory, type Minute } from '../seeds/hour-of-history.js';
-import { refusalOf, type Order } from './incident-handlers.js';
-import { ALL_JOBS, INCIDENT_QUEUES, type IncidentQueue } from './incident-queues.js';
+import { backdate, makeDue, writeDeploy, writeHistory, type Minute } from '../seeds/hour-of-history.js';
+import { failureOf, type Order } from './incident-handlers.js';
+import { ALL_JOBS, FOREIGN_SCHEDULE, INCIDENT_QUEUES, type IncidentQueue } from './incident-queues.js';
 
 const MINUTE_MS = 60_000;
 const SLICE = 500;
 /** The minutes since the incident began. */
 const SINCE = 25;
+/** The version of the app, which was deployed just before. */
+export const VERSION = '2.4.0';
 const CUSTOMERS = ['acme', 'globex', 'initech', 'umbrella'];
 
 /** Writes the last hour of each queue and the jobs that it left, before any worker runs. */
@@ -16,12 +18,21 @@ export async function writeBacklog(redis: Redis, jobs: number, onQueue: (name: s
   for (const each of INCIDENT_QUEUES) {
     onQueue(each.name);
     const queue = new JobQueue(redis, each.name);
+    await writeDeploy(queue, VERSION, (SINCE + 1) * MINUTE_MS);
     await writeHistory(queue, (ago) => minuteOf(each, share(each.waiting), ago));
     await bury(queue, share(each.dead));
     await enqueueAll(queue, share(each.scheduled), { delayMs: 60 * MINUTE_MS });
     const waiting = await enqueueAll(queue, share(each.waiting));
     await backdate(queue, waiting, (each.oldestMinutes ?? 0) * MINUTE_MS);
   }
+  onQueue(FOREIGN_SCHEDULE);
+  await missRuns(new JobQueue(redis, FOREIGN_SCHEDULE));
+}
+
+/** Leaves a schedule whose runs nobody makes. */
+async function missRuns(queue: JobQueue): Promise<void> {
+  await queue.schedules.upsert('exchange-rates', { everyMs: 5 * MINUTE_MS });
+  await makeDue(queue, 'exchange-rates', SINCE * MINUTE_MS);
 }
 
 /** Returns the job of a number. One tenant has nearly all of them. */
@@ -52,7 +63,7 @@ async function bury(queue: JobQueue, count: number): Promise<void> {
       throw new Error(`${queue.name}: expected ${count - dead} more jobs to claim, found none`);
     await Promise.all(
       claimed.map((job, i) =>
-        queue.fail(job, refusalOf(dead + i) ?? new Error('The card has expired'), { final: true }),
+        queue.fail(job, failureOf(queue.name, dead + i) ?? new Error('Timeout after 5000 ms'), { final: true }),
       ),
     );
     dead += claimed.length;

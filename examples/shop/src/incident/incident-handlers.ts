@@ -7,19 +7,35 @@ export interface Order {
   customer: string;
 }
 
-const REFUSALS = [
-  '502 Bad Gateway from hooks.example.com',
-  '502 Bad Gateway from hooks.example.com',
-  'connect ECONNREFUSED 10.0.0.7:443',
-  'Timeout after 5000 ms',
-];
+/** The incident's queues whose jobs fail, some of them by a payment service that is down. */
+const FAILURES: Record<string, (order: number) => Error | undefined> = {
+  webhook: (order) => {
+    if (order % 10 === 0) return undefined;
+    if (order % 10 === 1) return new NonRetryableError('410 Gone');
+    if (order % 4 === 2) return refused(`Could not deliver evt_${idOf(order)} to tenant-${order % 97}`);
+    const text = order % 4 === 3 ? 'Timeout after 5000 ms' : '502 Bad Gateway from hooks.example.com';
+    return new Error(text, { cause: new Error('The gateway restarts') });
+  },
+  payment: (order) => {
+    if (order % 3 === 0) return new NonRetryableError('The card has expired');
+    return order % 3 === 1 ? refused(`Payment ch_${idOf(order)} of order ${order} failed`) : undefined;
+  },
+  invoice: (order) => (order % 10 === 0 ? refused(`No receipt for invoice R-${order}`) : undefined),
+};
 
-/** Returns why a webhook fails, or undefined for one that is taken. */
-export function refusalOf(order: number): Error | undefined {
-  if (order % 10 === 0) return undefined;
-  return order % 10 === 1
-    ? new NonRetryableError('410 Gone')
-    : new Error(REFUSALS[order % REFUSALS.length], { cause: new Error('The gateway restarts') });
+/** Returns why a job of a queue fails. Undefined for one that succeeds. */
+export function failureOf(queue: string, order: number): Error | undefined {
+  return FAILURES[queue]?.(order);
+}
+
+/** Returns the error of a service that is down. Each text is another one, and the cause is always the same. */
+function refused(text: string): Error {
+  const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:443'), { code: 'ECONNREFUSED' });
+  return new Error(text, { cause });
+}
+
+function idOf(order: number): string {
+  return `3Pq${(7_919 * (order + 1)).toString(36)}XkZ`;
 }
 
 /** The work of the incident's queues, but for the queue that only another app knows. */
@@ -49,16 +65,13 @@ export class IncidentHandlers {
   @JobHandler('webhook', { concurrency: 4, maxAttempts: 2, backoff: 1_000 })
   async webhook({ payload, signal }: Job<Order>) {
     await wait(120, undefined, { signal });
-    const refusal = refusalOf(payload.order);
-    if (refusal) throw refusal;
-    return 'taken';
+    return failing('webhook', payload, 'taken');
   }
 
-  @JobHandler('payment', { concurrency: 2 })
+  @JobHandler('payment', { concurrency: 2, maxAttempts: 1 })
   async payment({ payload, signal }: Job<Order>) {
     await wait(120, undefined, { signal });
-    if (payload.order % 3 === 0) throw new NonRetryableError('The card has expired');
-    return 'charged';
+    return failing('payment', payload, 'charged');
   }
 
   @JobHandler('export', { concurrency: 1 })
@@ -81,9 +94,10 @@ export class IncidentHandlers {
     return wait(80, 'drawn', { signal });
   }
 
-  @JobHandler('invoice')
-  invoice({ signal }: Job<Order>) {
-    return wait(90, 'printed', { signal });
+  @JobHandler('invoice', { maxAttempts: 1 })
+  async invoice({ payload, signal }: Job<Order>) {
+    await wait(90, undefined, { signal });
+    return failing('invoice', payload, 'printed');
   }
 
   @JobHandler('report')
@@ -102,4 +116,10 @@ export class IncidentHandlers {
   cleanup({ signal }: Job<{ days: number }>) {
     return wait(10, 'clean', { signal });
   }
+}
+
+function failing(queue: string, { order }: Order, result: string): string {
+  const failure = failureOf(queue, order);
+  if (failure) throw failure;
+  return result;
 }

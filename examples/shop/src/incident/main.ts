@@ -13,11 +13,13 @@ await writeBacklog(redis, jobs, (name) => console.log(`Filling ${name} …`));
 await redis.quit();
 
 const { IncidentModule } = await import('./incident.module.js');
+const { ImageProcesses } = await import('./image-processes.js');
 const { IncidentTraffic } = await import('./incident-traffic.js');
 const app = await NestFactory.create(IncidentModule, { logger: new ShopLogger(), forceCloseConnections: true });
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, '127.0.0.1');
 await app.get(IncidentTraffic).begin();
+await app.get(ImageProcesses).start();
 console.log(`The incident is open: ${LinkGuard.linkTo(`${await app.getUrl()}/queues`)}`);
 
 /** Returns the options, or ends the process with the reason. Jobs only go to a Redis that was started for this run. */

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Sse, StreamableFile } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import { z } from 'zod';
 import { accepted, type Accepted } from '../http/accepted.js';
@@ -19,6 +19,12 @@ export class ReportController {
   async make(@Body(new ZodBody(schema)) report: z.infer<typeof schema>): Promise<Accepted> {
     const job = await this.jobs.enqueue('report', report);
     return accepted(job.id, 'reports');
+  }
+
+  /** Sends the lines as they are made. A browser that connects again goes on behind the last. */
+  @Sse(':id/lines')
+  lines(@Param('id') id: string, @Headers('last-event-id') after?: string) {
+    return this.jobs.stream('report', id, { after });
   }
 
   @Get(':id')

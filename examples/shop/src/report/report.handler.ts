@@ -20,15 +20,19 @@ export class ReportHandler {
 
   constructor(private readonly storage: Storage) {}
 
-  async handle(job: Job<ReportPayload>): Promise<ReportResult> {
+  /** Streams each line as it is made, for whoever waits for the report. */
+  async *handle(job: Job<ReportPayload>): AsyncGenerator<string, ReportResult> {
     const { year } = job.payload;
     const lines = ['month,orders,total_cents'];
+    yield lines[0]!;
     const result: ReportResult = { orders: 0, totalCents: 0 };
     for (let month = 1; month <= 12; month++) {
       job.signal.throwIfAborted();
       const orders = await ordersOf(year, month);
       const totalCents = orders.reduce((sum, order) => sum + order.totalCents, 0);
-      lines.push(`${year}-${String(month).padStart(2, '0')},${orders.length},${totalCents}`);
+      const line = `${year}-${String(month).padStart(2, '0')},${orders.length},${totalCents}`;
+      lines.push(line);
+      yield line;
       result.orders += orders.length;
       result.totalCents += totalCents;
       await job.progress({ month, of: 12 });

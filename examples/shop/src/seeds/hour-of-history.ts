@@ -43,6 +43,25 @@ export async function writeHistory(
   for (const [error] of (await writes.exec()) ?? []) if (error) throw error;
 }
 
+/** Writes into the history that a version of the app was deployed some time ago. */
+export async function writeDeploy(queue: JobQueue, version: string, agoMs: number): Promise<void> {
+  const { client, keys } = await redisAccess(queue);
+  const base = keys.stats.slice(0, -'stats'.length);
+  const [seconds] = await client.time();
+  const now = Number(seconds) * 1_000;
+  await client.xadd(`${base}history_marks`, `${now - agoMs}-*`, 'kind', 'deploy', 'version', version);
+  await client.hset(`${base}history_open`, `v:${version}`, now);
+}
+
+/** Makes a schedule due since some time. */
+export async function makeDue(queue: JobQueue, schedule: string, agoMs: number): Promise<void> {
+  const { client, keys } = await redisAccess(queue);
+  const base = keys.stats.slice(0, -'stats'.length);
+  const [seconds] = await client.time();
+  const dueMs = Math.floor((Number(seconds) * 1_000 - agoMs) / MINUTE_MS) * MINUTE_MS;
+  await client.zadd(`${base}schedule_due`, dueMs, schedule);
+}
+
 /** Makes jobs as old as if they had waited that long, evenly spread. */
 export async function backdate(queue: JobQueue, jobs: readonly { id: string }[], longestMs: number): Promise<void> {
   const { client, keys } = await redisAccess(queue);

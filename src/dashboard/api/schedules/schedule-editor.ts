@@ -81,11 +81,15 @@ function givenIn(input: z.output<typeof setSchema>, option: 'priority' | 'maxAtt
   return option in input ? { [option]: input[option] ?? undefined } : {};
 }
 
+export function noSchedule(): NotFoundException {
+  return new NotFoundException('There is no schedule of that id any more.');
+}
+
 /** @throws NotFoundException */
 async function known(queue: JobQueue, id: string): Promise<ScheduleRecord> {
   const record = await queue.schedules.get(id);
   if (!record) {
-    throw new NotFoundException('There is no schedule of that id any more.');
+    throw noSchedule();
   }
   return record;
 }

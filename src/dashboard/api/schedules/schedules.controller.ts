@@ -1,4 +1,4 @@
-import { Inject, Injectable, NotFoundException } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { recurrenceInWords } from '../../../inspect/schedules/recurrence-in-words.js';
 import { timesAfter } from '../../../inspect/schedules/next-times.js';
@@ -11,12 +11,13 @@ import { gatherVisible } from '../../security/first-visible.js';
 import { HiddenParts } from '../../security/hidden-parts.js';
 import { Permissions } from '../../security/permissions.js';
 import { ShownQueues } from '../../shown-queues.js';
+import { serverNow } from '../../actions/run-store.js';
 import { describeSchedule } from '../../views/describe-schedule.js';
 import type { EditedScheduleView, PreviewView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
 import { queueName } from '../known-queue.js';
 import { Changes, Reads, Routes } from '../route.js';
 import type { Call, ChangeCall, Outcome, QueueCall } from '../route-runner.js';
-import { ScheduleEditor } from './schedule-editor.js';
+import { noSchedule, ScheduleEditor } from './schedule-editor.js';
 import { previewSchema, scheduleId, setSchema } from './schedule-input.js';
 
 const MOST = 500;
@@ -100,7 +101,7 @@ export class SchedulesController extends Routes {
       return { done: outcome === 'kept' ? 0 : 1, jobId };
     }
     if ((await queue.schedules[action](id)) === 'missing') {
-      throw new NotFoundException('There is no schedule of that id any more.');
+      throw noSchedule();
     }
     return { done: 1, jobId: null };
   }
@@ -108,7 +109,8 @@ export class SchedulesController extends Routes {
   private ofQueue(queue: JobQueue, limit: number): Promise<ScheduleView[]> {
     return this.reads.get(`schedules ${queue.name} ${limit}`, async () => {
       const schedules = await queue.schedules.list({ limit });
-      return schedules.map(describeSchedule);
+      const nowMs = schedules.length > 0 ? await serverNow(queue) : 0;
+      return schedules.map((schedule) => describeSchedule(schedule, nowMs));
     });
   }
 }

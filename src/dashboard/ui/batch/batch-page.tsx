@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../../views/batch-views.js';
 import { count, plural, spelled } from '../parts/format.js';
-import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
+import { CopyId, Notice, NotLoaded, StateMark, Time } from '../parts/parts.js';
 import { JobRowLine } from '../parts/job-row-line.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
@@ -16,20 +16,12 @@ export function BatchPage({ queue, id }: { queue: string; id: string }) {
   const { data, problem, reload } = useLoaded<BatchPageView>('batch', { queue, id }, overview.value?.at ?? 0);
   const gone = problem?.isGone ?? false;
   if (!data) {
-    return problem ? (
-      <Notice
-        title={gone ? 'This batch is gone.' : 'The batch could not be loaded.'}
-        kind={gone ? 'empty' : 'problem'}
-      >
-        <p>{problem.message}</p>
-        <p>
-          <a href={href(['queue', queue], { view: 'batches' })}>
-            Go to the batches of <bdi>{queue}</bdi>
-          </a>
-        </p>
-      </Notice>
-    ) : (
-      <Notice title="Loading the batch…" kind="loading" />
+    return (
+      <NotLoaded what="batch" gone="This batch is gone." problem={problem}>
+        <a href={href(['queue', queue], { view: 'batches' })}>
+          Go to the batches of <bdi>{queue}</bdi>
+        </a>
+      </NotLoaded>
     );
   }
   const { batch, followUps } = data;

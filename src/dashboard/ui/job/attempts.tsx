@@ -41,7 +41,7 @@ export function Attempts({ job, nowMs }: { job: JobView; nowMs: number }) {
             begin={begin}
             span={end - begin}
             nowMs={nowMs}
-            first={i === 0}
+            isRetry={['error', 'crash'].includes(attempts[i - 1]?.outcome ?? '')}
             most={job.maxAttempts}
           />
         ))}
@@ -55,12 +55,13 @@ interface AttemptProps {
   begin: number;
   span: number;
   nowMs: number;
-  first: boolean;
+  /** True if it follows a failed one. */
+  isRetry: boolean;
   /** The most attempts of the job; null if unknown. */
   most: number | null;
 }
 
-function Attempt({ attempt, begin, span, nowMs, first, most }: AttemptProps) {
+function Attempt({ attempt, begin, span, nowMs, isRetry, most }: AttemptProps) {
   const { startedAt, endedAt, readyAt, outcome, worker, error } = attempt;
   const ran = Math.max(0, (attempt.diedAt ?? endedAt ?? nowMs) - startedAt);
   const waited = readyAt === null ? null : Math.max(0, startedAt - readyAt);
@@ -86,7 +87,7 @@ function Attempt({ attempt, begin, span, nowMs, first, most }: AttemptProps) {
         <StateMark state={MARKS[outcome]} /> {wordsOf(attempt, nowMs)}
         {waited !== null && (
           <span class="quiet">
-            , {first ? 'waited' : 'backoff and wait'} {duration(waited)}
+            , {isRetry ? 'backoff and wait' : 'waited'} {duration(waited)}
           </span>
         )}
         {worker && (

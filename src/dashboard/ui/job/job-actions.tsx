@@ -1,7 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { JsonDialog } from './json-dialog.js';
 import { ACTIONS, type JobAction, type OneJobAction, permissionsOf } from '../../../queue/model/actions.js';
 import type { JobView } from '../../views/views.js';
 import { actionsOf, outcomeWords } from '../parts/actions.js';
+import { DEADLY } from '../parts/begin-runs.js';
 import { ask } from '../parts/confirm.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
@@ -12,16 +14,21 @@ import { startOf } from '../../../queue/runtime/cut.js';
 export function JobActions({ job, changed }: { job: JobView; changed(): void }) {
   const [editing, setEditing] = useState(false);
   const { id, queue, state, name } = job;
-  const actions = actionsOf(state).filter((action) =>
-    permissionsOf(action).every((permission) => job.actions.includes(permission)),
+  const isParked = state === 'scheduled' && job.waits.some((wait) => wait.state === 'open');
+  const actions = actionsOf(state).filter(
+    (action) =>
+      permissionsOf(action).every((permission) => job.actions.includes(permission)) &&
+      !(isParked && action === 'promote'), // only a signal or its time starts it
   );
   const act = async (action: JobAction) => {
     const { button, does, destroys } = ACTIONS[action];
+    const isDeadly = action === 'redrive' && job.killed;
     const sure =
-      !destroys ||
+      (!destroys && !isDeadly) ||
       (await ask({
         title: `${button} this job of ${queue}?`,
-        body: does,
+        body: isDeadly ? DEADLY : does,
+        ...(isDeadly && { lines: deathsIn(job) }),
         verb: `${button} ${startOf(name, 40)}`,
         destroys,
       }));
@@ -82,58 +89,34 @@ export function JobActions({ job, changed }: { job: JobView; changed(): void }) 
   );
 }
 
+/** Says what the job killed, one worker a line. */
+function deathsIn({ attemptLog }: JobView): string[] {
+  return attemptLog
+    .filter(({ outcome }) => outcome === 'crash')
+    .map(
+      ({ attempt, error, worker }) => `attempt ${attempt}: ${error?.message ?? `${worker ?? 'its worker'} died`}`,
+    );
+}
+
 function classOf(action: JobAction): string {
   const row = ACTIONS[action];
   return 'isMain' in row ? 'primary' : row.destroys ? 'danger-quiet' : '';
 }
 
 function EditPayload({ job, close }: { job: JobView; close(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState(job.brokenPayload ?? JSON.stringify(job.payload, null, 2));
-  const [problem, setProblem] = useState('');
-  useEffect(() => dialog.current?.showModal(), []);
-  const send = async (event: Event) => {
-    event.preventDefault();
-    let payload: unknown;
-    try {
-      payload = JSON.parse(text);
-    } catch (error) {
-      setProblem(`This is not JSON: ${(error as Error).message}`);
-      return;
-    }
-    try {
-      await post('jobs/edit', { queue: job.queue, id: job.id, payload });
-      say('The job was redriven with its new payload.');
-      close();
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
   return (
-    <dialog ref={dialog} class="dialog dialog-wide" aria-labelledby="edit-title" onClose={close}>
-      <form onSubmit={(event) => void send(event)}>
-        <h2 id="edit-title">Edit the payload and redrive</h2>
-        <label class="field">
-          Payload, as JSON
-          <textarea
-            rows={16}
-            spellcheck={false}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-        <p class="field-problem" role="alert">
-          {problem}
-        </p>
-        <div class="dialog-buttons">
-          <button type="button" onClick={close}>
-            Keep as it is
-          </button>
-          <button type="submit" class="primary" disabled={unreachable.value}>
-            Redrive with this payload
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <JsonDialog
+      titleId="edit-title"
+      title="Edit the payload and redrive"
+      label="Payload, as JSON"
+      rows={16}
+      start={job.brokenPayload ?? JSON.stringify(job.payload, null, 2)}
+      button="Redrive with this payload"
+      send={async (payload) => {
+        await post('jobs/edit', { queue: job.queue, id: job.id, payload });
+        say('The job was redriven with its new payload.');
+      }}
+      close={close}
+    />
   );
 }

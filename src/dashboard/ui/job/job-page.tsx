@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { asCommand } from '../../../inspect/display/as-command.js';
 import { cut } from '../../../queue/runtime/cut.js';
@@ -7,8 +6,7 @@ import type { JobView, State } from '../../views/views.js';
 import { AboutOther } from '../parts/about-other.js';
 import { CopyButton } from '../parts/copy.js';
 import { duration, exact, plural, spelled } from '../parts/format.js';
-import { CopyId, Notice, Sentence, StateMark, Time } from '../parts/parts.js';
-import { BASE } from '../state/api.js';
+import { CopyId, Notice, NotLoaded, Sentence, StateMark, Time } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -17,7 +15,9 @@ import { Attempts } from './attempts.js';
 import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
+import { Download, Part } from './part.js';
 import { Ties } from './ties.js';
+import { Waits } from './waits.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
@@ -30,20 +30,12 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
   }, [connection.value]);
   const gone = problem?.isGone;
   if (!job) {
-    return problem ? (
-      <Notice
-        title={gone ? 'There is no record of this job now.' : 'The job could not be loaded.'}
-        kind={gone ? 'empty' : 'problem'}
-      >
-        <p>{problem.message}</p>
-        <p>
-          <a href={href(['queue', queue])}>
-            Go to the queue <bdi>{queue}</bdi>
-          </a>
-        </p>
-      </Notice>
-    ) : (
-      <Notice title="Loading the job…" kind="loading" />
+    return (
+      <NotLoaded what="job" gone="There is no record of this job now." problem={problem}>
+        <a href={href(['queue', queue])}>
+          Go to the queue <bdi>{queue}</bdi>
+        </a>
+      </NotLoaded>
     );
   }
   return (
@@ -97,7 +89,15 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
           <Facts job={job} />
         </Part>
       </div>
+      {job.stream && (
+        <Part title={`Stream, ${plural(job.stream.entries, 'entry', 'entries')}`} copied={job.stream.text}>
+          <pre class="text" tabIndex={0}>
+            {job.stream.text}
+          </pre>
+        </Part>
+      )}
       {job.steps.length > 0 && <Steps job={job} />}
+      {job.waits.length + job.signals.length > 0 && <Waits job={job} changed={reload} />}
       {job.log.length > 0 && <LogLines job={job} />}
     </article>
   );
@@ -264,7 +264,10 @@ function Steps({ job }: { job: JobView }) {
       <ol class="log" tabIndex={0} aria-label="Recorded steps">
         {job.steps.map(({ name, at, attempt }) => (
           <li key={name}>
-            <Time at={at} /> <bdi>{name}</bdi> <span class="quiet">attempt {attempt}</span>
+            <Time at={at} />
+            <span>
+              <bdi>{name}</bdi> <span class="quiet">attempt {attempt}</span>
+            </span>
           </li>
         ))}
       </ol>
@@ -290,36 +293,6 @@ function LogLines({ job }: { job: JobView }) {
   );
 }
 
-interface PartProps {
-  title: string;
-  /** The text that its button copies. */
-  copied?: string;
-  /** The job and the part of it that its link downloads. */
-  of?: JobView;
-  part?: JobPart;
-  children: ComponentChildren;
-}
-
-/** Shows a part of a job under its head. */
-function Part({ title, copied, of: job, part, children }: PartProps) {
-  const isCut = part !== undefined && job?.cut.includes(part);
-  return (
-    <section class="part">
-      <h2>
-        {title}
-        {copied !== undefined && !isCut && (
-          <CopyButton text={copied} title={`Copy: ${title}`}>
-            Copy
-          </CopyButton>
-        )}
-        {job && part && (copied !== undefined || isCut) && <Download job={job} part={part} />}
-      </h2>
-      {isCut && <p class="quiet">It is too long to show. This is its start.</p>}
-      {children}
-    </section>
-  );
-}
-
 /** Shows a value as a tree, or the start of a long one as text. */
 function Value({ job, part, value }: { job: JobView; part: JobPart; value: unknown }) {
   return job.cut.includes(part) ? (
@@ -328,17 +301,6 @@ function Value({ job, part, value }: { job: JobView; part: JobPart; value: unkno
     </pre>
   ) : (
     <JsonTree value={value} />
-  );
-}
-
-/** Shows a link that saves a part of a job, whole. */
-function Download({ job: { queue, id }, part }: { job: JobView; part: JobPart }) {
-  const url = new URL('api/job/file', BASE);
-  Object.entries({ queue, id, part }).forEach(([key, value]) => url.searchParams.set(key, value));
-  return (
-    <a class="copy" href={url.href} download title={`Download: ${part}`}>
-      Download
-    </a>
   );
 }
 

@@ -5,7 +5,6 @@ import { unreachable } from '../state/live.js';
 
 /** Shows a dialog that shows limits, sets them and clears them. The children are its title and its fields. */
 export function LimitsForm<Limits>(props: {
-  /** The id of the title. */
   titleId: string;
   /** The owner of the limits, for the toasts. */
   name: string;

@@ -1,5 +1,6 @@
 // The limits that the fields of a form mean.
 import type { GroupLimits } from '../../../queue/model/limits.js';
+import type { SharedLimitView } from '../../views/limit-views.js';
 
 /** The figures that limit a queue or a group. */
 export interface LimitFigures {
@@ -7,10 +8,16 @@ export interface LimitFigures {
   rateLimit?: { limit: number; periodMs: number; burst?: number };
 }
 
-/** Returns the whole number in a form's field; undefined if it is empty. */
+/** Returns the number in a form's field; undefined if it is empty. */
 function numberOf(form: FormData, field: string): number | undefined {
-  const text = form.get(field);
-  return typeof text !== 'string' || text.trim() === '' ? undefined : Number(text);
+  return numbersOf(form, field)[0];
+}
+
+/** Returns the numbers in all fields of a name; undefined for an empty one. */
+function numbersOf(form: FormData, field: string): (number | undefined)[] {
+  return form
+    .getAll(field)
+    .map((text) => (typeof text !== 'string' || text.trim() === '' ? undefined : Number(text)));
 }
 
 /** Reads the fields of LimitFields. */
@@ -31,6 +38,20 @@ export function changesOf(shown: LimitFigures, now: LimitFigures) {
   return {
     ...(now.maxRunning !== shown.maxRunning && { maxRunning: now.maxRunning ?? null }),
     ...(!isSameRate && { rateLimit: after ?? null }),
+  };
+}
+
+/** Returns the changed values of a limit that queues share. Its form has the fields of several rates. */
+export function sharedChangesOf(shown: Pick<SharedLimitView, 'maxRunning' | 'rates'>, form: FormData) {
+  const [seconds, bursts] = [numbersOf(form, 'seconds'), numbersOf(form, 'burst')];
+  const rates = numbersOf(form, 'limit').flatMap((limit, i) =>
+    limit === undefined ? [] : { limit, periodMs: Math.round((seconds[i] ?? 1) * 1_000), burst: bursts[i] ?? 1 },
+  );
+  const before = shown.rates.map(({ limit, periodMs, burst = 1 }) => ({ limit, periodMs, burst }));
+  const maxRunning = numberOf(form, 'maxRunning') ?? null;
+  return {
+    ...(maxRunning !== shown.maxRunning && { maxRunning }),
+    ...(JSON.stringify(rates) !== JSON.stringify(before) && { rateLimit: rates.length > 0 ? rates : null }),
   };
 }
 

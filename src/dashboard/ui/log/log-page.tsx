@@ -1,6 +1,6 @@
 import type { ActionLogEntry, LogView } from '../../views/log-view.js';
 import { count, exact } from '../parts/format.js';
-import { NotRead, Notice, ScrolledTable, Time } from '../parts/parts.js';
+import { NotRead, Notice, NotLoaded, ScrolledTable, Time } from '../parts/parts.js';
 import { now, overview } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -20,12 +20,7 @@ export function LogPage() {
       <h1>Who did what</h1>
       <LogFilters entries={data?.entries ?? []} />
       <NotRead queues={data?.unreadable ?? []} />
-      {problem && !data && (
-        <Notice title="The action log could not be loaded." kind="problem">
-          <p>{problem.message}</p>
-        </Notice>
-      )}
-      {!problem && !data && <Notice title="Loading the action log…" kind="loading" />}
+      {!data && <NotLoaded what="action log" problem={problem} />}
       {data?.entries.length === 0 && <NoEntry isFiltered={isFiltered} />}
       {data && data.entries.length > 0 && <Entries {...data} />}
     </>

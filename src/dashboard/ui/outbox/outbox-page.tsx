@@ -1,7 +1,7 @@
 import type { OutboxRowsView } from '../../views/views.js';
 import { ask } from '../parts/confirm.js';
 import { count, duration, plural } from '../parts/format.js';
-import { Name, Notice, ScrolledTable, Sentence, VerdictMark } from '../parts/parts.js';
+import { Name, Notice, NotLoaded, ScrolledTable, Sentence, VerdictMark } from '../parts/parts.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, now, overview, unreachable } from '../state/live.js';
@@ -29,12 +29,9 @@ export function OutboxPage() {
         </p>
       )}
       {data && <SendAll rows={data.rows} changed={reload} />}
-      {!data && problem && (
-        <Notice title="The rows of the outbox could not be loaded." kind={problem.isGone ? 'empty' : 'problem'}>
-          <p>{problem.message}</p>
-        </Notice>
+      {!data && (
+        <NotLoaded what="rows of the outbox" gone="The rows of the outbox could not be loaded." problem={problem} />
       )}
-      {!data && !problem && <Notice title="Loading the rows of the outbox…" kind="loading" />}
       {data?.rows.length === 0 && (
         <Notice title="No row waits.">
           <p>A row is here from the commit of its transaction until its job is in its queue, mostly some ms.</p>

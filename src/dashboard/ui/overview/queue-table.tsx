@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import type { ComponentChild, ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OverviewView, QueueView } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
@@ -47,23 +47,30 @@ export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'q
   // The columns beside the name. A narrow window hides the minor ones, so they have a cell of their own.
   const width = columns.length - minor + (hasHistory ? 1 : 0);
   const rest = <td class="minor" colSpan={minor} />;
-  const rows = (areOthers: boolean) => (
-    <>
-      {ordered
+  const rows = (areOthers: boolean, head?: ComponentChild) => {
+    const all = [
+      ...ordered
         .filter(({ isOther = false }) => isOther === areOthers)
-        .map((queue) => (
-          <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
-        ))}
-      {broken
+        .map((queue) => <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />),
+      ...broken
         .filter(({ isOther = false }) => isOther === areOthers)
         .map((queue) => (
           <Row key={queue.name} queue={queue}>
             <td colSpan={width} />
             {rest}
           </Row>
-        ))}
-    </>
-  );
+        )),
+    ];
+    return Array.from({ length: Math.ceil(all.length / SLICE) }, (_, i) => (
+      <RowSlice
+        key={i}
+        isNear={!areOthers && i === 0}
+        isWhole={ordered.length + broken.length <= MOST_WHOLE}
+        head={i === 0 && head}
+        rows={all.slice(i * SLICE, (i + 1) * SLICE)}
+      />
+    ));
+  };
   if (ordered.length + broken.length === 0 && !hasOutbox) {
     return (
       <Notice title="No queue matches.">
@@ -97,27 +104,61 @@ export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'q
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows(false)}
-          {hasOutbox && (
+        {rows(false)}
+        {hasOutbox && (
+          <tbody>
             <OutboxRow outbox={outbox} width={width}>
               {rest}
             </OutboxRow>
-          )}
-        </tbody>
-        {[...ordered, ...broken].some(({ isOther }) => isOther) && (
-          <tbody aria-label="Other queues of this Redis">
-            <tr class="section">
-              <th scope="rowgroup" colSpan={width + 1}>
-                Other queues of this Redis <span class="quiet">that this app does not know</span>
-              </th>
-              {rest}
-            </tr>
-            {rows(true)}
           </tbody>
+        )}
+        {rows(
+          true,
+          <tr class="section">
+            <th scope="rowgroup" colSpan={width + 1}>
+              Other queues of this Redis <span class="quiet">that this app does not know</span>
+            </th>
+            {rest}
+          </tr>,
         )}
       </table>
     </div>
+  );
+}
+
+/** The rows of a slice, and the height of each before it was shown, in px. */
+const SLICE = 25;
+const ROW_PX = 56;
+/** A table of so many rows is shown as a whole, so that the browser finds words in it. */
+const MOST_WHOLE = 60;
+
+interface SliceProps {
+  rows: readonly ComponentChild[];
+  head: ComponentChild;
+  isNear: boolean;
+  isWhole: boolean;
+}
+
+/** Shows some rows of the table. While they are far from the window, one empty row is as high as all of them. */
+function RowSlice({ rows, head, isNear, isWhole }: SliceProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [height, setHeight] = useState(isNear ? null : rows.length * ROW_PX);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const { isIntersecting, boundingClientRect } = entries.at(-1)!;
+        setHeight((known) => (isIntersecting ? null : (known ?? boundingClientRect.height)));
+      },
+      { rootMargin: '400px' },
+    );
+    observer.observe(body.current!);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <tbody ref={body}>
+      {head}
+      {isWhole || height === null ? rows : <tr class="far" aria-hidden="true" style={{ height: `${height}px` }} />}
+    </tbody>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { RunningView, WorkerView } from '../../views/views.js';
 import { duration, plural } from '../parts/format.js';
-import { StateMark } from '../parts/parts.js';
+import { StateMark, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href } from '../state/route.js';
 
@@ -8,17 +8,18 @@ const SHOWN = 4;
 
 /** Shows each worker and its jobs. */
 export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
+  const live = workers.filter(isLive);
   return (
     <section class="workers-strip" aria-labelledby="workers-title">
       <h2 id="workers-title">
-        <a href={href(['workers'])}>{plural(workers.length, 'worker')}</a>
+        <a href={href(['workers'])}>{plural(live.length, 'worker')}</a>
       </h2>
-      {workers.length === 0 && <p class="quiet">No worker has announced itself within the last 30 s.</p>}
+      {live.length === 0 && <p class="quiet">No worker has announced itself within the last 30 s.</p>}
       <ul class="lanes">
-        {workers.map((worker) => (
+        {[...live, ...workers.filter(({ holds }) => holds)].map((worker) => (
           <li key={worker.id} class="lane">
             <WorkerName worker={worker} />
-            <Slots worker={worker} />
+            {isLive(worker) ? <Slots worker={worker} /> : <Silence worker={worker} />}
             <ClaimedJobs worker={worker} most={SHOWN} />
           </li>
         ))}
@@ -36,15 +37,34 @@ function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }) {
   );
 }
 
+export function isLive({ holds }: WorkerView): boolean {
+  return holds === null;
+}
+
+/** Returns how many slots of their worker the jobs take. */
+export function usedSlots(running: readonly RunningView[]): number {
+  return running.reduce((sum, { slots = 1 }) => sum + slots, 0);
+}
+
+/** Says when a silent worker was last seen, and how many jobs it holds. */
+export function Silence({ worker: { seenAt, holds } }: { worker: WorkerView }) {
+  return (
+    <span class="stuck">
+      last seen <Time at={seenAt} />, holds {holds ? plural(holds, 'job') : 'nothing'}
+    </span>
+  );
+}
+
 /** Shows the used slots of a worker. */
 function Slots({ worker: { slots, running, stuck } }: { worker: WorkerView }) {
   if (slots === null) {
     return null;
   }
+  const used = usedSlots(running);
   return (
     <span class="slots">
-      <progress value={running.length} max={slots} aria-hidden="true" />
-      {running.length} of {slots}
+      <progress value={used} max={slots} aria-hidden="true" />
+      {used} of {slots}
       {stuck.length > 0 && <span class="stuck"> ({stuck.length} stuck)</span>}
     </span>
   );

@@ -2,12 +2,10 @@ import { ACTIONS, type JobAction, ONE_JOB_ACTIONS, type OneJobAction } from '../
 import type { State } from '../../views/views.js';
 import { plural } from './format.js';
 
-/** Returns the actions for one job of a state. */
 export function actionsOf(state: State): readonly OneJobAction[] {
   return ONE_JOB_ACTIONS.filter((action) => (ACTIONS[action].takes as readonly State[]).includes(state));
 }
 
-/** Returns the actions for many jobs of a state. */
 export function actionsOfMany(state: State): readonly JobAction[] {
   return actionsOf(state).filter((action): action is JobAction => ACTIONS[action].many !== null);
 }

@@ -10,6 +10,9 @@ import { say, tried } from './toasts.js';
 
 /** The number of jobs that go first, to see whether their cause is mended. */
 export const FIRST_FEW = 10;
+/** What a question says of jobs that killed their workers. */
+export const DEADLY =
+  'A job that killed its workers runs alone in its worker. It has one chance: a further death ends it.';
 /** The jobs of each second, of a slow redrive. */
 const PACE = 10;
 

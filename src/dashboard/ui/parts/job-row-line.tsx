@@ -37,7 +37,7 @@ interface RowProps {
 
 /** Shows one job of a list: its name, a label, its problem, its age. */
 export function JobRowLine({ job, selected = false, selectable = false, toggle, hasQueue = false }: RowProps) {
-  const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress, isPrefetched } = job;
+  const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress, isPrefetched, parked } = job;
   const tried = attempts > 1 || state === 'failed';
   return (
     <div class={`job-row ${selected ? 'selected' : ''}`} data-row data-job={id} role="listitem">
@@ -65,6 +65,12 @@ export function JobRowLine({ job, selected = false, selectable = false, toggle, 
         )}
         {label && <bdi class={error === null ? '' : 'job-what'}>{spelled(label)}</bdi>}
         {error !== null && <bdi class="job-error">{spelled(error)}</bdi>}
+        {parked && (
+          <span class="quiet">
+            {' '}
+            waits for <bdi>{spelled(parked.name)}</bdi> since <Time at={parked.since} />
+          </span>
+        )}
         {isPrefetched && <span class="quiet"> waits for a slot of its worker</span>}
       </span>
       {tried && (

@@ -2,24 +2,25 @@ import type { ComponentChildren } from 'preact';
 import { RUN_MARKS, STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
 import type { State } from '../../views/views.js';
 import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
+import type { Problem } from '../state/api.js';
 import { now } from '../state/live.js';
 import { CopyButton } from './copy.js';
 import { exact, relative, short } from './format.js';
 
 /** Shows the shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
 export function StateMark({ state }: { state: State }) {
-  return (
-    <svg class={`mark mark-${state}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      <Drawing of={STATE_MARKS[state]} />
-    </svg>
-  );
+  return <Shape name={state} of={STATE_MARKS[state]} />;
 }
 
 /** Shows the shape of a run of a schedule. */
 export function RunMark({ status }: { status: keyof typeof RUN_MARKS }) {
+  return <Shape name={status} of={RUN_MARKS[status]} />;
+}
+
+function Shape({ name, of }: { name: string; of: Mark }) {
   return (
-    <svg class={`mark mark-${status}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      <Drawing of={RUN_MARKS[status]} />
+    <svg class={`mark mark-${name}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      <Drawing of={of} />
     </svg>
   );
 }
@@ -168,6 +169,34 @@ export function Notice({
       <p class="notice-title">{title}</p>
       {children}
     </div>
+  );
+}
+
+/**
+ * Shows that something loads, or why it is not here.
+ *
+ * @param gone the title if the server does not know it
+ */
+export function NotLoaded({
+  what,
+  gone,
+  problem,
+  children,
+}: {
+  what: string;
+  gone?: string;
+  problem: Problem | null;
+  children?: ComponentChildren;
+}) {
+  if (!problem) {
+    return <Notice title={`Loading the ${what}…`} kind="loading" />;
+  }
+  const isGone = gone !== undefined && problem.isGone;
+  return (
+    <Notice title={isGone ? gone : `The ${what} could not be loaded.`} kind={isGone ? 'empty' : 'problem'}>
+      <p>{problem.message}</p>
+      {children && <p>{children}</p>}
+    </Notice>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EverywherePage } from '../../views/search-views.js';
 import type { JobRow, SearchPage } from '../../views/views.js';
 import type { QueueVerdictView } from '../../views/verdict-views.js';
@@ -45,11 +45,13 @@ export interface Searching {
 export function useSearch(path: 'search' | 'search/all', query: Query): Searching {
   const [found, setFound] = useState<SearchState>(START);
   const [round, setRound] = useState(0);
+  const running = useRef<AbortController | null>(null);
   useEffect(() => {
     if (found.status !== 'searching') {
       return undefined;
     }
     const stop = new AbortController();
+    running.current = stop;
     search({ path, query, signal: stop.signal }, found, setFound).catch((problem: Problem) => {
       if (!stop.signal.aborted) {
         setFound((before) => ({ ...before, status: 'stopped', problem }));
@@ -59,9 +61,13 @@ export function useSearch(path: 'search' | 'search/all', query: Query): Searchin
   }, [found.status === 'searching', round]);
   return {
     found,
-    stop: () => setFound((before) => ({ ...before, status: 'stopped' })),
+    stop: () => {
+      running.current?.abort(); // at once: a slice may arrive before the next render
+      setFound((before) => ({ ...before, status: 'stopped' }));
+    },
     goOn: () => setFound((before) => ({ ...before, status: 'searching', problem: null })),
     again: () => {
+      running.current?.abort();
       setFound(START);
       setRound((n) => n + 1);
     },

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ACTIONS, type JobAction } from '../../../queue/model/actions.js';
 import { CRASHED } from '../../../queue/model/job.js';
-import type { JobMatch, SearchPage, State } from '../../views/views.js';
+import type { JobMatch, JobRow, SearchPage, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { ask, choose } from '../parts/confirm.js';
-import { beginRun, choosePace, FIRST_FEW, howMany, type Pace } from '../parts/begin-runs.js';
+import { beginRun, choosePace, DEADLY, FIRST_FEW, howMany, type Pace } from '../parts/begin-runs.js';
 import { counted } from '../parts/counting.js';
 import { say, tried } from '../parts/toasts.js';
 import { get, post } from '../state/api.js';
@@ -39,13 +39,13 @@ export function BulkBar({ queue, state, selection, match, groupWords = '', total
   useEffect(() => measured(bar), [bar]);
   const restrictions = restrictionsOf(match, groupWords);
   const actions = actionsOfMany(state).filter((action) => may(action));
-  const chosen = selection.ids.size;
+  const chosen = selection.jobs.size;
   if (actions.length === 0 || (total === 0 && chosen === 0)) {
     return null;
   }
   const act = async (action: JobAction) => {
     const outcome = await (chosen > 0
-      ? actOnChosen(queue, state, action, [...selection.ids])
+      ? actOnChosen(queue, state, action, [...selection.jobs.values()])
       : actOnAll(queue, state, action, { match, words: wordsOf(restrictions) }, total));
     if (outcome !== undefined) {
       say(outcome);
@@ -143,18 +143,17 @@ async function actOnChosen(
   queue: string,
   state: State,
   action: JobAction,
-  ids: string[],
+  jobs: readonly JobRow[],
 ): Promise<string | undefined> {
+  const ids = jobs.map(({ id }) => id);
   const many = plural(ids.length, 'job');
+  const { button, destroys, many: words } = ACTIONS[action];
+  const deadly = action === 'redrive' ? jobs.filter(({ killed }) => killed) : [];
+  const question = { title: `${button} ${many} of ${queue}?`, verb: `${button} ${many}`, destroys };
   const sure =
-    !ACTIONS[action].destroys ||
-    (await ask({
-      title: `${ACTIONS[action].button} ${many} of ${queue}?`,
-      body: ACTIONS[action].many.does,
-      verb: `${ACTIONS[action].button} ${many}`,
-      destroys: true,
-      ...(ids.length > 1 && { typed: ids.length }),
-    }));
+    deadly.length > 0
+      ? await ask({ ...question, body: DEADLY, lines: killedBy(deadly) })
+      : !destroys || (await ask({ ...question, body: words.does, ...(ids.length > 1 && { typed: ids.length }) }));
   return sure
     ? tried(async () => outcomeWords(action, await post('jobs/act', { action, queue, state, ids })))
     : undefined;
@@ -210,19 +209,16 @@ async function agreedCrashed(
   question: Parameters<typeof ask>[0],
 ): Promise<Pace | null> {
   const { jobs } = await get<SearchPage>('search', { queue, state: 'failed', ...match });
+  return choose<Pace>({ ...question, body: DEADLY, lines: killedBy(jobs) }, [
+    { value: { most: 1 }, words: 'One first, to see whether its worker survives', verb: 'Redrive one' },
+    { value: {}, words: 'All, each alone in its worker', verb: question.verb },
+  ]);
+}
+
+/** Says of each job what it killed. */
+function killedBy(jobs: readonly JobRow[]): string[] {
   const lines = jobs
     .slice(0, MOST_NAMED)
     .map(({ name, id, error }) => `${name} ${id}: ${error ?? 'no reason is known'}`);
-  const others = jobs.length > MOST_NAMED ? [`and ${count(jobs.length - MOST_NAMED)} more`] : [];
-  return choose<Pace>(
-    {
-      ...question,
-      body: 'Each of them killed its workers. Each runs alone in its worker, and has one chance: a further death ends it.',
-      lines: [...lines, ...others],
-    },
-    [
-      { value: { most: 1 }, words: 'One first, to see whether its worker survives', verb: 'Redrive one' },
-      { value: {}, words: 'All, each alone in its worker', verb: question.verb },
-    ],
-  );
+  return jobs.length > MOST_NAMED ? [...lines, `and ${count(jobs.length - MOST_NAMED)} more`] : lines;
 }

@@ -101,8 +101,8 @@ const HOUR_MS = 3_600_000;
 async function markKind(queue: string, { key, name, sample, mark }: ErrorGroupView): Promise<boolean> {
   const asked = await chooseWithNote<{ known?: true; quietForMs?: number } | null>(
     {
-      title: `Mark ${name} of ${queue}?`,
-      body: `${sample} What you say replaces what was said before.`,
+      title: `Mark this ${name} of ${queue}?`,
+      body: `“${sample}”. What you say replaces what was said before.`,
       destroys: false,
       noteLabel: 'A note, such as a ticket',
     },

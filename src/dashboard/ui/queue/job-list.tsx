@@ -13,6 +13,7 @@ import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { Notice } from '../parts/parts.js';
 import { Problem, get } from '../state/api.js';
 import { may } from '../state/live.js';
+import { href } from '../state/route.js';
 import { BulkBar } from './bulk-bar.js';
 import { useSelection } from './selection.js';
 
@@ -33,7 +34,7 @@ const EMPTY: Record<State, string> = {
 export function JobList({ queue, state }: { queue: QueueView; state: State }) {
   const total = queue.depths[state];
   const selection = useSelection(`${queue.name} ${state}`);
-  const { rowAt, problem, refresh, stale } = useChunks(queue, state, selection.ids.size > 0);
+  const { rowAt, problem, refresh, stale } = useChunks(queue, state, selection.jobs.size > 0);
   const rows = Math.min(total, MOST_ROWS);
   const { scroller, items, height } = useVirtualRows(rows);
   const selectable = actionsOfMany(state).some((action) => may(action));
@@ -45,6 +46,14 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
       <div class="list-head">
         <span class="quiet">
           {plural(total, 'job')}
+          {state === 'scheduled' && queue.parked > 0 && (
+            <>
+              ,{' '}
+              <a href={href(['queue', queue.name], { state, q: 'waits:*' })}>
+                {count(queue.parked)} for a signal or a time of its handler
+              </a>
+            </>
+          )}
           {total > MOST_ROWS ? `, the first ${count(MOST_ROWS)} shown; search for others` : ''}
         </span>
         {stale && (
@@ -75,7 +84,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
                 {job ? (
                   <JobRowLine
                     job={job}
-                    selected={selection.ids.has(job.id)}
+                    selected={selection.jobs.has(job.id)}
                     selectable={selectable}
                     toggle={selection.toggle}
                   />

@@ -24,6 +24,11 @@ const LazyCharts = lazy<{ queue: QueueView }>(
   async () => (await import('../charts/charts.js')).Charts,
 );
 
+const LazyProfile = lazy<{ queue: string; close(): void }>(
+  'The profile',
+  async () => (await import('./profile-dialog.js')).ProfileDialog,
+);
+
 /** The views of a queue beside its jobs by state. */
 const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentChildren>> = {
   groups: Groups,
@@ -149,7 +154,16 @@ function QueueHead({ queue }: { queue: QueueView }) {
         </h1>
         <Neighbours name={name} />
         <span class="page-buttons">
-          <LimitsButton queue={queue} />
+          <DialogButton
+            action="profile"
+            text="Profile"
+            dialog={(close) => <LazyProfile queue={queue.name} close={close} />}
+          />
+          <DialogButton
+            action="limits"
+            text="Limits"
+            dialog={(close) => <LimitsDialog queue={queue} close={close} />}
+          />
           <PauseButton queue={queue} />
         </span>
       </div>
@@ -218,17 +232,26 @@ function Figure({ term, value }: { term: string; value: string }) {
   );
 }
 
-function LimitsButton({ queue }: { queue: QueueView }) {
+/** Opens a dialog, for viewers who may use it. */
+function DialogButton({
+  action,
+  text,
+  dialog,
+}: {
+  action: 'profile' | 'limits';
+  text: string;
+  dialog(close: () => void): ComponentChildren;
+}) {
   const [open, setOpen] = useState(false);
-  if (!may('limits')) {
+  if (!may(action)) {
     return null;
   }
   return (
     <>
       <button type="button" disabled={unreachable.value} onClick={() => setOpen(true)}>
-        Limits
+        {text}
       </button>
-      {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}
+      {open && dialog(() => setOpen(false))}
     </>
   );
 }

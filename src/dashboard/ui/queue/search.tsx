@@ -82,7 +82,7 @@ export function SearchResults({ queue, state, text, group, groupWords }: Results
               <JobRowLine
                 key={job.id}
                 job={job}
-                selected={selection.ids.has(job.id)}
+                selected={selection.jobs.has(job.id)}
                 selectable={selectable}
                 toggle={selection.toggle}
               />

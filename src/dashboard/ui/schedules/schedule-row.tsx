@@ -4,7 +4,7 @@ import { relative } from '../../../inspect/words.js';
 import type { ScheduleRunView, ScheduleView } from '../../views/schedules-view.js';
 import { ask } from '../parts/confirm.js';
 import { count, plural } from '../parts/format.js';
-import { Name, RunMark, Time } from '../parts/parts.js';
+import { Name, RunMark, Sentence, Time } from '../parts/parts.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
 import { may, now, unreachable } from '../state/live.js';
@@ -30,6 +30,11 @@ export function ScheduleRow({ schedule, changed }: { schedule: ScheduleView; cha
             <Name text={queue} />
           </a>
         </span>
+        {schedule.late !== null && (
+          <span class="row-verdict">
+            <Sentence text={schedule.late} />
+          </span>
+        )}
       </th>
       <td data-label="When" class="schedule-when" title={recurrence}>
         <bdi>{words}</bdi>
@@ -49,7 +54,10 @@ export function ScheduleRow({ schedule, changed }: { schedule: ScheduleView; cha
   );
 }
 
-function Status({ schedule: { status, source, isDeclared, since } }: { schedule: ScheduleView }) {
+function Status({ schedule: { status, source, isDeclared, since, late } }: { schedule: ScheduleView }) {
+  if (late !== null && status === 'active') {
+    return <span class="tag tag-warn">late</span>;
+  }
   switch (status) {
     case 'paused':
       return (

@@ -1,6 +1,6 @@
 import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
 import { count } from '../parts/format.js';
-import { Notice, NotRead, ScrolledTable } from '../parts/parts.js';
+import { Notice, NotLoaded, NotRead, ScrolledTable } from '../parts/parts.js';
 import { may, now, overview } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
@@ -23,31 +23,17 @@ function EditPage(schedule: { queue: string; id: string }) {
   if (data) {
     return <ScheduleForm edited={data} />;
   }
-  return problem ? (
-    <Notice
-      title={problem.isGone ? 'This schedule is gone.' : 'The schedule could not be loaded.'}
-      kind={problem.isGone ? 'empty' : 'problem'}
-    >
-      <p>{problem.message}</p>
-      <p>
-        <a href={href(['recurring'])}>Go to the recurring jobs</a>
-      </p>
-    </Notice>
-  ) : (
-    <Notice title="Loading the schedule…" kind="loading" />
+  return (
+    <NotLoaded what="schedule" gone="This schedule is gone." problem={problem}>
+      <a href={href(['recurring'])}>Go to the recurring jobs</a>
+    </NotLoaded>
   );
 }
 
 function List() {
   const { data, problem, reload } = useLoaded<SchedulesView>('schedules', {}, Math.floor(now.value / REFRESH_MS));
   if (!data) {
-    return problem ? (
-      <Notice title="The recurring jobs could not be loaded." kind="problem">
-        <p>{problem.message}</p>
-      </Notice>
-    ) : (
-      <Notice title="Loading the recurring jobs…" kind="loading" />
-    );
+    return <NotLoaded what="recurring jobs" problem={problem} />;
   }
   const { schedules, unreadable } = data;
   return (
@@ -81,7 +67,9 @@ function headline(schedules: readonly ScheduleView[]): string {
   const jobs = schedules.length === 1 ? 'One recurring job' : `${count(schedules.length)} recurring jobs`;
   const paused = schedules.filter(({ status }) => status === 'paused').length;
   const failed = schedules.filter(hasFailed).length;
+  const late = schedules.filter((each) => each.late !== null).length;
   const notes = [
+    ...(late > 0 ? [`${late} late`] : []),
     ...(failed > 0 ? [`the last run of ${failed === 1 ? 'one' : failed} failed`] : []),
     ...(paused > 0 ? [`${paused} paused`] : []),
   ];
@@ -99,7 +87,7 @@ function byNeed(a: ScheduleView, b: ScheduleView): number {
 }
 
 function rank(schedule: ScheduleView): number {
-  return hasFailed(schedule) || schedule.status === 'undeclared' ? 0 : 1;
+  return schedule.late !== null ? 0 : hasFailed(schedule) || schedule.status === 'undeclared' ? 1 : 2;
 }
 
 function Rows({ schedules, changed }: { schedules: readonly ScheduleView[]; changed(): void }) {

@@ -13,6 +13,7 @@ const TERMS: readonly [term: string, finds: string][] = [
   ['payload.customer.id:4', 'with this value in the payload'],
   ['error:"410 Gone"', 'with this text in an error, its stack or its causes'],
   ['group:tenant-1', 'of this group'],
+  ['waits:approved', 'that wait for this signal'],
   ['tag.tenant:acme', 'with this metadata'],
   ['queue:email state:failed', 'of this queue, in this state'],
 ];

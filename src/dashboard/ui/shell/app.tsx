@@ -1,7 +1,5 @@
 import { useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { BatchPage } from '../batch/batch-page.js';
-import { JobPage } from '../job/job-page.js';
 import { OverviewPage } from '../overview/overview-page.js';
 import { Confirm } from '../parts/confirm.js';
 import { CountingDialog } from '../parts/counting.js';
@@ -60,10 +58,10 @@ function Page(): ComponentChildren {
     case 'queue':
       return first === undefined ? <OverviewPage /> : <QueuePage key={first} name={first} />;
     case 'job':
-      return first && second ? <JobPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
+      return first && second ? <LazyJob key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
     case 'batch':
       return first && second ? (
-        <BatchPage key={`${first} ${second}`} queue={first} id={second} />
+        <LazyBatch key={`${first} ${second}`} queue={first} id={second} />
       ) : (
         <OverviewPage />
       );
@@ -71,6 +69,10 @@ function Page(): ComponentChildren {
       return <LazySchedules />;
     case 'outbox':
       return <LazyOutbox />;
+    case 'limits':
+      return <LazyLimits />;
+    case 'topics':
+      return <LazyTopics />;
     case 'workers':
       return <LazyWorkers />;
     case 'search':
@@ -119,6 +121,13 @@ const LazySchedules = lazy(
   async () => (await import('../schedules/schedules-page.js')).SchedulesPage,
 );
 
+const LazyJob = lazy('The job', async () => (await import('../job/job-page.js')).JobPage);
+const LazyBatch = lazy('The batch', async () => (await import('../batch/batch-page.js')).BatchPage);
+const LazyLimits = lazy(
+  'The limits',
+  async () => (await import('../shared-limits/shared-limits-page.js')).SharedLimitsPage,
+);
+const LazyTopics = lazy('The topics', async () => (await import('../topics/topics-page.js')).TopicsPage);
 const LazyWorkers = lazy('The workers', async () => (await import('../workers/workers-page.js')).WorkersPage);
 const LazySearch = lazy('The search', async () => (await import('../search/search-page.js')).SearchPage);
 const LazyLog = lazy('The action log', async () => (await import('../log/log-page.js')).LogPage);

@@ -8,7 +8,7 @@ import { BASE, Problem, get } from '../state/api.js';
 import { connection, overview, session } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
-import { PAGES } from './palette-entries.js';
+import { linkedPages, partsOf } from './pages.js';
 import { openPalette } from './palette.js';
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
@@ -24,9 +24,9 @@ export function Header() {
       </a>
       <Servers />
       <nav aria-label="Pages">
-        {PAGES.map(([path, text]) => (
-          <a key={path} href={href(path === '' ? [] : [path])} aria-current={path === current ? 'page' : undefined}>
-            {text}
+        {linkedPages().map((each) => (
+          <a key={each.path} href={href(partsOf(each))} aria-current={each.path === current ? 'page' : undefined}>
+            {each.text}
           </a>
         ))}
       </nav>

@@ -1,16 +1,13 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { PAGES } from './pages.js';
 
 const helpOpen = signal(false);
 const KEYS: readonly [keys: string, does: string][] = [
   ['/', 'Find a queue, a job, a page or an action; also ⌘K or Ctrl+K'],
   ['s', 'Search in the open queue'],
   ['[ ]', 'Previous and next queue'],
-  ['g o', 'Overview'],
-  ['g r', 'Recurring jobs'],
-  ['g w', 'Workers'],
-  ['g l', 'Action log'],
-  ['g s', 'Search all queues'],
+  ...PAGES.map(({ key, text, long = text }): [string, string] => [`g ${key}`, long]),
   ['j k', 'Next and previous job of a list'],
   ['x', 'Select the job'],
   ['Enter', 'Open the job'],

@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { go, href } from '../state/route.js';
 import { showKeys } from './keys-help.js';
+import { PAGES, partsOf } from './pages.js';
 import { openPalette } from './palette.js';
 
-const PAGES: Record<string, string[]> = { o: [], r: ['recurring'], w: ['workers'], l: ['log'], s: ['search'] };
 /** The links that a key opens, where the page has them. */
 const LINKS: Record<string, string> = { '[': 'a[rel=prev]', ']': 'a[rel=next]' };
 /** Listens for the keys that work on every page. */
@@ -27,8 +27,9 @@ export function useKeys(): void {
       }
       const after = before;
       before = event.key;
-      if (after === 'g' && PAGES[event.key]) {
-        go(href(PAGES[event.key]!));
+      const page = after === 'g' && PAGES.find(({ key }) => key === event.key);
+      if (page) {
+        go(href(partsOf(page)));
       } else if (event.key === '/') {
         event.preventDefault();
         openPalette();

@@ -8,17 +8,10 @@ import { may, overview, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
 import { showKeys } from './keys-help.js';
+import { linkedPages, partsOf } from './pages.js';
 
 const MOST_QUEUES = 6;
 const MOST_ACTIONS = 6;
-
-/** The pages of the dashboard, in the order of its head. */
-export const PAGES: readonly [path: string, text: string][] = [
-  ['', 'Overview'],
-  ['recurring', 'Recurring'],
-  ['workers', 'Workers'],
-  ['log', 'Log'],
-];
 
 /** One line of the palette. */
 export interface Entry {
@@ -42,7 +35,9 @@ export function entriesOf(text: string, { jobs, ended }: Pick<FoundJobsView, 'jo
     ...jobs.map((job) => jobEntry(job)),
     ...ended.map((job) => jobEntry(job, ', its record is gone')),
     ...best(queues.map(queueEntry).filter(isNamed), text).slice(0, MOST_QUEUES),
-    ...PAGES.map(pageEntry).filter(has),
+    ...linkedPages()
+      .map((page) => link({ key: `page ${page.path}`, text: page.text, hint: 'page' }, partsOf(page)))
+      .filter(has),
     ...[...acted.flatMap(queueActions), ...general()].filter(has).slice(0, MOST_ACTIONS),
     searchEntry(text),
   ];
@@ -62,10 +57,6 @@ function jobEntry({ queue, id, name, state }: EndedJobView, more = ''): Entry {
 function queueEntry({ name, verdict }: QueueView): Entry {
   const mark = <VerdictMark {...verdict} />;
   return link({ key: `queue ${name}`, text: name, hint: 'queue', mark }, ['queue', name]);
-}
-
-function pageEntry([path, text]: (typeof PAGES)[number]): Entry {
-  return link({ key: `page ${path}`, text, hint: 'page' }, path === '' ? [] : [path]);
 }
 
 function queueActions(queue: QueueView): Entry[] {

@@ -45,6 +45,8 @@ export function RemedyAction({
       return <ResumeAction name={queue} />;
     case 'limits':
       return <LimitsAction name={queue} />;
+    case 'shared-limit':
+      return <a href={href(['limits'])}>Look at the limit</a>;
     case 'command':
       return <Command text={remedyAt.command} />;
   }

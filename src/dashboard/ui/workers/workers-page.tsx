@@ -1,7 +1,7 @@
 import type { EndedWorkerView, WorkerView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Notice, ScrolledTable, Time } from '../parts/parts.js';
-import { ClaimedJobs } from '../overview/workers-strip.js';
+import { ClaimedJobs, isLive, Silence, usedSlots } from '../overview/workers-strip.js';
 import { connection, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 
@@ -19,21 +19,24 @@ export function WorkersPage() {
       />
     );
   }
-  const running = workers.reduce((sum, worker) => sum + worker.running.length, 0);
+  const live = workers.filter(isLive);
+  const silent = workers.filter((worker) => !isLive(worker));
+  const running = live.reduce((sum, worker) => sum + worker.running.length, 0);
   return (
     <>
       <h1>
-        {workers.length === 0
+        {live.length === 0
           ? 'No worker runs'
-          : `${plural(workers.length, 'worker')}, ${running === 0 ? 'all idle' : `${plural(running, 'job')} running`}`}
+          : `${plural(live.length, 'worker')}, ${running === 0 ? 'all idle' : `${plural(running, 'job')} running`}`}
+        {silent.length > 0 && `, ${count(silent.length)} silent`}
       </h1>
-      {workers.length === 0 && (
+      {live.length === 0 && (
         <Notice title="No worker has announced itself within the last 30 s.">
           <p>Jobs that are enqueued wait until one starts.</p>
         </Notice>
       )}
       <ul class="workers">
-        {workers.map((worker) => (
+        {[...silent, ...live].map((worker) => (
           <Worker key={worker.id} worker={worker} />
         ))}
       </ul>
@@ -77,20 +80,30 @@ function EndedWorkers({ ended }: { ended: readonly EndedWorkerView[] }) {
 
 function Worker({ worker }: { worker: WorkerView }) {
   const { id, host, pid, seenAt, slots, app, version, startedAt, queues, running, prefetched, stuck } = worker;
+  const used = usedSlots(running);
   return (
     <li class="worker">
       <h2>
         <bdi>{host}</bdi>
         {pid !== null && <span class="quiet"> pid {pid}</span>}
       </h2>
+      {!isLive(worker) && (
+        <p>
+          Silent: <Silence worker={worker} />.
+          {worker.holds !== 0 && ' Other workers run its jobs once their claims expire.'}
+        </p>
+      )}
       <dl class="figures">
-        <div>
-          <dt>Running</dt>
-          <dd>
-            {count(running.length)}
-            {slots !== null && ` of ${count(slots)}`}
-          </dd>
-        </div>
+        {isLive(worker) && (
+          <div>
+            <dt>Running</dt>
+            <dd>
+              {count(running.length)}
+              {slots !== null &&
+                (used === running.length ? ` of ${count(slots)}` : `, ${count(used)} of ${count(slots)} slots`)}
+            </dd>
+          </div>
+        )}
         {prefetched.length > 0 && (
           <div>
             <dt>Prefetched</dt>
@@ -150,7 +163,7 @@ function Worker({ worker }: { worker: WorkerView }) {
           ))}
         </p>
       )}
-      <ClaimedJobs worker={worker} most={MOST} />
+      {worker.holds !== 0 && <ClaimedJobs worker={worker} most={MOST} />}
     </li>
   );
 }

@@ -63,7 +63,6 @@ function keyOf({ number, batch, id }: MemberEnd): string {
   return `${number}\t${batch}\t${id}`;
 }
 
-/** Returns the entry of a mark. */
 function entryOf(queue: string, mark: string): MemberEnd | undefined {
   const [number, batch, id] = mark.split('\t');
   return number !== undefined && batch !== undefined && id !== undefined

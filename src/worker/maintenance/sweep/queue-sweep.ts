@@ -87,19 +87,22 @@ export class QueueSweep {
       return moved === SLICE;
     });
     await this.adopt(queue, report);
-    let looksAtKept = false;
+    let [looksAtKept, looksAtStreams] = [false, false];
     await this.inSlices(async (i) => {
       const tidied = await this.exec(queue, (calls) =>
         calls.sweep.tidy({ limit: SLICE, paceMs: i === 0 ? this.paceMs : 0 }),
       );
       this.listeners.failures.dropped(queue.name, tidied.dropped);
       this.warnOfIds(queue, tidied.remembered);
-      looksAtKept = tidied.looksAtKept;
+      ({ looksAtKept, looksAtStreams } = tidied);
       return tidied.more;
     });
     if (looksAtKept) {
       const limit = limitOf(this.intervalMs);
       this.report(queue, 'the records of', await restoreLifetimes(queue, limit, () => this.stopped));
+    }
+    if (looksAtStreams) {
+      await this.inSlices(() => this.exec(queue, (calls) => calls.streams.tidy({ limit: SLICE })));
     }
     await this.maintainBatches(queue);
   }
@@ -116,7 +119,6 @@ export class QueueSweep {
     }
   }
 
-  /** Maintains the batches. */
   private async maintainBatches(queue: JobQueue): Promise<void> {
     const { reports } = this.listeners;
     const unreached = await tryToMaintainBatches(queue, {

@@ -131,6 +131,13 @@ describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () 
     expect(next).toMatchObject({ id: 'b', attempt: 1 });
   });
 
+  it('with fewer bytes gets as many jobs as fill them to the last one', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400, c: 400 });
+    await q.claim(3, { token: 't', mostBytes: 2_000 });
+    expect((await q.claim(3, { token: 't', mostBytes: 800 })).map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
   it('with fewer bytes gets fewer jobs; the others keep the attempts that they had before', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400 });

@@ -37,6 +37,23 @@ describe('a claim of certain names', () => {
     expect(left).toEqual({ cursor: -1, elsewhere: false, unserved: ['b'] });
   });
 
+  it('takes as many as fit its bytes, and the first however large it is', async () => {
+    const q = testQueue();
+    await q.add('a', {}, JSON.stringify('x'.repeat(600)));
+    await q.add('b', {}, JSON.stringify('x'.repeat(600)));
+    const { jobs, isFull, left } = await q.run(q.claimCall(5, { ...only([q.name]), mostBytes: 1_000 }));
+    expect([jobs.map(({ id }) => id), isFull]).toEqual([['a'], true]);
+    expect(await q.pending()).toEqual(['b']);
+    expect(left!.cursor).toBe(0); // from there on the next claim finds the other one
+  });
+
+  it('takes the job that fills its bytes to the last one', async () => {
+    const q = testQueue();
+    for (const id of ['a', 'b', 'c']) await q.add(id, {}, '"12345678"');
+    const { jobs, isFull } = await q.run(q.claimCall(5, { ...only([q.name]), mostBytes: 20 }));
+    expect([jobs.map(({ id }) => id), isFull]).toEqual([['a', 'b'], true]);
+  });
+
   it("finds the name of a foreign producer's job in its payload, and writes it", async () => {
     const q = testQueue();
     const payloads = [
@@ -231,6 +248,20 @@ describe('I4: with 10,000 jobs of another name in front', () => {
     const spent = await commandsOf(q, () => q.run(q.claimCall(1, only(['a'], 0))));
     expect(spent).toBeLessThan(5_000);
     expect(await q.redis.llen(q.keys.pending)).toBe(10_200);
+  });
+
+  it('finds each job behind hundreds of groups whose first jobs have other names, within some claims', async () => {
+    const q = testQueue();
+    const jobs = Array.from({ length: 400 }, (_, i) => {
+      const group = `g${String(i).padStart(3, '0')}`;
+      return { id: group, name: i === 130 || i === 380 ? 'a' : 'b', payload: '{}', options: { group } };
+    });
+    await q.run(q.scripts.enqueue(jobs));
+    const found: string[] = [];
+    for (let claims = 0; claims < 40 && found.length < 2; claims++) {
+      found.push(...(await q.claim(1, only(['a']))).map(({ id }) => id));
+    }
+    expect(found.toSorted()).toEqual(['g130', 'g380']);
   });
 
   it('finds the newest job at once', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../../support/queue/queue-state.js';
+import { expectUnchanged, testQueue, queueWith } from '../../../support/queue/queue-state.js';
 
 describe('attempt/claim.lua: scheduled jobs', () => {
   it('moves due jobs, in the order of their due times, behind waiting ones', async () => {
@@ -67,8 +67,7 @@ describe('attempt/claim.lua: scheduled jobs', () => {
 
 describe('attempt/claim.lua: priorities', () => {
   it('hands out urgent jobs first, then the plain ones', async () => {
-    const q = testQueue();
-    await q.addAll('plain');
+    const q = await queueWith('plain');
     await q.add('low', { priority: 1 });
     await q.add('high', { priority: 9 });
     expect((await q.claim(3)).map((job) => job.id)).toEqual(['high', 'low', 'plain']);
@@ -149,8 +148,7 @@ describe('attempt/claim.lua: priorities', () => {
   });
 
   it('I3: a batch across priorities and plain jobs is repeated as it was', async () => {
-    const q = testQueue();
-    await q.addAll('plain');
+    const q = await queueWith('plain');
     await q.add('high', { priority: 9 });
     const first = await q.claim(2, { token: 't' });
     const second = await expectUnchanged(q, () => q.claim(2, { token: 't' }));

@@ -1,9 +1,9 @@
 import { it } from '@jest/globals';
 import { playInterleavings } from '../../../support/invariants/group-interleavings.js';
+import { casesOf } from '../../../support/run/samples.js';
 
-// test/long/lua has a thousand of them.
 it(
-  'slots in use equal claims held, over 60 random interleavings with crashes and repeats',
-  () => playInterleavings(60),
-  60_000,
+  'slots in use equal claims held, over random interleavings with crashes and repeats',
+  () => playInterleavings(casesOf(1_000, 60)),
+  600_000,
 );

@@ -130,4 +130,16 @@ describe('a group with maxRunning 1 keeps its order', () => {
     expect([(await q.run(completion)).lost, (await q.run(completion)).lost]).toEqual([[], []]);
     expect(await ids(q)).toEqual(['b']);
   });
+
+  it('through a repeated claim with fewer bytes: what it does not bring is first in line again', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
+    const payload = JSON.stringify('x'.repeat(400));
+    for (const id of ['a', 'b', 'c']) await q.add(id, { group: 'g' }, payload);
+    expect(await q.claim(3, { token: 't', mostBytes: 2_000 })).toHaveLength(2);
+    expect(await q.claim(3, { token: 't', mostBytes: 500 })).toMatchObject([{ id: 'a' }]);
+    expect(await q.ranked(`${q.keys.groupsPrefix}running:g`)).toEqual(['a']);
+    expect(await q.claim(3)).toMatchObject([{ id: 'b', attempt: 1 }]);
+    expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual(['c']);
+  });
 });

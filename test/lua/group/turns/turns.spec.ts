@@ -139,6 +139,20 @@ describe('a group with urgent jobs', () => {
     expect(lowest.length).toBeGreaterThan(0); // of priority 1, behind all the others
   });
 
+  it('starves no lower priority where plain jobs wait too', async () => {
+    const q = testQueue();
+    await q.add('low', { group: 'a', priority: 1 });
+    for (let i = 0; i < 60; i++) await q.add(`plain${i}`, { group: 'a' });
+    for (let i = 0; i < 9; i++) await q.add(`first${i}`, { group: 'a', priority: 9 });
+    let claimed = '';
+    for (let i = 0; i < 400 && claimed !== 'low'; i++) {
+      claimed = (await q.claim(1))[0]!.id;
+      await q.add(`urgent${i}`, { group: 'a', priority: 9 });
+    }
+    expect(claimed).toBe('low');
+    q.broken = true; // a check of each would take long
+  });
+
   it('leaves no turn unused where the job in turn cannot start', async () => {
     const q = await limited({ groups: { rateLimit: { limit: 5, periodMs: 3_600_000, burst: 5 } } });
     await q.add('dear', { group: 'a', cost: 5 });
@@ -353,14 +367,12 @@ describe('traps', () => {
   });
 });
 
-describe('a job of a group that waits for its time', () => {
-  it('joins the line of its group once it is due, also as the first of its queue', async () => {
-    const q = testQueue();
-    await q.add('later', { group: 'a', delay_ms: 60_000 });
-    await q.makeDue('later');
-    await fill(q, 'b', 2);
-    expect(shares((await q.claim(9)).map(({ id }) => id[0]).join(''))).toEqual({ l: 1, b: 2 });
-  });
+it('a job of a group that waits for its time joins the line of its group once it is due, also as the first of its queue', async () => {
+  const q = testQueue();
+  await q.add('later', { group: 'a', delay_ms: 60_000 });
+  await q.makeDue('later');
+  await fill(q, 'b', 2);
+  expect(shares((await q.claim(9)).map(({ id }) => id[0]).join(''))).toEqual({ l: 1, b: 2 });
 });
 
 describe('limits of a group', () => {

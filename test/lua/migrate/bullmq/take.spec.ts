@@ -13,11 +13,11 @@ describe('migrate/bullmq/take.lua', () => {
   it('takes jobs of a list in the given order, and leaves their hashes', async () => {
     const old = await seeded();
     for (const id of ['a', 'b', 'c']) await old.wait(id);
-    expect(await old.source.take('wait', ['a', 'c', 'gone'])).toBe(2);
+    expect(await old.source.take('wait', ['c', 'a', 'gone'])).toBe(2);
     expect(await old.line()).toEqual(['b']);
     expect((await old.source.inTransit()).map(({ id, place }) => [id, place])).toEqual([
-      ['a', 'wait'],
       ['c', 'wait'],
+      ['a', 'wait'],
     ]);
     expect(await old.redis.exists(old.key('a'), old.key('c'))).toBe(2);
   });

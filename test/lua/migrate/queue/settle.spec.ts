@@ -22,6 +22,8 @@ describe('migrate/queue/settle.lua', () => {
     await old.settle('batch-back', batch.id);
     await old.settle('batch-back', batch.id);
     expect(await batch.status()).toMatchObject({ total: 1 });
+    const checkedAt = Number(await old.client.zscore(old.keys.batches, batch.id));
+    expect(Math.abs(checkedAt - Date.now())).toBeLessThan(60_000);
     expect(await old.client.exists(old.moving('watch'), old.moving('batches'))).toBe(0);
   });
 });

@@ -21,6 +21,12 @@ const refusal = (call) =>
     ({ name, code, message }) => `${name} ${code}: ${message}`,
   );
 
+function burnsInThread() {
+  let sum = 0;
+  for (const until = Date.now() + 60; Date.now() < until;) sum += Math.sqrt(sum + 1);
+  return sum > 0;
+}
+
 /** @param {import('nest-job-queue').ThreadJob<Record<string, never>>} job */
 export default async function work(job) {
   jobsHere++;
@@ -34,8 +40,20 @@ export default async function work(job) {
       const { group, readyAt, enqueuedAt, metadata } = job;
       return { group, isReady: readyAt >= enqueuedAt, batch: job.batch, metadata };
     }
+    case 'burn':
+      return burnsInThread();
     case 'return':
       return job.payload.n;
+    case 'stream':
+      void job.stream.write(new Uint8Array([0, 255]));
+      return (async function* () {
+        yield 'text';
+        yield { json: 1 };
+        return 'done';
+      })();
+    case 'stream too much':
+      void job.stream.write('x'.repeat(300_000));
+      return 'done';
     case 'report all':
       await Promise.all([job.progress(1), job.log('a line'), job.checkpoint(1)]);
       return undefined;
@@ -112,6 +130,10 @@ export default async function work(job) {
         name = 'Rejected';
       })('never again');
     }
+    case 'wait':
+      return Promise.allSettled([job.waitFor('approved'), job.sleep(5)]).then((all) =>
+        all.map(({ reason }) => reason?.message),
+      );
     case 'snooze':
       return job.attempt > 1 || job.fence > job.payload.fence ? 'awake' : job.snooze(1);
     case 'meet a limit':

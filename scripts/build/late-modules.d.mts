@@ -1,0 +1,1 @@
+export function withLateLoads(code: string, version: string): string;

@@ -1,0 +1,58 @@
+import type { QueueSigns } from '../../inspect/queue-signs.js';
+import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
+import type { SharedLimitView } from '../views/limit-views.js';
+
+type Named = Pick<QueueSigns, 'queue' | 'sharedLimits'>;
+
+/** Returns each limit that the queues share once, by name, with the queues that name it. */
+export function sharedLimitViews(queues: readonly Named[]): SharedLimitView[] {
+  const found = new Map<string, { limit: SharedLimitState; named: string[] }>();
+  for (const { queue, sharedLimits = [] } of queues) {
+    for (const limit of sharedLimits) {
+      const known = found.get(limit.name) ?? { limit, named: [] };
+      known.named.push(queue);
+      found.set(limit.name, known);
+    }
+  }
+  return [...found.values()]
+    .map(({ limit, named }) => viewOf(limit, named))
+    .toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+/** Returns all queues that a change of a limit touches, as far as it is known. */
+export function queuesOfLimit(name: string, queues: readonly Named[]): string[] {
+  const named = queues.flatMap(({ queue, sharedLimits = [] }) => {
+    const limit = sharedLimits.find((each) => each.name === name);
+    return limit ? [queue, ...limit.queues, ...limit.holders.map((holder) => holder.queue), ...limit.waiting] : [];
+  });
+  return [...new Set(named)];
+}
+
+function viewOf(limit: SharedLimitState, named: readonly string[]): SharedLimitView {
+  const { name, maxRunning, rateLimit, source, running, holders, waiting } = limit;
+  return {
+    name,
+    queues: named.toSorted((a, b) => a.localeCompare(b)),
+    maxRunning: maxRunning ?? null,
+    rates: [...rateLimit],
+    isSet: source === 'set',
+    running,
+    holders: byQueue(holders),
+    waiting: [...waiting],
+    nextStartAt: limit.nextStartAt?.getTime() ?? null,
+    restsUntil: limit.restsUntil?.getTime() ?? null,
+    pausedAt: limit.pausedAt?.getTime() ?? null,
+    pausedUntil: limit.pausedUntil?.getTime() ?? null,
+    pausedBy: limit.pausedBy ?? null,
+    pauseReason: limit.pauseReason ?? null,
+  };
+}
+
+function byQueue(holders: readonly PermitHolder[]): SharedLimitView['holders'] {
+  const found = new Map<string, { queue: string; permits: number; workers: number }>();
+  for (const { queue, permits } of holders) {
+    const known = found.get(queue) ?? { queue, permits: 0, workers: 0 };
+    found.set(queue, { queue, permits: known.permits + permits, workers: known.workers + 1 });
+  }
+  return [...found.values()].toSorted((a, b) => b.permits - a.permits);
+}

@@ -1,0 +1,191 @@
+// Joins what is known of the shards of a queue, so that windows show one queue.
+import type { HistoryPoint } from '../queue/model/history.js';
+import type { QueueStats, UnservedName } from '../queue/model/job.js';
+import { wholeOfShard } from '../queue/model/spread.js';
+import { groupBy } from '../queue/runtime/group-by.js';
+import type { QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
+import { verdictOf, worstOf } from './verdict.js';
+
+/** What is known of one queue or shard. */
+export interface KnownQueue {
+  verdict: QueueVerdict;
+  /** Absent if it is unreadable. */
+  signs?: QueueSigns;
+}
+
+/** A queue, and its shards if it has some. */
+export interface Joined<Each> {
+  queue: string;
+  /** The queue itself, or all of its shards. */
+  shards: Each[];
+}
+
+/** Returns the queues, with the shards of each together. @param nameOf returns the name of a queue or a shard */
+export function byWhole<Each>(all: readonly Each[], nameOf: (each: Each) => string): Joined<Each>[] {
+  return [...groupBy(all, (each) => wholeOfShard(nameOf(each)))].map(([queue, shards]) => ({ queue, shards }));
+}
+
+/**
+ * Returns the verdict on a queue with shards. If all shards are in the same state it is that of all jobs together. Otherwise it is
+ * that of the worst shard, by its name.
+ */
+export function joinVerdicts(queue: string, shards: readonly KnownQueue[]): QueueVerdict {
+  const severity = worstOf(shards.map(({ verdict }) => verdict));
+  const worst = shards.filter(({ verdict }) => verdict.severity === severity);
+  const [{ verdict }] = worst as [KnownQueue];
+  const same = worst.filter((each) => each.verdict.state === verdict.state).length;
+  const signs = shards.flatMap((each) => each.signs ?? []);
+  if ((severity === 'ok' || same === shards.length) && signs.length === shards.length) {
+    return verdictOf(joinSigns(queue, signs));
+  }
+  const which = same === 1 ? 'shard' : `${same} of ${shards.length} shards, such as`;
+  return { ...verdict, queue, summary: `${which} "${verdict.queue}": ${verdict.summary}` };
+}
+
+/** Returns the signs of all shards of a queue together: sums of jobs, and the worst ages. */
+export function joinSigns(queue: string, shards: readonly QueueSigns[]): QueueSigns {
+  const lists = {
+    deaths: unlike(shards, 'deaths', ({ worker }) => worker),
+    silent: unlike(shards, 'silent', ({ id }) => id),
+    unserved: longestWaits(shards.flatMap(({ unserved = [] }) => unserved)),
+    waitingGroups: unlike(shards, 'waitingGroups', ({ name }) => name),
+    lostMembers: shards.flatMap(({ lostMembers = [] }) => lostMembers),
+    schedules: shards.flatMap(({ schedules = [] }) => schedules),
+  };
+  const known = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+  const rates = joinRates(shards.flatMap((each) => each.rates ?? []));
+  const pace = sumOf(shards.flatMap((each) => each.pace ?? [])) as RecentPace | undefined;
+  const lastHour = sumOf(shards.flatMap((each) => each.lastHour ?? [])) as QueueSigns['lastHour'];
+  return {
+    ...(Object.assign({}, ...shards) as QueueSigns),
+    queue,
+    stats: joinStats(shards.map(({ stats }) => stats)),
+    ...known,
+    ...(rates && { rates }),
+    ...(pace && { pace }),
+    ...(lastHour && { lastHour }),
+    ...withFields(shards, ['diedLately', 'usedSlots', 'stuckSlots', 'stuckJobs'], sum),
+    // The workers of a queue with shards serve all of them.
+    ...withFields(shards, ['slots', 'pausedWorkers', 'sinceMaintenanceMs', 'usualRunMs', 'usualWaitMs'], highest),
+    ...(shards.some(({ hasEnded }) => hasEnded) && { hasEnded: true }),
+  };
+}
+
+/** The figures of which the highest counts: ages, and the workers, which serve all shards. */
+const HIGHEST: readonly string[] = [
+  'oldestPendingAgeMs',
+  'oldestUnheldAgeMs',
+  'workers',
+  'lateAfterMs',
+  'errorKinds',
+];
+
+function joinStats(shards: readonly QueueStats[]): QueueStats {
+  const numbers = Object.keys(Object.assign({}, ...shards) as object).filter((key) =>
+    shards.some((each) => typeof each[key as keyof QueueStats] === 'number'),
+  ) as NumberField<QueueStats>[];
+  const totals = sumOf(shards.map((each) => each.totals))!;
+  const maintained = shards.map(({ maintainedAt }) => maintainedAt);
+  const overdue = shards.flatMap(({ schedulesOverdueSince }) => schedulesOverdueSince ?? []);
+  return {
+    ...(Object.assign({}, ...shards) as QueueStats),
+    ...withFields(
+      shards,
+      numbers.filter((key) => !HIGHEST.includes(key)),
+      sum,
+    ),
+    ...withFields(
+      shards,
+      numbers.filter((key) => HIGHEST.includes(key)),
+      highest,
+    ),
+    totals,
+    unserved: longestWaits(shards.flatMap(({ unserved }) => unserved)),
+    maintainedAt: maintained.some((at) => at === null) ? null : earliest(maintained as Date[]),
+    maintenanceOverdue: shards.some(({ maintenanceOverdue }) => maintenanceOverdue),
+    pausedAt: shards.every(({ pausedAt }) => pausedAt !== null) ? shards[0]!.pausedAt : null,
+    ...(overdue.length > 0 && { schedulesOverdueSince: earliest(overdue) }),
+  };
+}
+
+/** Returns the history of all shards together. Quantiles cannot be added, so those of the slowest shard stand for all. */
+export function joinHistory(shards: readonly (HistoryPoint | undefined)[]): HistoryPoint | undefined {
+  const known = shards.filter((each) => each !== undefined);
+  const [first] = known;
+  if (first === undefined) {
+    return undefined;
+  }
+  const slowest = (of: 'wait' | 'run') =>
+    known.map((each) => each[of]).reduce((a, b) => ((b.p95 ?? -1) > (a.p95 ?? -1) ? b : a));
+  const counts = ['enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed'] as const;
+  return { ...first, ...withFields(known, counts, sum), wait: slowest('wait'), run: slowest('run') };
+}
+
+function joinRates(all: readonly RecentRates[]): RecentRates | undefined {
+  const attempts = sum(all.map((each) => each.attempts));
+  const failed = sum(all.map((each) => each.attempts * each.failedShare));
+  return all.length === 0
+    ? undefined
+    : {
+        windowMs: highest(all.map(({ windowMs }) => windowMs)),
+        in: sum(all.map((each) => each.in)),
+        out: sum(all.map((each) => each.out)),
+        attempts,
+        failedShare: attempts > 0 ? failed / attempts : 0,
+        growing: all.some(({ growing }) => growing),
+      };
+}
+
+type NumberField<Of> = { [Key in keyof Of]-?: NonNullable<Of[Key]> extends number ? Key : never }[keyof Of];
+
+/** Returns some fields, each of the values that are known. A field that none has is absent. */
+function withFields<Of extends object>(
+  all: readonly Of[],
+  fields: readonly NumberField<Of>[],
+  join: (values: readonly number[]) => number,
+): Partial<Of> {
+  const joined = fields.flatMap((field) => {
+    const values = all.flatMap((each) => (each[field] as number | undefined) ?? []);
+    return values.length > 0 ? [[field, join(values)]] : [];
+  });
+  return Object.fromEntries(joined) as Partial<Of>;
+}
+
+/** Returns the sums of all numbers of objects, by their keys. */
+function sumOf(all: readonly object[]): Record<string, number> | undefined {
+  const sums: Record<string, number> = {};
+  for (const [key, value] of all.flatMap((each) => Object.entries(each) as [string, number][])) {
+    sums[key] = (sums[key] ?? 0) + value;
+  }
+  return all.length > 0 ? sums : undefined;
+}
+
+type EntryOf<List> = NonNullable<List> extends readonly (infer Each)[] ? Each : never;
+
+/** Returns the entries of a list of each shard, those with the same key once. */
+function unlike<Of, Field extends keyof Of>(
+  all: readonly Of[],
+  field: Field,
+  keyOf: (entry: EntryOf<Of[Field]>) => string,
+): EntryOf<Of[Field]>[] {
+  const entries = all.flatMap((each) => (each[field] ?? []) as readonly EntryOf<Of[Field]>[]);
+  return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
+}
+
+/** Returns each name once, the longest wait first. */
+function longestWaits(all: readonly UnservedName[]): UnservedName[] {
+  const ordered = all.toSorted((a, b) => b.waitingMs - a.waitingMs);
+  return ordered.filter(({ name }, i) => ordered.findIndex((each) => each.name === name) === i);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function highest(values: readonly number[]): number {
+  return Math.max(...values);
+}
+
+function earliest(times: readonly Date[]): Date {
+  return new Date(Math.min(...times.map(Number)));
+}

@@ -1,0 +1,153 @@
+// Rules for jobs that wait for a limit which several queues share, and such a limit in words.
+import type { RateLimit } from '../queue/model/limits.js';
+import {
+  type PermitHolder,
+  queueOfLimit,
+  type SharedLimitState,
+  smallestBurst,
+} from '../queue/model/shared-limit.js';
+import type { QueueSigns } from './queue-signs.js';
+import { heldSeverity, left, utc } from './limit-rules.js';
+import { type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { count, duration } from './words.js';
+
+/** The most queues or workers that a sentence names. */
+const MOST_NAMED = 3;
+
+/** Finds the limits that hold the jobs of the queue back. It names each, and who holds it. A pause comes before a rest. */
+export function heldBySharedLimit(signs: QueueSigns): ReturnType<Rule> {
+  const limits = holdingLimits(signs);
+  const limit = limits.find(({ pausedAt }) => pausedAt) ?? limits.find(({ restsUntil }) => restsUntil);
+  if (limits.length === 0 || signs.stats.pending === 0 || signs.stats.pausedAt) {
+    return undefined;
+  }
+  if (limit === undefined) {
+    return isOld(signs, PATIENCE_MS) ? fullLimits(signs, limits) : undefined;
+  }
+  const { at = new Date() } = signs;
+  const { name, pausedAt, pausedUntil, restsUntil } = limit;
+  const others = limits.filter((each) => each !== limit).map((each) => each.name);
+  const too = others.length > 0 ? `; held by ${listed(others)} too` : '';
+  const waiting = `${count(signs.stats.pending)} waiting${too}`;
+  if (pausedAt) {
+    const by = limit.pausedBy === undefined ? '' : ` by ${limit.pausedBy}`;
+    const why = limit.pauseReason === undefined ? '' : ` (${limit.pauseReason})`;
+    const until = pausedUntil ? `, for another ${left(pausedUntil, at)}` : '';
+    return {
+      severity: 'warning',
+      state: 'limited',
+      summary: `limited: the shared limit ${name} is paused${by} for ${left(at, pausedAt)}${why}${until}: ${waiting}`,
+      cause: `the shared limit \`${name}\` was paused${by} at ${utc(pausedAt)}${why}`,
+      next: 'resume the limit when the jobs of its queues may run again',
+      remedy: { at: 'shared-limit' },
+    };
+  }
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `resting: the shared limit ${name} rests for another ${left(restsUntil!, at)}: ${waiting}`,
+    cause: `a handler threw a RateLimitedError of the shared limit \`${name}\`, so all its queues rest`,
+    next: 'wait for its end; clearing the limit ends it now',
+    remedy: { at: 'shared-limit' },
+  };
+}
+
+/** Returns the finding of limits that have too few permits. A job needs one of each, so all are named. */
+function fullLimits(signs: QueueSigns, limits: readonly SharedLimitState[]): Finding {
+  const held = limits.map((limit) => {
+    if (isFull(limit)) {
+      return `the shared limit ${limit.name}: ${count(limit.running)} run, as many as may (${holdersInWords(limit.holders)})`;
+    }
+    return queueOfLimit(limit.name) === undefined ? `the shared limit ${limit.name}, by its rate` : 'its rates';
+  });
+  const causes = limits.map((limit) => {
+    if (isFull(limit)) {
+      return `the shared limit \`${limit.name}\` lets ${count(limit.maxRunning!)} run; the jobs of ${holdersInWords(limit.holders)} do`;
+    }
+    return queueOfLimit(limit.name) === undefined
+      ? `the queues of the shared limit \`${limit.name}\` have used up its rate`
+      : `the queue has used up one of its rates: ${limit.rateLimit.map(rateInWords).join('; ')}`;
+  });
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `limited by ${held.join('; ')}; ${waits(signs)}`,
+    cause: causes.join('; '),
+    next: limits.length === 1 ? 'raise the limit if this is too slow' : 'raise each of them if this is too slow',
+    remedy: { at: 'shared-limit' },
+  };
+}
+
+/**
+ * Finds a limit of which a job costs more than the burst of a rate. Such a job counts as the burst, so the rate does not
+ * hold. The code of an app is checked at its boot, but an operator or another app may have other values.
+ */
+export function costsMoreThanBurst({ queue, sharedLimits = [], limitCosts = {} }: QueueSigns): ReturnType<Rule> {
+  for (const limit of sharedLimits) {
+    const [cost, burst] = [limitCosts[limit.name] ?? 1, smallestBurst(limit)];
+    if (cost > burst) {
+      const by = limit.source === 'set' ? ', as set at run time' : '';
+      return {
+        severity: 'warning',
+        state: 'limited',
+        summary: `exceeds the shared limit ${limit.name}: a job costs ${count(cost)} and counts as ${count(burst)}, its burst`,
+        cause: `a rate of the shared limit \`${limit.name}\` has the burst ${count(burst)}${by}, and a job of \`${queue}\` costs ${count(cost)}`,
+        next: `raise the burst to ${count(cost)}, or lower the cost in the code`,
+        remedy: { at: 'shared-limit' },
+      };
+    }
+  }
+  return undefined;
+}
+
+function isFull({ running, maxRunning = Infinity }: SharedLimitState): boolean {
+  return running >= maxRunning;
+}
+
+/** Returns names as the end of a list: a, b and c. */
+function listed(names: readonly string[]): string {
+  return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+}
+
+/** Returns which queues hold how many permits, the largest number first. */
+function holdersInWords(holders: readonly PermitHolder[]): string {
+  const byQueue = new Map<string, number>();
+  for (const { queue, permits } of holders) {
+    byQueue.set(queue, (byQueue.get(queue) ?? 0) + permits);
+  }
+  const sorted = [...byQueue].toSorted((a, b) => b[1] - a[1]);
+  const named = sorted.slice(0, MOST_NAMED).map(([queue, permits]) => `${queue} ${count(permits)}`);
+  const more = sorted.length - named.length;
+  return [...named, ...(more > 0 ? [`${count(more)} more`] : [])].join(', ');
+}
+
+/** Returns the rates that a queue has by itself, in words; undefined for a queue with one or none. */
+export function ownRatesInWords({ sharedLimits = [] }: Pick<QueueSigns, 'sharedLimits'>): string | undefined {
+  const own = sharedLimits.find(({ name }) => queueOfLimit(name) !== undefined);
+  return own?.rateLimit.map((rate) => `${rateInWords(rate)} start`).join(', ');
+}
+
+function rateInWords({ limit, periodMs, burst = 1 }: RateLimit): string {
+  return `${count(limit)} in ${duration(periodMs)}${burst > 1 ? `, ${count(burst)} at once` : ''}`;
+}
+
+/** Returns the values of a shared limit, and what holds it, in words. */
+export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
+  const { maxRunning, running, rateLimit, holders, waiting, pausedAt, pausedUntil, restsUntil } = limit;
+  const held = holders.length > 0 ? ` (${holdersInWords(holders)})` : '';
+  const paused = [
+    'paused',
+    ...(limit.pausedBy === undefined ? [] : [`by ${limit.pausedBy}`]),
+    ...(limit.pauseReason === undefined ? [] : [`(${limit.pauseReason})`]),
+    ...(pausedUntil ? [`for another ${left(pausedUntil, at)}`] : []),
+  ].join(' ');
+  const parts = [
+    `${count(running)}${maxRunning === undefined ? '' : ` of ${count(maxRunning)}`} run${held}`,
+    ...rateLimit.map(rateInWords),
+    ...(pausedAt ? [paused] : []),
+    ...(restsUntil ? [`rests for another ${left(restsUntil, at)}`] : []),
+    ...(waiting.length > 0 ? [`waiting: ${waiting.slice(0, MOST_NAMED).join(', ')}`] : []),
+    ...(limit.source === 'set' ? ['set at run time'] : []),
+  ];
+  return parts.join('; ');
+}

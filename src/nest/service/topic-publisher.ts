@@ -1,0 +1,182 @@
+// Publishes to topics: a job for each subscription; see docs/internals/topics.md.
+import { z } from 'zod';
+import { isTopicDefinition, type TopicDefinition } from '../../queue/enqueue/define-topic.js';
+import { PUBLISH as SUBJECT } from '../../queue/enqueue/encode-job.js';
+import { type EnqueueFields, refuseContradictions, type StartTime } from '../../queue/enqueue/enqueue-options.js';
+import { EnqueueError, type EnqueueItem, QueueFullError } from '../../queue/errors/enqueue-errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { NoSubscriptionError, PublishError } from '../../queue/errors/topic-errors.js';
+import { jobFieldsAt } from '../../queue/model/job-options.js';
+import {
+  checkPublicationId,
+  checkTopicName,
+  jobIdOf,
+  jobNameOf,
+  PUBLICATIONS,
+  publicationsOf,
+  publicationIdOf,
+} from '../../queue/model/topic.js';
+import { DeclaredTopics } from '../../queue/register/declared-topics.js';
+import type { JobHandle } from '../../queue/results/job-handle.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
+import type { HandlerFunction } from '../../worker/handlers/handler.js';
+import { toNonRetryable } from '../../worker/handlers/non-retryable.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+import { type JobOfAnyName, storedIn } from './enqueue-job-options.js';
+import { enqueueOfAnyName } from './enqueue-many.js';
+
+/** Options of a publication, but for the start of its jobs. */
+export interface PublishFields extends Pick<EnqueueFields, 'group' | 'metadata'> {
+  /** An id of your own, of at most 64 characters. A publication with the same id adds no job twice. @default a random one */
+  id?: string | undefined;
+  /**
+   * The effect of a topic without a subscription. `fail`: it throws a NoSubscriptionError. `ignore`: nothing is added.
+   * @default `fail`
+   */
+  ifNone?: 'fail' | 'ignore' | undefined;
+  /**
+   * Who adds the jobs. `caller`: this call, before it returns. `worker`: a worker of any subscription of the topic. Redis has the publication in
+   * one step, so the death of this process cannot leave a part of the jobs.
+   * @default `caller`; `worker` with `transaction`
+   */
+  fanOut?: 'caller' | 'worker' | undefined;
+  /** An open transaction of the app's database: the publication is there if it commits. Needs JobOutboxModule. */
+  transaction?: object | undefined;
+  /** True if the publications of a `group` keep the order of their commits. Needs `transaction` and `group`. @default false */
+  ordered?: boolean | undefined;
+}
+
+/** Options of a publication. */
+export type PublishOptions = PublishFields & StartTime;
+
+/** What was published. */
+export interface Publication {
+  /** Its id: publish again with it after an error. */
+  id: string;
+  /** The job of each subscription; empty if a worker adds them. */
+  jobs: readonly JobHandle[];
+}
+
+const { id, group, metadata, delayMs, runAt } = jobFieldsAt('enqueue');
+
+const optionsSchema = z.strictObject(
+  {
+    id,
+    group,
+    metadata,
+    delayMs,
+    runAt,
+    ifNone: z.enum(['fail', 'ignore'], { error: "expected 'fail' or 'ignore'" }).optional(),
+    fanOut: z.enum(['caller', 'worker'], { error: "expected 'caller' or 'worker'" }).optional(),
+    transaction: z.unknown().optional(),
+    ordered: z.unknown().optional(),
+  },
+  { error: 'expected an object of publish options' },
+);
+
+/** The metadata by which a publication tells its worker what to do without a subscription. */
+const IF_NONE = 'nest-job-queue.if-none';
+
+/** A publication on its way to the subscriptions. */
+interface Outgoing {
+  topic: string | TopicDefinition;
+  id: string;
+  payload: unknown;
+  /** The options of each job. */
+  options: Omit<PublishOptions, 'id' | 'ifNone' | 'fanOut' | 'transaction' | 'ordered'>;
+  ifNone: PublishFields['ifNone'];
+}
+
+/** Publishes to topics of one connection. */
+export class TopicPublisher {
+  constructor(private readonly queues: QueueRegistry) {}
+
+  /** See JobQueueService.publish. */
+  async publish(topic: string | TopicDefinition, payload: unknown, given: PublishOptions): Promise<Publication> {
+    const name = nameOf(topic);
+    checkTopicName('topic', name);
+    const checked = checkOptions(SUBJECT, optionsSchema, given) as PublishOptions;
+    const { id: own = this.queues.redis.store.clock.randomId(), ifNone, fanOut, ...rest } = checked;
+    const { transaction, ordered, ...options } = rest;
+    checkPublicationId(own);
+    refuseContradictions(SUBJECT, options);
+    const outgoing = { topic, id: own, payload, options, ifNone } as Outgoing;
+    const stored = storedIn(SUBJECT, { transaction, ordered });
+    if (stored && fanOut === 'caller') {
+      throw new InvalidOptionError('publish.fanOut', "'worker' beside transaction", "'caller'");
+    }
+    // Nothing waits for Redis within an open transaction.
+    if (!stored) await DeclaredTopics.of(this.queues.redis.store).whenWritten();
+    if (stored || fanOut === 'worker') {
+      await this.handOver(outgoing, stored);
+      return { id: own, jobs: [] };
+    }
+    return { id: own, jobs: await this.addJobs(outgoing) };
+  }
+
+  /** Adds the jobs of a publication that was handed over. */
+  handOn: HandlerFunction = async (job) => {
+    const { [IF_NONE]: ifNone, ...kept } = job.metadata;
+    const options = { group: job.group, metadata: Object.keys(kept).length > 0 ? kept : undefined };
+    const outgoing = { topic: job.name, id: publicationIdOf(job), payload: job.payload, options };
+    try {
+      const jobs = await this.addJobs({ ...outgoing, ifNone: ifNone as PublishFields['ifNone'] });
+      return { jobs: jobs.length };
+    } catch (error) {
+      throw error instanceof NoSubscriptionError ? toNonRetryable(error) : error;
+    }
+  };
+
+  /** Gives the publication to a worker as a job, whose id comes of the topic and that of the publication. */
+  private async handOver(
+    { topic, id: publication, payload, options, ifNone }: Outgoing,
+    stored: ReturnType<typeof storedIn>,
+  ): Promise<void> {
+    const name = nameOf(topic);
+    const own = {
+      ...options,
+      id: jobIdOf(publication, name),
+      ...(ifNone === 'ignore' && { metadata: { ...options.metadata, [IF_NONE]: ifNone } }),
+    } as EnqueueFields & StartTime;
+    const { producer } = this.queues.reference(publicationsOf(name));
+    try {
+      await (isTopicDefinition(topic)
+        ? producer.one(topic.jobsOf(name), payload, own, stored)
+        : producer.one(undefined, payload, { ...own, name }, stored));
+    } catch (error) {
+      const isUnclear = error instanceof EnqueueError && error.outcome === 'unknown';
+      throw isUnclear ? new PublishError(name, publication, error.items, error) : error;
+    }
+  }
+
+  private async addJobs({ topic, id: publication, payload, options, ifNone }: Outgoing): Promise<JobHandle[]> {
+    const name = nameOf(topic);
+    const subscriptions = await this.queues.reference(PUBLICATIONS).topics.of(name);
+    if (subscriptions.length === 0 && ifNone !== 'ignore') {
+      throw new NoSubscriptionError(name);
+    }
+    const jobs = subscriptions.map((each): JobOfAnyName => {
+      const jobName = jobNameOf(each);
+      const job = isTopicDefinition(topic) ? topic.jobsOf(jobName) : jobName;
+      return { ...options, job, payload, queue: each.queue, id: jobIdOf(publication, jobName) } as JobOfAnyName;
+    });
+    try {
+      const find = (_job: unknown, queue: string | undefined) => this.queues.requested(queue!);
+      return await enqueueOfAnyName({ find, spreadOf: () => undefined }, jobs, () => SUBJECT);
+    } catch (error) {
+      throw explained(error, name, publication);
+    }
+  }
+}
+
+function nameOf(topic: string | TopicDefinition): string {
+  return isTopicDefinition(topic) ? topic.name : topic;
+}
+
+/** Returns the error of a call that adds the jobs, in the words of a publication. */
+function explained(error: unknown, topic: string, publication: string): unknown {
+  const items: readonly EnqueueItem[] =
+    error instanceof EnqueueError || error instanceof QueueFullError ? error.items : [];
+  const isHalf = items.some(({ outcome }) => outcome !== 'not-sent');
+  return isHalf ? new PublishError(topic, publication, items, error as Error) : error;
+}

@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { withoutUndefined } from '../runtime/fields.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { wholeNumber } from '../validation/numbers.js';
+import { nearest } from '../validation/suggest.js';
+import { isLimitName, OWN_LIMIT, QUEUE_NAME_RULE } from '../validation/names.js';
+import { maxRunningAndRate, type RateLimit, ratesField, ratesOf, withNames } from './limits.js';
+
+/** A queue that leads to a limit, where no other is known. No key of it is read or written. */
+export const ANY_QUEUE = 'limits';
+
+/** The largest cost of a job. */
+const MOST_COST = 1_000_000;
+/** The most limits of a queue. A claim asks each. */
+const MOST_OF_QUEUE = 8;
+
+/** The values of a limit that queues share. They hold for all workers of all these queues together. */
+export interface SharedLimitValues {
+  /** The most jobs that run at once. Absent: without a limit. */
+  maxRunning?: number | undefined;
+  /** The most jobs that start in a period, or several such rates, which all hold. Absent: without a limit. */
+  rateLimit?: RateLimit | readonly RateLimit[] | undefined;
+}
+
+/** Changes of a limit that queues share: null removes a value, and an omitted value stays as it is. */
+export type SharedLimitChanges = { [Value in keyof SharedLimitValues]: SharedLimitValues[Value] | null };
+
+/** A limit that a queue shares with others, with what each of its jobs costs. */
+export interface SharedLimitUse {
+  /** The name of the limit. */
+  limit: string;
+  /** The number of starts that each job counts as in the rates of the limit, at most their burst. @default 1 */
+  cost?: number | undefined;
+}
+
+/** A worker that holds permits of a limit. */
+export interface PermitHolder {
+  /** The name of the queue. */
+  queue: string;
+  /** The id of the worker. */
+  worker: string;
+  /** The jobs of the queue that run there. */
+  permits: number;
+}
+
+/** A limit that queues share, as it holds now. */
+export interface SharedLimitState extends SharedLimitValues {
+  /** The name of the limit. */
+  name: string;
+  /** All its rates. */
+  rateLimit: readonly RateLimit[];
+  /** The origin of the values: `set` at run time, `configuration` of an app, or `none`. */
+  source: 'set' | 'configuration' | 'none';
+  /** The values of the code while others are set at run time. Absent: no app has declared them. */
+  configured?: SharedLimitValues;
+  /** The number of jobs that run. */
+  running: number;
+  /** The workers that run them, for at most 10,000 jobs. */
+  holders: readonly PermitHolder[];
+  /** The queues with jobs that wait for it, the first first. */
+  waiting: readonly string[];
+  /** The queues that use it: a worker of each began with it in the last 30 days. */
+  queues: readonly string[];
+  /** The time when the rates let the next job start. Absent: now. */
+  nextStartAt?: Date;
+  /** The end of its rest, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  restsUntil?: Date;
+  /** The time of its pause. Absent: it is not paused. */
+  pausedAt?: Date;
+  /** The end of the pause. Absent: until somebody resumes it. */
+  pausedUntil?: Date;
+  /** Who paused it, if the pause says so. */
+  pausedBy?: string;
+  /** Why, if the pause says so. */
+  pauseReason?: string;
+}
+
+/** The permits that a limit leased to a claim. */
+export interface Lease {
+  readonly granted: number;
+  /** The ms until more may be leased; undefined if no time is known. */
+  readonly waitMs: number | undefined;
+  /** Why there are no more; '' if there are as many as asked for. */
+  readonly why: string;
+  /** The version of the values, for a refund. */
+  readonly version: string;
+  /** The waiting queues whose turn it is. */
+  readonly toWake: readonly string[];
+  /** The smallest burst of its rates, if the cost of a job is above it. */
+  readonly burst?: number;
+}
+
+/** Returns the limits that workers announce, each once. Other text of a record is left out. */
+export function announcedLimits(workers: readonly { limits?: string[] }[]): string[] {
+  return [...new Set(workers.flatMap(({ limits = [] }) => limits))].filter(isLimitName);
+}
+
+/** Returns the costs above one that workers announce for their jobs, by limit, the largest of each. */
+export function announcedCosts(
+  workers: readonly { limitCosts?: Record<string, number> }[],
+): Record<string, number> {
+  const costs = workers.flatMap(({ limitCosts = {} }) => Object.entries(limitCosts));
+  return Object.fromEntries(costs.toSorted(([, a], [, b]) => a - b)); // the last of a name wins
+}
+
+/** The name of a limit. */
+export const limitName = z.custom<string>(isLimitName, {
+  error: `expected the name of a limit: ${QUEUE_NAME_RULE}`,
+});
+
+/** The fields of a shared limit, each with its bounds. */
+const valueFields = { maxRunning: maxRunningAndRate.maxRunning, rateLimit: ratesField.optional() };
+
+/** The name of a limit that code may define. That of a queue's own rates is made of the queue's name. */
+const RESERVED = `expected a name that does not begin with ${OWN_LIMIT}, which is for the rates of a queue`;
+const definedName = limitName.refine((name) => !name.startsWith(OWN_LIMIT), RESERVED);
+
+/** The values of a shared limit. */
+export const sharedLimitSchema = z.strictObject(...withNames(valueFields));
+
+/** The changes of a shared limit at run time. */
+export const sharedLimitChanges = z.strictObject(
+  ...withNames(
+    { maxRunning: valueFields.maxRunning.nullable(), rateLimit: ratesField.nullable().optional() },
+    ', with null for none',
+  ),
+);
+
+/** The limits of an app, by their names. */
+export const sharedLimitsField = z
+  .record(z.string(), sharedLimitSchema, { error: 'expected an object of limits by their names' })
+  .refine((limits) => Object.keys(limits).every((name) => !name.startsWith(OWN_LIMIT)), RESERVED);
+
+/** The limits that a queue shares, each by its name, or with a cost. */
+export const limitUsesField = z
+  .array(
+    z.union([definedName, z.strictObject({ limit: definedName, cost: wholeNumber(1, MOST_COST).optional() })], {
+      error: 'expected the name of a limit, or { limit, cost? }',
+    }),
+    { error: 'expected a list of limits: their names, or { limit, cost? }' },
+  )
+  .max(MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`)
+  .refine((uses) => new Set(limitNamesOf(uses)).size === uses.length, 'expected each limit once');
+
+/** Returns the limits of a queue, each with its cost. */
+export function limitUsesOf(uses: readonly (string | SharedLimitUse)[] = []): { limit: string; cost: number }[] {
+  return uses.map((use) =>
+    typeof use === 'string' ? { limit: use, cost: 1 } : { cost: 1, ...withoutUndefined(use) },
+  );
+}
+
+/** A queue with its limits, as its options resolve. */
+interface LimitedQueue {
+  readonly name: string;
+  readonly options: {
+    readonly limits?: readonly (string | SharedLimitUse)[] | undefined;
+    readonly rates?: readonly RateLimit[] | undefined;
+  };
+}
+
+/** Returns the limits of which each job of a queue needs a permit. The last one is that of its own rates. */
+export function permitsNeeded({
+  name,
+  options: { limits, rates },
+}: LimitedQueue): { limit: string; cost: number }[] {
+  return [...limitUsesOf(limits), ...(rates ? [{ limit: OWN_LIMIT + name, cost: 1 }] : [])];
+}
+
+/**
+ * Checks that a queue has the limit that a RateLimitedError rests.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkRestedLimit(limit: unknown, queue: LimitedQueue): void {
+  const known = permitsNeeded(queue).map((each) => each.limit);
+  if (!known.some((name) => name === limit)) {
+    const meant = typeof limit === 'string' ? nearest(limit, known) : undefined;
+    throw new InvalidOptionError(
+      'RateLimitedError.limit',
+      known.length > 0 ? `a limit of the queue: ${known.join(', ')}` : 'none, because the queue has no limits',
+      show(limit),
+      (meant === undefined ? '' : `Did you mean ${meant}? `) +
+        "Name it in the option limits of the handler or the queue, such as limits: ['openai'].",
+    );
+  }
+}
+
+/** Returns the values of the limit that a queue with several rates has by itself. Empty for other queues. */
+export function ownLimit({ name, options: { rates } }: LimitedQueue): Record<string, SharedLimitValues> {
+  return rates ? { [OWN_LIMIT + name]: { rateLimit: rates } } : {};
+}
+
+/** Returns the queue whose own rates a limit has; undefined for a limit that queues share. */
+export function queueOfLimit(limit: string): string | undefined {
+  return limit.startsWith(OWN_LIMIT) ? limit.slice(OWN_LIMIT.length) : undefined;
+}
+
+/** Returns the names of the limits of a queue. */
+export function limitNamesOf(uses: readonly (string | SharedLimitUse)[] = []): string[] {
+  return limitUsesOf(uses).map(({ limit }) => limit);
+}
+
+/** Returns the smallest burst of the rates of a limit. A job counts as no more than it. Infinity without a rate. */
+export function smallestBurst(values: SharedLimitValues): number {
+  return Math.min(...ratesOf(values).map(({ burst = 1 }) => burst));
+}
+
+/** Returns whether an app has values to declare. One that only names a limit takes those of the others. */
+export function hasValues(values: SharedLimitValues): boolean {
+  return values.maxRunning !== undefined || ratesOf(values).length > 0;
+}

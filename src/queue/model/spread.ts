@@ -1,0 +1,112 @@
+// The shards of a queue over all masters: their names, and the shard of a key. docs/internals/spread.md has the reasons.
+import slotOf from 'cluster-key-slot';
+import { wholeNumber } from '../validation/numbers.js';
+
+/** The most shards of a queue. */
+export const MOST_SHARDS = 64;
+
+/** The option `spread`, wherever it is set. */
+export const spreadFields = { spread: wholeNumber(1, MOST_SHARDS).optional() };
+
+/** The slots of a Cluster, and the bits of their numbers. */
+const SLOTS = 16_384;
+const SLOT_BITS = 14;
+
+/** How far the slot of a shard may be from its place. A name within it takes a thousand tries. */
+const TOLERANCE = 8;
+
+/**
+ * Returns the names of the shards of a queue. The first shard is the queue itself, so a client that knows of no shards adds
+ * jobs that are served. The others have slots that cut the distances between those before them in half. So the shards of
+ * a smaller number are the first ones of a larger number.
+ */
+export function shardNames(queue: string, shards: number): string[] {
+  return Array.from({ length: shards }, (_, shard) => shardName(queue, shard));
+}
+
+/** Returns the name of one shard: always the same one for a queue and a number. It does not ask the Cluster. */
+export function shardName(queue: string, shard: number): string {
+  if (shard === 0) return queue;
+  for (let tries = 0; ; tries++) {
+    const name = `${queue}@${shard}.${tries.toString(36)}`;
+    if (isInPlace(queue, shard, name)) return name;
+  }
+}
+
+const SHARD_NAME = /^(.+)@([1-9]\d?)\.[0-9a-z]+$/;
+
+/** Returns the queue of a shard by the shard's name, and its number; undefined for any other name. */
+export function shardOfName(name: string): { queue: string; shard: number } | undefined {
+  const [, queue, number] = SHARD_NAME.exec(name) ?? [];
+  const shard = Number(number);
+  return queue !== undefined && shard < MOST_SHARDS && isInPlace(queue, shard, name) ? { queue, shard } : undefined;
+}
+
+/** Returns the name of the queue that a shard is part of; any other name unchanged. */
+export function wholeOfShard(name: string): string {
+  return shardOfName(name)?.queue ?? name;
+}
+
+/** Returns whether a name has a slot near the place of its shard, counted from the slot of the queue. */
+function isInPlace(queue: string, shard: number, name: string): boolean {
+  const distance = (slotOf(name) - slotOf(queue) - bitsReversed(shard) + 2 * SLOTS + TOLERANCE) % SLOTS;
+  return distance <= 2 * TOLERANCE;
+}
+
+/** Returns the number whose bits are those of another in reverse order: 0, 1/2, 1/4, 3/4, 1/8 … of all slots. */
+function bitsReversed(number: number): number {
+  let reversed = 0;
+  for (let bit = 0; bit < SLOT_BITS; bit++) {
+    reversed = (reversed << 1) | ((number >> bit) & 1);
+  }
+  return reversed;
+}
+
+/** Returns the shard of a key. With one shard more, one key of that many moves, and always to the new shard. */
+export function shardOfKey(key: string, shards: number): number {
+  return jumpHash(hashOf(key), shards);
+}
+
+/** Returns 32 bits of a text by FNV-1a. A digest of `node:crypto` costs more than the rest of an enqueue. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return hash;
+}
+
+/**
+ * Returns a bucket of a number. This is the jump hash of John Lamping and Eric Veach: A Fast, Minimal Memory, Consistent Hash
+ * Algorithm, 2014. Its random numbers come from a generator of 32 bits, because one of 64 bits needs BigInt here.
+ */
+function jumpHash(key: number, buckets: number): number {
+  let [bucket, next] = [-1, 0];
+  for (let state = key; next < buckets;) {
+    bucket = next;
+    state = (state + 0x6d2b79f5) | 0;
+    next = Math.floor((bucket + 1) / randomOf(state));
+  }
+  return bucket;
+}
+
+/** Returns a number above 0 and at most 1, by the generator mulberry32. */
+function randomOf(state: number): number {
+  let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+  return (((mixed ^ (mixed >>> 14)) >>> 0) + 1) / 2 ** 32;
+}
+
+const MARK = /~(0|[1-9]\d?)$/;
+
+/** Returns the end of the ids that are made for a shard. */
+export function markOfShard(shard: number): string {
+  return `~${shard}`;
+}
+
+/** Returns the shard that an id names at its end; undefined if it names none. */
+export function shardOfId(id: string): number | undefined {
+  const mark = MARK.exec(id);
+  const shard = Number(mark?.[1]);
+  return mark && shard < MOST_SHARDS ? shard : undefined;
+}

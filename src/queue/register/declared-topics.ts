@@ -1,0 +1,106 @@
+import { withRemedy } from '../errors/redis-errors.js';
+import { show } from '../errors/show.js';
+import type { DeclaredSubscription } from '../model/topic.js';
+import type { Timer } from '../runtime/clock.js';
+import { keptIn } from '../runtime/kept.js';
+import type { QueueAccess, QueueStore } from '../store/queue-store.js';
+
+/** The pause after an error that passes, in ms. */
+const SOON_MS = 1_000;
+/** The pause after an error that stays until somebody changes the setup, in ms. */
+const LATER_MS = 10_000;
+
+/** The subscriptions of topics that the code of this process declares in a store. */
+export class DeclaredTopics {
+  private static readonly known = new WeakMap<QueueStore, DeclaredTopics>();
+  private readonly subscriptions: DeclaredSubscription[] = [];
+  private register: QueueAccess | undefined;
+  private written: Promise<void> | undefined;
+  private again: Promise<void> | undefined;
+  private timer: Timer | undefined;
+  private failure: string | undefined;
+  private ended = false;
+
+  static of(store: QueueStore): DeclaredTopics {
+    return keptIn(DeclaredTopics.known, store, () => new DeclaredTopics(store));
+  }
+
+  private constructor(private readonly store: QueueStore) {}
+
+  /** @param register the queue by which this process reads the register of topics too */
+  add(register: QueueAccess, subscription: DeclaredSubscription): void {
+    this.register = register;
+    this.subscriptions.push(subscription);
+    this.written = undefined;
+  }
+
+  /** Waits until the register has all of them. After a failure the next call tries again. */
+  whenWritten(): Promise<void> {
+    this.written ??= this.write();
+    return this.written;
+  }
+
+  /** Writes all of them, and goes on until the register has them. Resolves after the first try, whatever its outcome. */
+  async keepWriting(): Promise<void> {
+    this.store.clock.clear(this.timer);
+    try {
+      await this.whenWritten();
+      this.failure = undefined;
+    } catch (error) {
+      if (this.ended) return;
+      const passes = this.store.passes(error);
+      const pauseMs = passes ? SOON_MS : LATER_MS;
+      this.failed(error as Error, passes, pauseMs);
+      this.timer = this.store.clock.setTimeout(() => void this.keepWriting(), pauseMs);
+      this.timer.unref();
+    }
+  }
+
+  /** Adds the subscriptions that Redis has lost. Moves no subscription to another queue. Calls of several queues share a write. */
+  addMissing(): Promise<void> {
+    this.again ??= this.declare(true).finally(() => {
+      this.again = undefined;
+    });
+    return this.again;
+  }
+
+  /** Tries no more. */
+  end(): void {
+    this.ended = true;
+    this.store.clock.clear(this.timer);
+  }
+
+  private async write(): Promise<void> {
+    try {
+      await this.declare(false);
+    } catch (error) {
+      this.written = undefined;
+      throw error;
+    }
+  }
+
+  private async declare(keepsKnown: boolean): Promise<void> {
+    const { register, subscriptions } = this;
+    const moved = await register?.exec((calls) => calls.topics.declare({ keepsKnown, subscriptions }));
+    moved?.forEach(({ topic, name, queue, before }) =>
+      this.store.logger.warn(
+        `Subscription ${show(name)} of topic ${show(topic)} has the queue ${show(queue)} from now on, because this app declares ` +
+          `it so. Its jobs in queue ${show(before)} stay there. If another app has a subscription of that name, rename one of both.`,
+      ),
+    );
+  }
+
+  /** Logs an error once. */
+  private failed({ message }: Error, passes: boolean, pauseMs: number): void {
+    if (this.failure === message) return;
+    this.failure = message;
+    const text =
+      `Could not declare the subscriptions of topics, which may get no publications until then; ` +
+      `trying again every ${pauseMs / 1_000} s: ${withRemedy(message)}`;
+    if (passes) {
+      this.store.logger.warn(text);
+    } else {
+      this.store.logger.error(text);
+    }
+  }
+}

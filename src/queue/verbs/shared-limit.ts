@@ -1,0 +1,91 @@
+// The verbs of a limit that queues share: the scripts of lua/shared-limit. Their keys are of the limit, and of no queue.
+import type { SharedLimitChanges, SharedLimitValues } from '../model/shared-limit.js';
+import { flagOf, listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
+import { decodeLease, decodeSharedLimit } from '../replies/decode-shared-limit.js';
+import type { QueueKeys } from '../scripts/queue-keys.js';
+import { sharedLimitArguments, sharedLimitText } from '../scripts/encode-limits.js';
+import { by, each, fields, flag, inKey, number, optional, own, text, verb } from './verb.js';
+
+/** The name of the limit. */
+const limit = inKey;
+/** The queue of the call, as the keys of its queue spell it. */
+const queue = own(({ keys }) => keys.spelled);
+
+/** What each job costs of the rates. */
+const cost = optional(number, '1');
+
+type OfLimit = { limit: string };
+const everyKey = (keys: QueueKeys, given: OfLimit) => keys.sharedLimit(given.limit);
+const allKeys = (keys: QueueKeys, given: OfLimit) => everyKey(keys, given).slice(0, 5);
+const ownKey = (keys: QueueKeys, given: OfLimit) => keys.sharedLimit(given.limit).slice(0, 1);
+
+const queuesOf = (reply: unknown) => listOf(reply).map(textOf);
+
+export const SHARED_LIMITS = {
+  /** Notes that a queue uses it, and stores the values that this app configures. The last app that declares others wins. */
+  declare: verb('sharedLimitDeclare', {
+    keys(keys, given) {
+      const [first, , , , rates, queues] = keys.sharedLimit(given.limit);
+      return [first!, rates!, queues!];
+    },
+    args: { limit, values: by<SharedLimitValues>(sharedLimitText), queue },
+    repeat: 'same',
+    reply: flagOf,
+  }),
+
+  /** Leases permits for a claim. A repeat with the same token returns the same permits. */
+  lease: verb('sharedLimitLease', {
+    keys: allKeys,
+    args: { limit, queue, worker: text, token: text, count: number, lifeMs: number, declares: flag, cost },
+    reply: decodeLease,
+  }),
+
+  /** Gives back permits. Returns the queues to wake. */
+  giveBack: verb('sharedLimitGiveBack', {
+    keys: allKeys,
+    args: { limit, queue, worker: text, cost, permits: each(fields({ id: text, isUnused: flag, version: text })) },
+    repeat: 'same',
+    reply: queuesOf,
+  }),
+
+  /** Extends the permits of running jobs. */
+  extend: verb('sharedLimitExtend', {
+    keys: (keys, given) => keys.sharedLimit(given.limit).slice(0, 2),
+    args: { limit, queue, worker: text, lifeMs: number, permits: each(text) },
+    reply: () => undefined,
+  }),
+
+  /** Rests all queues that share the limit. */
+  rest: verb('sharedLimitRest', { keys: ownKey, args: { limit, ms: number }, reply: () => undefined }),
+
+  /** Sets values: null removes one, and an omitted one stays as it is. */
+  set: verb('sharedLimitSet', {
+    keys: allKeys,
+    args: { limit, values: by<SharedLimitChanges>(sharedLimitArguments) },
+    reply: queuesOf,
+  }),
+
+  clear: verb('sharedLimitClear', { keys: allKeys, args: { limit }, reply: queuesOf }),
+
+  /** Returns whether it was not paused before. */
+  pause: verb('sharedLimitPause', {
+    keys: ownKey,
+    args: { limit, forMs: optional(number), reason: optional(text), by: optional(text) },
+    reply: flagOf,
+  }),
+
+  resume: verb('sharedLimitResume', {
+    keys: allKeys,
+    args: { limit },
+    reply(reply) {
+      const [wasPaused, ...queues] = listOf(reply);
+      return { wasPaused: wholeNumberOf(wasPaused) === 1, queues: queues.map(textOf) };
+    },
+  }),
+
+  get: verb('sharedLimitGet', {
+    keys: everyKey,
+    args: { limit },
+    reply: (reply, given) => decodeSharedLimit(given.limit, reply),
+  }),
+};

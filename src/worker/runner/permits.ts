@@ -1,0 +1,359 @@
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import {
+  hasValues,
+  type Lease,
+  limitUsesOf,
+  smallestBurst,
+  type SharedLimitUse,
+  type SharedLimitValues,
+} from '../../queue/model/shared-limit.js';
+import { own } from '../../queue/runtime/fields.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import { slicesOf } from '../../queue/runtime/slices-of.js';
+import type { Settled } from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { nearest } from '../../queue/validation/suggest.js';
+
+/** The most permits of one call, so that no script runs long. */
+const MOST_PER_CALL = 500;
+
+/**
+ * The time that a permit outlives the claim of its job, in ms. The sweep reclaims the job within it. So a job whose claim
+ * is valid has a permit, also in a process that was frozen. Redis may be away for longer than claim and grace. Then the permit ends, but
+ * the sweep waits a heartbeat for the claim.
+ */
+const GRACE_MS = 6_000;
+
+/** The time after which a queue declares again that it uses its limits, in ms. Redis forgets it after 30 days. */
+const DECLARES_EVERY_MS = 86_400_000;
+
+/** The longest time until a queue without jobs or permits asks again, in ms. */
+const LONGEST_WAIT_MS = 1_000;
+
+/** The values of the limits of an app, by their names. */
+export type ConfiguredLimits = Readonly<Record<string, SharedLimitValues>>;
+
+/** The permits of one claim. */
+interface Leased {
+  /** The time of the lease, by the monotonic clock. */
+  readonly askedAtMs: number;
+  /** The version of the values of each limit, by which an unused permit is refunded. */
+  readonly versions: readonly string[];
+  /** The numbers of the permits that no job of the claim has. */
+  free: number[];
+  /** The numbers of the permits of jobs that have not ended here. */
+  readonly used: number[];
+}
+
+interface ReturnedPermit {
+  /** The token of its claim, a tab and its number. */
+  readonly id: string;
+  readonly isUnused: boolean;
+  readonly versions: readonly string[];
+}
+
+/** The outcome of the leases of one claim. */
+interface LeaseOutcome {
+  /** The number of jobs that may be claimed: each has a permit of every limit. */
+  readonly granted: number;
+  /** The ms until a further lease may succeed; undefined if no time is known. */
+  readonly waitMs: number | undefined;
+  /** The waiting queues whose turn it is, as their keys spell them. */
+  readonly toWake: readonly string[];
+  /** An error that will not pass. Then nothing was leased. */
+  readonly error?: Error;
+}
+
+interface PermitsOptions {
+  readonly queue: string;
+  /** The queue's limits. */
+  readonly limits: readonly { limit: string; cost: number }[];
+  readonly configured: ConfiguredLimits;
+  readonly calls: StoreCalls;
+  readonly worker: string;
+  readonly visibilityMs: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The permits that the jobs of a runner have of limits which several queues share. They are leased before a claim, which
+ * takes at most as many jobs. Each goes back when its job has ended here, or when the claim found no job for it.
+ *
+ * A permit of several limits has the same id in each. A lease that not all of them grant goes back at once.
+ */
+export class Permits {
+  /** In a fixed order, so that two workers do not each hold what the other needs. */
+  private readonly limits: readonly { limit: string; cost: number }[];
+  private readonly leased = new Map<string, Leased>();
+  /** The times of leases in flight, by their tokens. */
+  private readonly asked = new Map<string, number>();
+  private returned: ReturnedPermit[] = [];
+  private rests: StoreCall<void>[] = [];
+  /** The time of the last declaration, by the monotonic clock; -Infinity for none. */
+  private declaredAtMs = -Infinity;
+  /** The number to ask for. It begins at one, so that an idle queue takes no permits from busy ones. */
+  private next = 1;
+  private isDenied = false;
+  /** The last burst of each limit of which a warning was logged. */
+  private readonly warnedOf = new Map<string, number>();
+  /** The time when a lease may succeed again, by the monotonic clock. A job may have come without a marker by then, too. */
+  private dueAtMs = 0;
+
+  /** @param changed called when there is something to send */
+  constructor(
+    private readonly options: PermitsOptions,
+    private readonly changed: () => void,
+  ) {
+    this.limits = options.limits.toSorted((a, b) => (a.limit < b.limit ? -1 : 1));
+  }
+
+  /** Returns the number of permits to ask for. @param slots the free slots */
+  asksFor(slots: number): number {
+    return Math.min(slots, this.next, MOST_PER_CALL);
+  }
+
+  /**
+   * Returns the calls that lease permits for a claim. The first ones declare the queue, and the values of this app. Once a day
+   * they declare the queue alone, because an app that has started later may have other values.
+   */
+  lease(token: string, count: number): StoreCall<unknown>[] {
+    const { calls, worker, clock } = this.options;
+    const now = clock.monotonic();
+    const isFirst = this.declaredAtMs === -Infinity;
+    const declared = now - this.declaredAtMs < DECLARES_EVERY_MS ? [] : this.limits;
+    if (declared.length > 0) {
+      this.declaredAtMs = now;
+    }
+    this.asked.set(token, now);
+    return [
+      ...declared.map(({ limit }) =>
+        calls.sharedLimits.declare({ limit, values: isFirst ? this.valuesOf(limit) : {} }),
+      ),
+      ...this.limits.map(({ limit, cost }) => {
+        const declares = hasValues(this.valuesOf(limit));
+        return calls.sharedLimits.lease({ limit, worker, token, count, lifeMs: this.lifeMs, declares, cost });
+      }),
+    ];
+  }
+
+  /** Takes the outcomes of these calls. Gives back what only some of the limits granted, and permits whose time may be over. */
+  take(token: string, count: number, outcomes: readonly Settled<unknown>[]): LeaseOutcome {
+    const failed = outcomes.find((outcome) => !outcome.ok);
+    const ofLimits = outcomes.slice(-this.limits.length) as readonly Settled<Lease>[];
+    const leases = ofLimits.map((outcome) => (outcome.ok ? outcome.reply : NOTHING));
+    const askedAtMs = this.asked.get(token) ?? -Infinity;
+    this.asked.delete(token);
+    const granted = failed || this.mayBeOver(askedAtMs) ? 0 : Math.min(...leases.map((lease) => lease.granted));
+    const most = Math.max(...leases.map((lease) => lease.granted));
+    const declared = outcomes.slice(0, -this.limits.length);
+    if (declared.some(({ ok }) => !ok) || leases.some(({ why }) => why === 'undeclared')) {
+      this.declaredAtMs = -Infinity; // Redis has not got it, or has lost it
+    }
+    leases.forEach(({ burst }, i) => burst !== undefined && this.warnOf(this.limits[i]!, burst));
+    const versions = leases.map(({ version }) => version);
+    // A permit that only some of the limits granted is of no job.
+    const beyond = numbersTo(most).slice(granted);
+    this.returned.push(...beyond.map((permit) => ({ id: idOf(token, permit), isUnused: true, versions })));
+    if (granted > 0) {
+      this.leased.set(token, { askedAtMs, versions, free: numbersTo(granted), used: [] });
+    }
+    this.next = granted < count ? Math.max(1, granted) : this.next;
+    this.isDenied = granted < count;
+    if (this.hasToSend) {
+      this.changed();
+    }
+    const waits = leases.flatMap(({ why, waitMs }) => (why === 'undeclared' ? [0] : why ? [waitMs] : []));
+    const waitMs = waits.some((wait) => wait === undefined) ? undefined : Math.max(...(waits as number[]), 0);
+    this.waitFor(waitMs);
+    return {
+      granted,
+      waitMs,
+      toWake: leases.flatMap(({ toWake }) => toWake),
+      ...(failed && !failed.ok && { error: failed.error }),
+    };
+  }
+
+  /**
+   * Gives a job of a claim one of its permits. Returns false if its time may be over, because the reply of the claim came late.
+   * Such a job must not start.
+   */
+  begin(token: string): boolean {
+    const leased = this.leased.get(token);
+    const permit = leased?.free.pop();
+    if (permit === undefined) {
+      return true;
+    }
+    leased!.used.push(permit);
+    return !this.mayBeOver(leased!.askedAtMs);
+  }
+
+  /** Notes that the reply of a claim is here, or never comes. Permits without a job go back. */
+  claimEnded(token: string): void {
+    const leased = this.leased.get(token);
+    if (leased) {
+      const found = leased.used.length;
+      this.next =
+        leased.free.length > 0 ? Math.max(1, found) : Math.min(2 * Math.max(found, this.next), MOST_PER_CALL);
+      leased.free.forEach((permit) => this.giveBack(token, leased, permit, true));
+      leased.free = [];
+      this.waitFor(undefined);
+      this.forgetIfEmpty(token, leased);
+      if (this.hasToSend) {
+        this.changed();
+      }
+    }
+  }
+
+  /** Notes that a job has ended here. @param isUnused true if its handler was never called */
+  end(token: string, isUnused: boolean): void {
+    const leased = this.leased.get(token);
+    const permit = leased?.used.pop();
+    if (permit !== undefined) {
+      this.giveBack(token, leased!, permit, isUnused);
+      this.forgetIfEmpty(token, leased!);
+      this.changed();
+    }
+  }
+
+  /** Rests a limit, because a handler met that of the service. */
+  rest(limit: string, ms: number): void {
+    this.rests.push(this.options.calls.sharedLimits.rest({ limit, ms }));
+    this.changed();
+  }
+
+  /**
+   * The time until a lease may succeed without a marker, in ms; 0 from then on. A wait that ends earlier, for another queue,
+   * is no reason to ask.
+   */
+  get nextDueInMs(): number {
+    return Math.max(0, Math.ceil(this.dueAtMs - this.options.clock.monotonic()));
+  }
+
+  /** True if the last lease got too few permits. Then the end of a job here may let another start. */
+  get wereTooFew(): boolean {
+    return this.isDenied;
+  }
+
+  /** True if permits or rests wait to be sent. */
+  get hasToSend(): boolean {
+    return this.returned.length > 0 || this.rests.length > 0;
+  }
+
+  /** Returns the calls that rest limits and give permits back. */
+  takeCalls(): StoreCall<readonly string[] | void>[] {
+    const { calls, worker } = this.options;
+    const rests = this.rests;
+    const returned = this.returned;
+    [this.rests, this.returned] = [[], []];
+    const gives = slicesOf(returned, MOST_PER_CALL).flatMap((slice) =>
+      this.limits.map(({ limit, cost }, i) => {
+        const permits = slice.map(({ id, isUnused, versions }) => ({ id, isUnused, version: versions[i]! }));
+        return calls.sharedLimits.giveBack({ limit, worker, cost, permits });
+      }),
+    );
+    return [...rests, ...gives];
+  }
+
+  /** Returns the calls that extend all permits which are held here. */
+  extensions(): StoreCall<void>[] {
+    const { calls, worker } = this.options;
+    const held = [...this.leased].flatMap(([token, { free, used }]) =>
+      [...free, ...used].map((permit) => idOf(token, permit)),
+    );
+    return slicesOf(held, MOST_PER_CALL).flatMap((permits) =>
+      this.limits.map(({ limit }) => calls.sharedLimits.extend({ limit, worker, lifeMs: this.lifeMs, permits })),
+    );
+  }
+
+  /** Warns once of each burst that is below the cost of a job. An operator may have set it. */
+  private warnOf({ limit, cost }: { limit: string; cost: number }, burst: number): void {
+    if (this.warnedOf.get(limit) !== burst) {
+      this.warnedOf.set(limit, burst);
+      this.options.warn(
+        `Each job of queue "${this.options.queue}" costs ${cost} of the limit "${limit}", whose burst is ${burst} now. ` +
+          `It counts as ${burst}, so more start than its rate allows. Raise the burst to ${cost}, or lower the cost.`,
+      );
+    }
+  }
+
+  /** Returns whether permits of a lease may have ended, if no heartbeat has extended them. */
+  private mayBeOver(askedAtMs: number): boolean {
+    return this.options.clock.monotonic() - askedAtMs >= this.lifeMs;
+  }
+
+  private waitFor(ms: number | undefined): void {
+    this.dueAtMs = this.options.clock.monotonic() + Math.min(ms ?? LONGEST_WAIT_MS, LONGEST_WAIT_MS);
+  }
+
+  private get lifeMs(): number {
+    return this.options.visibilityMs + GRACE_MS;
+  }
+
+  private valuesOf(limit: string): SharedLimitValues {
+    return own(this.options.configured, limit) ?? {};
+  }
+
+  private giveBack(token: string, { versions }: Leased, permit: number, isUnused: boolean): void {
+    this.returned.push({ id: idOf(token, permit), isUnused, versions });
+  }
+
+  private forgetIfEmpty(token: string, { free, used }: Leased): void {
+    if (free.length === 0 && used.length === 0) {
+      this.leased.delete(token);
+    }
+  }
+}
+
+/** The lease of a limit whose call failed. */
+const NOTHING: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [] };
+
+function idOf(token: string, permit: number): string {
+  return `${token}\t${permit}`;
+}
+
+/** Returns the numbers from 1 on. */
+function numbersTo(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+/**
+ * Checks that the app has the limits that a queue names, and that their rates can take its costs. An unknown one would
+ * bound nothing.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkLimits(
+  queue: string,
+  uses: readonly (string | SharedLimitUse)[] | undefined,
+  configured: ConfiguredLimits,
+): void {
+  for (const { limit, cost } of limitUsesOf(uses)) {
+    checkKnownLimit(queue, limit, configured);
+    const burst = smallestBurst(own(configured, limit) ?? {});
+    if (cost > burst) {
+      throw new InvalidOptionError(
+        `queue "${queue}".limits`,
+        `a cost of at most the burst of ${limit}, which is ${burst}`,
+        String(cost),
+        'A rate charges a job no more than its burst. Raise the burst of each rate to the cost.',
+      );
+    }
+  }
+}
+
+function checkKnownLimit(queue: string, limit: string, configured: ConfiguredLimits): void {
+  const known = Object.keys(configured);
+  if (!known.includes(limit)) {
+    const meant = nearest(limit, known);
+    throw new InvalidOptionError(
+      `queue "${queue}".limits`,
+      known.length > 0 ? `limits of this app: ${known.join(', ')}` : 'limits of this app, which has none',
+      JSON.stringify(limit),
+      (meant === undefined ? '' : `Did you mean ${meant}? `) +
+        `Define it: JobQueueModule.forRoot({ limits: { ${JSON.stringify(limit)}: { maxRunning: … } } }), or in the options of the Worker. ` +
+        `{} takes the values that other apps define.`,
+    );
+  }
+}

@@ -1,0 +1,121 @@
+// A queue with shards on three masters. One of them is stopped, and the others go on.
+import { beforeAll, expect, it } from '@jest/globals';
+import slotOf from 'cluster-key-slot';
+import { JobHandler, JobQueueService, type Job, type JobHandle, type JobQueue } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
+import { startApp } from '../../nest/app.js';
+import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
+
+const SHARDS = 8;
+
+let cluster: OwnCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ nodeTimeoutMs: 600_000 }); // who is frozen is not failed
+}, 90_000);
+
+/** Starts an app with a queue of eight shards. Its handler notes the id of each job. */
+async function startSpread(concurrency: number) {
+  const name = uniqueQueueName();
+  const ran: string[] = [];
+
+  @JobHandler(name, { spread: SHARDS, concurrency })
+  class Handler {
+    handle(job: Job) {
+      ran.push(job.id);
+      return job.payload;
+    }
+  }
+  const redis = cluster.connect();
+  const app = await startApp({ jobs: { redis }, providers: [Handler] });
+  const jobs = app.get(JobQueueService);
+  const shards = jobs.shards(name);
+  const owners = shards.map((shard) => cluster.nodes[Math.floor((slotOf(shard.name) * 3) / 16_384)]!);
+  const isOn = (master: OwnRedis) => (shard: JobQueue) => owners[shards.indexOf(shard)] === master;
+  return { app, name, jobs, shards, owners, isOn, ran };
+}
+
+function add(jobs: JobQueueService, name: string, count: number): Promise<JobHandle[]> {
+  return Promise.all(Array.from({ length: count }, (_, i) => jobs.enqueue(name, i)));
+}
+
+it('has its shards on all masters, and runs the jobs of each', async () => {
+  const { name, jobs, owners } = await startSpread(10);
+  const counts = cluster.nodes.map((node) => owners.filter((owner) => owner === node).length);
+  expect(counts.toSorted((a, b) => a - b)).toEqual([2, 3, 3]);
+  const handles = await add(jobs, name, 160);
+  expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(handles.map((_, i) => i));
+});
+
+it('runs the jobs of the other masters with all of its slots, while one master is stopped', async () => {
+  const { name, jobs, shards, isOn, ran } = await startSpread(2);
+  jobs.pauseWorker(name);
+  const handles = await add(jobs, name, 80);
+  const away = cluster.nodes[0]!;
+  const onAway = shards.filter(isOn(away)).map((shard) => shard.name);
+  const [there, here] = [true, false].map((is) => handles.filter(({ queue }) => onAway.includes(queue) === is));
+  await freeze(away, async () => {
+    jobs.resumeWorker(name);
+    await eventually(() => ran.length === here!.length, { timeoutMs: 4_000, what: 'the jobs of the others' });
+    expect(new Set(ran)).toEqual(new Set(here!.map(({ id }) => id)));
+  });
+  await Promise.all(there!.map((handle) => handle.result()));
+  expect(ran.toSorted()).toEqual(handles.map(({ id }) => id).toSorted());
+});
+
+it('gives jobs without a key to the other masters, while one master is stopped', async () => {
+  const { name, jobs, shards, isOn } = await startSpread(10);
+  await (await jobs.enqueue(name, 'before')).result();
+  const away = cluster.nodes[0]!;
+  const onAway = shards.filter(isOn(away)).map((shard) => shard.name);
+  let late: Promise<PromiseSettledResult<JobHandle>[]>;
+  await freeze(away, async () => {
+    late = Promise.allSettled(Array.from({ length: SHARDS }, (_, i) => jobs.enqueue(name, i)));
+    await new Promise((resolve) => setTimeout(resolve, 300)); // they owe a reply by then
+    const handles = await add(jobs, name, 40);
+    expect(handles.filter(({ queue }) => onAway.includes(queue))).toEqual([]);
+    await Promise.all(handles.map((handle) => handle.result({ timeoutMs: 3_000 })));
+  });
+  const settled = await late!;
+  expect(settled).toHaveLength(SHARDS);
+  await eventually(async () => {
+    const { queue } = await jobs.enqueue(name, 'after');
+    return onAway.includes(queue);
+  });
+});
+
+it('stays healthy while one master is stopped, and names a shard that is away', async () => {
+  const { app, name, jobs, shards, isOn } = await startSpread(10);
+  await Promise.all((await add(jobs, name, 8)).map((handle) => handle.result()));
+  const away = cluster.nodes[0]!;
+  const health = app.get(JobQueueHealthIndicator);
+  await freeze(away, async () => {
+    const { jobQueue } = await health.check('jobQueue', { otherQueues: false, timeoutMs: 2_000 });
+    const { verdict } = jobQueue.queues![name]!;
+    const summary = /^(?:shard|\d of 8 shards, such as) "(.*)": unreadable: /.exec(verdict.summary);
+    expect(shards.filter(isOn(away)).map((shard) => shard.name)).toContain(summary![1]);
+    expect([jobQueue.status, verdict.severity]).toEqual(['up', 'warning']);
+  });
+});
+
+it('starts while one master is stopped', async () => {
+  const away = cluster.nodes[0]!;
+  await freeze(away, async () => {
+    const { name, jobs, shards, isOn } = await startSpread(10);
+    const onAway = shards.filter(isOn(away)).map((shard) => shard.name);
+    // A new client of a Cluster may ask the stopped master first.
+    const isConnected = () =>
+      jobs.enqueue(name, 'first').then(
+        () => true,
+        () => false,
+      );
+    await eventually(isConnected, { timeoutMs: 40_000, what: 'an enqueue to another master' });
+    await Promise.allSettled(Array.from({ length: SHARDS }, (_, i) => jobs.enqueue(name, i)));
+    const handles = await add(jobs, name, 40);
+    expect(handles.filter(({ queue }) => onAway.includes(queue))).toEqual([]);
+    await Promise.all(handles.map((handle) => handle.result({ timeoutMs: 40_000 })));
+  });
+}, 90_000);

@@ -1,0 +1,82 @@
+// A limit that queues share is never exceeded, loses no permit at a kill, and is used under load. A named seed finds each
+// planted fault.
+import { expect, it } from '@jest/globals';
+import { someOf } from '../../test/support/run/samples.js';
+import { edit, type Edit } from './plants/plant.js';
+import { killed, loaded, MOST_RUNNING, RATE } from './shared-limits.js';
+
+const LEASES = 'sharedLimitLease';
+/** What a job of the second queue costs, where it costs more. */
+const COST = 4;
+
+/** The faults of the scripts, each with what finds it. */
+const PLANTS: Record<
+  string,
+  [edits: readonly Edit[], isFound: (seed: number, edits: readonly Edit[]) => Promise<boolean>]
+> = {
+  'more run than may': [
+    [edit('*', 'max_running - redis.call', 'max_running + 1 - redis.call')],
+    async (seed, edits) => (await killed(seed, edits)).mostRunning > MOST_RUNNING,
+  ],
+  'a permit never ends, so a kill loses it': [
+    [edit('*', "redis.call('ZREMRANGEBYSCORE', permits, '-inf', now_text)", '')],
+    async (seed, edits) => (await killed(seed, edits)).open > 0,
+  ],
+  'a job that ends keeps its permit': [
+    [edit('sharedLimitGiveBack', "redis.call('ZREM', permits, holder .. ARGV[i]) == 1", 'false')],
+    async (seed, edits) => (await killed(seed, edits)).open > 0,
+  ],
+  'a running job loses its permit': [
+    [
+      edit(
+        'sharedLimitLease',
+        "string.format('%.0f', now + life), holder .. i",
+        "string.format('%.0f', now + 20), holder .. i",
+      ),
+    ],
+    async (seed, edits) => (await killed(seed, edits)).mostRunning > MOST_RUNNING,
+  ],
+  'more start in a period than may': [
+    [edit(LEASES, 'charge_rate(rate, granted *', 'charge_rate(rate, (granted - 1) *')],
+    async (seed, edits) => (await loaded(seed, edits)).mostInPeriod > RATE.limit + RATE.burst,
+  ],
+  'no worker keeps the time of a rate': [
+    [edit(LEASES, "if why == 'rate' and granted == 0 and not keeps_time(wait) then", "if why == 'rate' then")],
+    async (seed, edits) => (await loaded(seed, edits)).served < 0.9,
+  ],
+  'a queue whose jobs cost more is charged one': [
+    [edit(LEASES, 'charge_rate(rate, granted *', 'charge_rate(rate, granted + 0 *')],
+    async (seed, edits) => (await loaded(seed, edits, COST)).mostInPeriod > RATE.limit + RATE.burst,
+  ],
+  'a queue whose jobs cost more starts fewer': [
+    [edit(LEASES, 'if cost > 1 then', 'if false then')],
+    async (seed, edits) => (await loaded(seed, edits, COST)).smallerShare < 0.4,
+  ],
+};
+
+it.each(someOf([1, 2, 3, 4, 5, 6], 6))(
+  'is kept, and loses no permit, while processes are killed: seed %d',
+  async (seed) => {
+    expect(await killed(seed)).toEqual({ mostRunning: MOST_RUNNING, open: 0, permits: 0 });
+  },
+);
+
+it.each(someOf([1, 2, 3, 4], 4))('is used under load, by both queues alike: seed %d', async (seed) => {
+  const { served, mostInPeriod, smallerShare, leases } = await loaded(seed);
+  expect(served).toBeGreaterThanOrEqual(0.9);
+  expect(mostInPeriod).toBeLessThanOrEqual(RATE.limit + RATE.burst);
+  expect(smallerShare).toBeGreaterThan(0.4);
+  // With two workers of two queues, which wait and do not ask again and again.
+  expect(leases).toBeLessThan(8);
+});
+
+it.each(someOf([1, 2], 2))('is used by a queue whose jobs cost more, beside another: seed %d', async (seed) => {
+  const { served, mostInPeriod, smallerShare } = await loaded(seed, [], COST);
+  expect(served).toBeGreaterThanOrEqual(0.9);
+  expect(mostInPeriod).toBeLessThanOrEqual(RATE.limit + RATE.burst);
+  expect(smallerShare).toBeGreaterThan(0.4);
+});
+
+it.each(Object.entries(PLANTS))('finds that %s', async (_, [edits, isFound]) => {
+  expect(await isFound(1, edits)).toBe(true);
+});
