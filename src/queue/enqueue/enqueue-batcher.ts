@@ -76,6 +76,12 @@ export class EnqueueBatcher {
   /** True if some have left in this tick, or will once the code that makes them pauses. */
   private inTick = false;
   private calls: StoreCalls | undefined;
+  /**
+   * The first batch after a connect. It opens the queue, and brings the script to a server without it. The others follow,
+   * because one that overtakes it would change the order of the jobs.
+   */
+  private leader: Promise<void> | undefined;
+  private isFollowed = false;
 
   constructor(private readonly options: EnqueueBatcherOptions) {}
 
@@ -148,16 +154,43 @@ export class EnqueueBatcher {
     return calls;
   }
 
+  /** Begins to lead. @returns what ends it. Those that follow leave before any later batch. */
+  private lead(): () => void {
+    let end!: () => void;
+    const leader = new Promise<void>((resolve) => (end = resolve));
+    const forget = () => {
+      if (this.leader === leader) this.leader = undefined;
+    };
+    this.leader = leader;
+    this.isFollowed = false;
+    return () => {
+      end();
+      if (this.isFollowed) this.options.store.clock.soon(forget);
+      else forget();
+    };
+  }
+
   private async send(slice: Waiting[]): Promise<void> {
     const { store, timeoutMs, callLimit, open, prepare, deliver, via = store } = this.options;
     const jobs = slice.map(({ job }) => job);
     const deadline = new Deadline(timeoutMs, store.clock);
     let sent = false;
+    let endLead: (() => void) | undefined;
     try {
-      if (!store.isReady) {
-        await deadline.limit(store.whenReady());
+      for (let followed; this.leader && this.leader !== followed;) {
+        this.isFollowed = true;
+        await deadline.limit((followed = this.leader));
       }
-      const calls = this.calls ?? this.untilChecked(await deadline.limit(open()));
+      let { calls } = this;
+      if (!calls || !store.isReady) {
+        endLead = this.lead();
+        if (!store.isReady) {
+          await deadline.limit(store.whenReady());
+        }
+        calls = this.untilChecked(await deadline.limit(open()));
+        // A queue that is opened anew for each batch is known by now.
+        if (!this.calls) endLead();
+      }
       if (prepare) {
         await deadline.limit(prepare());
       }
@@ -176,6 +209,7 @@ export class EnqueueBatcher {
       slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
     } finally {
       deadline.clear();
+      endLead?.();
     }
   }
 
