@@ -206,13 +206,16 @@ export class Source {
     );
   }
 
-  /** Returns the first jobs in transit. A deleted job has no fields, also if a newer one has its id. */
+  /**
+   * Returns the first jobs in transit. A deleted job has no fields, also if a newer one has its id. A job is passed over
+   * that another mover ends between the two reads.
+   */
   async inTransit(): Promise<TakenJob[]> {
     const ids = await this.redis.zrange(this.keys.transit, '0', String(STEP - 1));
     const entries = ids.length > 0 ? await this.redis.hmget(this.keys.taken, ...ids) : [];
+    const taken = ids.flatMap((id, i) => (entries[i] ? [{ id, entry: entries[i] }] : []));
     return Promise.all(
-      ids.map(async (id, i) => {
-        const entry = entries[i]!;
+      taken.map(async ({ id, entry }) => {
         const { place, score, digest } = placeOf(entry);
         const job = await this.job(id, place, score);
         return { ...job, ...(job.digest !== digest && { fields: {} }), entry };
