@@ -42,7 +42,7 @@ onEachStore('the heartbeat', () => {
 
 onEachStore('a claim that is lost', () => {
   it('aborts the signal at the next heartbeat, and nothing is settled', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 1_000 });
     const { id } = await queue.enqueue({});
     const aborted = gate<unknown>();
     const finish = gate<string>();
@@ -122,7 +122,7 @@ onEachStore('a claim that is lost', () => {
   });
 
   it('is that of the older attempt alone where the same worker has claimed the job again', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 1_000 });
     const { id } = await queue.enqueue({});
     const finish = gate<string>();
     const worker = await startWorker(queue, (job: Job<never>) =>
@@ -155,7 +155,7 @@ onEachStore('a claim that is lost', () => {
 
 describe('a cancel', () => {
   it('reaches the signal at the next heartbeat; the handler that stops ends the job cancelled', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 1_000 });
     const { id } = await queue.enqueue({});
     const worker = await startWorker(queue, untilAborted);
     await worker.event('started');
@@ -167,7 +167,7 @@ describe('a cancel', () => {
   });
 
   it('of another process is reported by the first heartbeat after its reply', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 1_000 });
     const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }, { payload: 4 }]);
     const beats = countBeats(queue);
     const beatsAtAbort = new Map<string, number>();
@@ -238,7 +238,7 @@ onEachStore('timeoutMs', () => {
   });
 
   it('keeps claim and slot until the handler ends, so that no retry runs beside it', async () => {
-    const queue = newQueue({ visibilityMs: 300, maxAttempts: 2 });
+    const queue = newQueue({ visibilityMs: 1_000, maxAttempts: 2 });
     const { id } = await queue.enqueue({}, { timeoutMs: 10 });
     const [aborted, finish] = [gate(), gate()];
     const steps: string[] = [];
