@@ -35,7 +35,7 @@ end
 
 -- The options of the worker, without those of the batch and of the first start.
 local rest = cjson.decode(unmarked(options or '{}'))
-for _, option in ipairs({ 'batch', 'member', 'stopsBatch', 'delayMs', 'runAtMs', 'own' }) do
+for _, option in ipairs({ 'batch', 'member', 'stopsBatch', 'delayMs', 'runAtMs', 'own', 'startedOverAtMs' }) do
   rest[option] = nil
 end
 if payload == '' then

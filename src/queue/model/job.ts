@@ -38,6 +38,8 @@ export interface ClaimedJobOptions {
   runAtMs?: number;
   /** The metadata of the enqueue. */
   metadata?: JobMetadata;
+  /** The last time it was redriven or run again, in ms of the epoch. */
+  startedOverAtMs?: number;
   /** True if the caller chose its id. @internal */
   own?: true;
   /** The batch of a member, as its hash has it. @internal */
@@ -200,6 +202,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   followedBy?: JobReference[];
   /** The time of the enqueue. */
   enqueuedAt: Date;
+  /** The time when it was last redriven or run again. Absent: never. */
+  startedOverAt?: Date;
   /** The time when it may start, if it is delayed. */
   dueAt?: Date;
   /** The time of the last claim. */

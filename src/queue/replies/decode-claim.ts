@@ -28,6 +28,7 @@ const workerOptionsSchema = z.looseObject({
   nameless: z.boolean().optional(),
   own: z.literal(true).optional(),
   payloadId: z.string().optional(),
+  startedOverAtMs: z.number().optional(),
 });
 
 /** Returns undefined for options that no enqueue could have stored. */

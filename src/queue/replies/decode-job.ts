@@ -41,6 +41,7 @@ export function decodeJob(queue: string, id: string, reply: unknown): JobRecord 
 /** Decodes a job's hash. Invalid fields of a foreign client do not break it. */
 export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<string, string>>): JobRecord {
   const payload = parseJson(hash.payload);
+  const options = parseJson(hash.options).value as Partial<ClaimedJobOptions> | null | undefined;
   const record: JobRecord = {
     id,
     name: hash.name ?? kindOf(payload.value) ?? queue,
@@ -80,7 +81,8 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     cancelRequestedAt: dateOf(hash.cancel_requested_at_ms),
     expiresAt: dateOf(hash.expires_at_ms),
     lastErrorAt: dateOf(hash.last_error_at_ms),
-    metadata: metadataOf(hash.options),
+    startedOverAt: options?.startedOverAtMs === undefined ? undefined : decodeDate(options.startedOverAtMs),
+    metadata: metadataOf(options?.metadata),
     leftOut: leftOutOf(hash),
     worker: hash.worker,
     group: hash.group,
@@ -125,8 +127,8 @@ interface StoredLogLine {
   message: unknown; // another program may have written it
 }
 
-function metadataOf(options: string | undefined): JobRecord['metadata'] {
-  const metadata = readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
+function metadataOf(stored: unknown): JobRecord['metadata'] {
+  const metadata = readMetadata(stored);
   return metadata && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 

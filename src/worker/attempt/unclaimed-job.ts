@@ -16,7 +16,16 @@ const noReporter: JobReporter = {
 
 /** Returns the job of an event whose job no worker holds. */
 export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
-  const { id, name, payload, metadata, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
+  const {
+    id,
+    name,
+    payload,
+    metadata,
+    startedOverAt,
+    attempts,
+    maxAttempts = queue.options.maxAttempts,
+    fence = 0,
+  } = record;
   const claim = {
     id,
     name,
@@ -28,7 +37,10 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     token: '',
     enqueuedAtMs: record.enqueuedAt.getTime(),
     claimedAtMs: record.attemptLog.at(-1)?.startedAt.getTime() ?? 0,
-    options: metadata ? { metadata } : {},
+    options: {
+      ...(metadata && { metadata }),
+      ...(startedOverAt && { startedOverAtMs: startedOverAt.getTime() }),
+    },
     plain: false,
     nameless: false,
     isolated: false,

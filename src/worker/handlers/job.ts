@@ -141,6 +141,11 @@ export class Job<Payload = unknown, Signals extends object = Readonly<Record<str
     return new Date(this.claim.enqueuedAtMs);
   }
 
+  /** The time when it was last redriven or run again, in ms of the epoch. For middleware. @internal */
+  get startedOverAtMs(): number | undefined {
+    return this.claim.options.startedOverAtMs;
+  }
+
   /** When the job first became claimable, by the server's clock: `enqueuedAt`, or the start that its enqueue set. */
   get readyAt(): Date {
     return new Date(readyAtMsOf(this.claim));

@@ -54,6 +54,24 @@ describe('dead-letter/redrive.lua', () => {
     expect(reclaimed).toMatchObject([{ id: 'crashed', status: 'failed' }]);
   });
 
+  it('says in the options when it was redriven last, and keeps the others', async () => {
+    const q = testQueue();
+    await q.bury('timed', { worker: '{"timeoutMs":5}' });
+    await q.redis.hset(q.keys.job('timed'), { options: '{"startedOverAtMs":7,"timeoutMs":5}' });
+    await q.bury('plain');
+    await q.run(q.scripts.deadLetters.redrive({ ids: ['timed', 'plain'] }));
+    const record = await q.run(q.scripts.get({ id: 'timed' }));
+    const at = record!.startedOverAt!.getTime();
+    expect(at).toBeGreaterThan(7);
+    expect(await q.field('timed', 'options')).toBe(`{"startedOverAtMs":${at},"timeoutMs":5}`);
+    expect(await q.field('plain', 'options')).toBe(`{"startedOverAtMs":${at}}`);
+    const claimed = await q.claim(2);
+    expect(claimed.map(({ options }) => options)).toEqual([
+      { startedOverAtMs: at, timeoutMs: 5 },
+      { startedOverAtMs: at },
+    ]);
+  });
+
   it('leaves no error in a job that then completes', async () => {
     const q = testQueue();
     await q.bury('a');
