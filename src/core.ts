@@ -230,7 +230,7 @@ export type {
   BulkOutcome,
   BulkOutcomes,
 } from './worker/handlers/bulk-handler.js';
-export type { WorkerEvent, WorkerEventListener } from './worker/reports/worker-event.js';
+export type { WorkerEvent, WorkerEventListener } from './worker/handlers/worker-event.js';
 export {
   HandlerTimeoutError,
   ShutdownError,

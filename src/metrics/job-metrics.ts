@@ -4,7 +4,7 @@ import { keptIn } from '../queue/runtime/kept.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { StreamWriter } from '../worker/handlers/stream-writer.js';
-import type { WorkerEvent } from '../worker/reports/worker-event.js';
+import type { WorkerEvent } from '../worker/handlers/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
 import type { Labels } from './instruments.js';
 import { type Meter, createInstruments } from './open-telemetry.js';

@@ -197,6 +197,7 @@ const providers: Provider[] = [
     modules: ModulesContainer,
     logger: QuietLogger,
     listeners: JobListeners,
+    middleware: ModuleMiddleware,
     connection: CONNECTION_NAME,
   }),
   provideByParts<VerdictWatchParts>(VerdictWatch, {

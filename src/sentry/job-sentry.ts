@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
@@ -11,6 +12,7 @@ import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import { outcomeOf } from '../worker/handlers/bulk-handler.js';
 import type { Job } from '../worker/handlers/job.js';
+import type { WorkerEvent } from '../worker/handlers/worker-event.js';
 
 /** A span of the SDK, as far as it is used here. */
 export interface SentrySpan {
@@ -75,9 +77,10 @@ export interface SentrySdk {
 export interface JobSentryOptions {
   /**
    * The failures that become events. `last`: those after which the job is not tried again. `each`: every failed attempt.
+   * `dead-letters`: the jobs that Redis has kept as dead letters, also those that ran no code.
    * @default `last`
    */
-  capture?: 'last' | 'each' | undefined;
+  capture?: 'last' | 'each' | 'dead-letters' | undefined;
   /**
    * Adds the payload of the job to its events. `redact` of the queue hides what it hides elsewhere.
    * @default false
@@ -93,7 +96,9 @@ export interface JobSentryOptions {
 
 const optionsSchema = z.strictObject(
   {
-    capture: z.enum(['last', 'each'], { error: "expected 'last' or 'each'" }).default('last'),
+    capture: z
+      .enum(['last', 'each', 'dead-letters'], { error: "expected 'last', 'each' or 'dead-letters'" })
+      .default('last'),
     payload: z.boolean().default(false),
     checkIns: z.boolean().default(false),
   },
@@ -115,7 +120,13 @@ const sdkSchema = z.custom<SentrySdk>(
   "expected the SDK: `import * as Sentry from '@sentry/nestjs'`, then sentryJobs(Sentry)",
 );
 
-type ResolvedOptions = z.output<typeof optionsSchema>;
+interface ResolvedOptions extends z.output<typeof optionsSchema> {
+  /** The scopes of attempts here whose ends are reported once Redis has confirmed them. */
+  readonly scopes: WeakMap<Job, AsyncResource>;
+}
+
+/** The middleware of Sentry. It listens to events only if an option needs them. */
+export type JobSentryMiddleware = Required<Omit<JobQueueMiddleware, 'event'>> & Pick<JobQueueMiddleware, 'event'>;
 
 /**
  * Reports the failures of jobs to Sentry, and fills its page of queues. Each attempt has an isolation scope with the queue,
@@ -127,14 +138,20 @@ type ResolvedOptions = z.output<typeof optionsSchema>;
  * import * as Sentry from '@sentry/nestjs';
  * JobQueueModule.forRoot({ middleware: [sentryJobs(Sentry)] });
  */
-export function sentryJobs(sdk: SentrySdk, options: JobSentryOptions = {}): Required<JobQueueMiddleware> {
+export function sentryJobs(sdk: SentrySdk, options: JobSentryOptions = {}): JobSentryMiddleware {
   const sentry = checkOptions('sentryJobs', sdkSchema, sdk);
-  const resolved = checkOptions('sentryJobs', optionsSchema, options);
+  const checked = checkOptions('sentryJobs', optionsSchema, options);
+  const resolved: ResolvedOptions = { ...checked, scopes: new WeakMap() };
   return {
+    ...(needsEvents(resolved) && { event: (event: WorkerEvent) => reportEnd(sentry, resolved, event) }),
     enqueue: (request, next) => publish(sentry, request, next),
     attempt: (job, next) => processJob(sentry, resolved, job, next),
     bulk: (jobs, next) => processBulk(sentry, resolved, jobs, next),
   };
+}
+
+function needsEvents({ capture: which, checkIns }: Pick<ResolvedOptions, 'capture' | 'checkIns'>): boolean {
+  return which === 'dead-letters' || checkIns;
 }
 
 function publish(
@@ -183,9 +200,7 @@ function processJob(
   next: () => Promise<unknown>,
 ): Promise<unknown> {
   const { 'sentry-trace': sentryTrace, baggage } = job.metadata;
-  return sentry.withIsolationScope((scope) => {
-    scope.setTags({ queue: job.queue, 'job.name': job.name, 'job.id': job.id, 'job.attempt': job.attempt });
-    scope.setContext('job', contextOf(job, options));
+  return inScopeOf(sentry, options, job, () => {
     return sentry.continueTrace({ sentryTrace, baggage }, () =>
       inSpan(sentry, [job], (span) => {
         if (span.isRecording()) {
@@ -195,9 +210,20 @@ function processJob(
           const latencyMs = job.claimedAt.getTime() - job.readyAt.getTime();
           span.setAttribute('messaging.message.receive.latency', Math.max(0, latencyMs));
         }
-        return checkedIn(sentry, options, job, () => captured(sentry, options, [job], next));
+        keepScope(options, [job]);
+        checkIn(sentry, options, job, 'in_progress');
+        return captured(sentry, options, [job], next);
       }),
     );
+  });
+}
+
+/** Runs a function in an isolation scope of the job. */
+function inScopeOf<Value>(sentry: SentrySdk, options: ResolvedOptions, job: Job, run: () => Value): Value {
+  return sentry.withIsolationScope((scope) => {
+    scope.setTags({ queue: job.queue, 'job.name': job.name, 'job.id': job.id, 'job.attempt': job.attempt });
+    scope.setContext('job', contextOf(job, options));
+    return run();
   });
 }
 
@@ -212,6 +238,7 @@ function processBulk(
     scope.setTags({ queue: first!.queue, 'job.name': first!.name });
     scope.setContext('jobs', { ids: jobs.map(({ id }) => id).join(', '), count: jobs.length });
     return inSpan(sentry, jobs, async (span) => {
+      keepScope(options, jobs);
       span.setAttribute('messaging.batch.message_count', jobs.length);
       const outcomes = await captured(sentry, options, jobs, next);
       failuresOf(jobs, outcomes).forEach(([job, error]) => capture(sentry, options, [job], error));
@@ -276,14 +303,18 @@ function capture(
   jobs: readonly Job[],
   thrown: unknown,
 ): void {
-  const failing = jobs.filter((job) => which === 'each' || isLast(job, thrown));
+  const failing = jobs.filter((job) => which === 'each' || (which === 'last' && isLast(job, thrown)));
   const failure = failureOfAttempt(jobs, thrown);
   const [job] = failing;
-  if (!job || !failure) {
-    return;
+  if (job && failure) {
+    captureError(sentry, job, jobs, failure.error);
   }
+}
+
+/** @param jobs the jobs whose hidden parts the error may quote */
+function captureError(sentry: SentrySdk, job: Job, jobs: readonly Job[], error: unknown): void {
   sentry.withScope((scope) => {
-    const shown = shownError(failure.error, (text) => jobs.reduce((rest, each) => each.shownText(rest), text));
+    const shown = shownError(error, (text) => jobs.reduce((rest, each) => each.shownText(rest), text));
     scope.setTags({ 'job.id': job.id, 'job.attempt': job.attempt });
     scope.setFingerprint([job.queue, job.name, errorFingerprint(serializeError(shown))]);
     sentry.captureException(shown);
@@ -320,40 +351,58 @@ function contextOf(job: Job, { payload }: ResolvedOptions): Record<string, unkno
   };
 }
 
-/**
- * Tells Sentry's crons of the run of a schedule. All attempts of a run are one check-in. It stays open until the job has
- * completed, or fails for the last time. Without an end Sentry calls it timed out.
- */
-async function checkedIn(
-  sentry: SentrySdk,
-  { checkIns }: ResolvedOptions,
-  job: Job,
-  run: () => Promise<unknown>,
-): Promise<unknown> {
-  const monitorSlug = checkIns ? scheduleOf(job) : undefined;
-  if (monitorSlug === undefined) {
-    return run();
-  }
-  const checkInId = checkInOf(sentry, job);
-  sentry.captureCheckIn({ monitorSlug, checkInId, status: 'in_progress' });
-  try {
-    const result = await run();
-    if (!job.parked) {
-      sentry.captureCheckIn({ monitorSlug, checkInId, status: 'ok' });
-    }
-    return result;
-  } catch (error) {
-    if (failureOfAttempt([job], error) && isLast(job, error)) {
-      sentry.captureCheckIn({ monitorSlug, checkInId, status: 'error' });
-    }
-    throw error;
+/** Keeps the scope of an attempt, with the tags and breadcrumbs of its handler, for the report of its end. */
+function keepScope(options: ResolvedOptions, jobs: readonly Job[]): void {
+  if (needsEvents(options)) {
+    const scope = new AsyncResource('nest-job-queue sentry');
+    jobs.forEach((job) => options.scopes.set(job, scope));
   }
 }
 
-/** Returns the id of a check-in: the same in each attempt of a job, and another in each environment. */
-function checkInOf(sentry: SentrySdk, { queue, id, enqueuedAt }: Job): string {
+/** The state of a check-in at the end of its run. A cancelled run has not done its work. */
+const CHECKED_OUT = { completed: 'ok', failed: 'error', cancelled: 'error' } as const;
+
+/** Reports an end that Redis has confirmed. Other events are no end of a job. */
+function reportEnd(sentry: SentrySdk, options: ResolvedOptions, { type, job, error }: WorkerEvent): void {
+  const state = Object.hasOwn(CHECKED_OUT, type) ? CHECKED_OUT[type as keyof typeof CHECKED_OUT] : undefined;
+  if (!state) {
+    return;
+  }
+  const report = () => {
+    checkIn(sentry, options, job, state);
+    if (type === 'failed' && options.capture === 'dead-letters') {
+      captureError(sentry, job, [job], error);
+    }
+  };
+  const scope = options.scopes.get(job);
+  options.scopes.delete(job);
+  if (scope) {
+    scope.runInAsyncScope(report);
+  } else {
+    inScopeOf(sentry, options, job, report);
+  }
+}
+
+/**
+ * Tells Sentry's crons of the run of a schedule. All attempts of a run are one check-in. It stays open until the job has
+ * ended. Without an end Sentry calls it timed out.
+ */
+function checkIn(
+  sentry: SentrySdk,
+  { checkIns }: ResolvedOptions,
+  job: Job,
+  status: 'in_progress' | 'ok' | 'error',
+): void {
+  const monitorSlug = checkIns ? scheduleOf(job) : undefined;
+  if (monitorSlug !== undefined) {
+    sentry.captureCheckIn({ monitorSlug, checkInId: checkInOf(sentry, job), status });
+  }
+}
+
+/** Returns the id of a check-in: the same in each attempt of a run. Another after a redrive, and in another environment. */
+function checkInOf(sentry: SentrySdk, { queue, id, enqueuedAt, startedOverAtMs }: Job): string {
   const { environment = '' } = sentry.getClient?.()?.getOptions() ?? {};
-  const run = [environment, queue, id, enqueuedAt.getTime()].join('\n');
+  const run = [environment, queue, id, startedOverAtMs ?? enqueuedAt.getTime()].join('\n');
   return createHash('sha256').update(run).digest('hex').slice(0, CHECK_IN_LENGTH);
 }
 

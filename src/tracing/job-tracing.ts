@@ -54,7 +54,7 @@ const optionsSchema = z.strictObject(
  * const queue = new JobQueue(redis, 'email', { middleware });
  * new Worker([{ queue, handlers }], { middleware });
  */
-export function jobTracing(options: JobTracingOptions = {}): Required<JobQueueMiddleware> {
+export function jobTracing(options: JobTracingOptions = {}): Required<Omit<JobQueueMiddleware, 'event'>> {
   const { mode, tracer = trace.getTracer('nest-job-queue') } = checkOptions('jobTracing', optionsSchema, options);
   return {
     enqueue: (request, next) => traceEnqueue(tracer, mode, request, next),

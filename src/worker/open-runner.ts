@@ -3,7 +3,7 @@ import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
 import { isBulk } from './bulk/resolve-bulk.js';
 import type { ClaimBudget } from './runner/claim-budget.js';
-import { safeListener } from './reports/safe-listener.js';
+import { eventListener } from './reports/safe-listener.js';
 import type { QueueRunnerHost } from './runner/queue-runner-host.js';
 import { QueueRunner } from './runner/queue-runner.js';
 import type { WorkerLoops, WorkerParts } from './worker-loops.js';
@@ -45,7 +45,7 @@ export function runnerHost(
     expectsJobs: (runner) => loops()?.trips.expectJobs(runner),
     holdsSettlements: (runner) => loops()?.trips.expectSettlements(runner),
     settle: () => loops()?.trips.settle(),
-    emit: safeListener(options.onEvent, options.logger),
+    emit: eventListener(options.middleware, options.onEvent, options.logger),
     warn: (message) => options.logger.warn(message),
     isolate: (runner, attempt, askedAtMs) => {
       isolation.isolate(runner, attempt, askedAtMs);

@@ -7,7 +7,7 @@ import { Sweeper } from './maintenance/sweeper.js';
 import { openIdleWaits, runnersTogether, type JobWait } from './open-fetch.js';
 import { watchDeath } from './reports/death-watch.js';
 import type { FailureLog } from './reports/failure-log.js';
-import { safeListener } from './reports/safe-listener.js';
+import { eventListener, safeListener } from './reports/safe-listener.js';
 import type { CrashIsolation } from './runner/crash-isolation.js';
 import { Heartbeat, heartbeatIntervalMs } from './runner/heartbeat.js';
 import type { QueueRunner } from './runner/queue-runner.js';
@@ -95,12 +95,12 @@ export class WorkerLoops {
   /** Starts to maintain the queues. Returns undefined if another process does it. */
   private startSweeper(): Sweeper | undefined {
     const { queues, failures, options } = this.worker;
-    const { logger, onEvent, sweepIntervalMs, version } = options;
+    const { logger, middleware, onEvent, sweepIntervalMs, version } = options;
     if (sweepIntervalMs === 0) {
       return undefined;
     }
     const served = queues.map(({ queue }) => queue);
-    const emit = safeListener(onEvent, logger);
+    const emit = eventListener(middleware, onEvent, logger);
     const sweeper = new Sweeper(served, sweepIntervalMs, logger, { emit, failures, version });
     sweeper.start();
     return sweeper;

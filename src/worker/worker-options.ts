@@ -12,7 +12,7 @@ import { isBulk, resolveBulk, type ResolvedHandler } from './bulk/resolve-bulk.j
 import type { WorkerTrip } from './fetch/fetch-loop.js';
 import { retriesOf } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
-import type { WorkerEventListener } from './reports/worker-event.js';
+import type { WorkerEventListener } from './handlers/worker-event.js';
 import { flag } from '../queue/validation/flag.js';
 
 export type { WorkerQueue } from './handlers/worker-queue.js';

@@ -1,4 +1,5 @@
 // The errors, spans and check-ins of jobs, by an SDK that notes what it is told. test/long/sentry has the real SDK.
+import { once } from 'node:events';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   ClaimLostError,
@@ -13,6 +14,7 @@ import { type SentrySdk, sentryJobs } from 'nest-job-queue/sentry';
 import { errorFingerprint } from '#queue/errors/error-kind.js';
 import { serializeError } from '#queue/errors/serialize-error.js';
 import { eventually } from '../support/faults/wait.js';
+import { serverOf } from '../support/queue/inside.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { startWorker } from '../support/worker/workers.js';
 
@@ -113,9 +115,13 @@ async function wrapWait(job: Job): Promise<void> {
 }
 
 /** Runs a schedule once, until its job has ended. Returns the states of its check-in. */
-async function statesOf(handle: (job: Job) => unknown, end: 'completed' | 'failed') {
+async function statesOf(
+  handle: (job: Job) => unknown,
+  end: 'completed' | 'failed' | 'cancelled',
+  job: object = {},
+) {
   const { queue, worker } = await started(handle, { checkIns: true });
-  await queue.schedules.upsert('nightly', { everyMs: 86_400_000 }, { payload: {}, maxAttempts: 2 });
+  await queue.schedules.upsert('nightly', { everyMs: 86_400_000 }, { payload: {}, maxAttempts: 2, ...job });
   await queue.schedules.runNow('nightly');
   await worker.event(end);
   const ids = new Set(
@@ -123,6 +129,21 @@ async function statesOf(handle: (job: Job) => unknown, end: 'completed' | 'faile
   );
   expect([...ids]).toEqual([expect.stringMatching(/^nightly [0-9a-f]{32}$/)]);
   return noted.checkIns.map(({ status }) => status);
+}
+
+/** Rejects with the reason of the abort of an attempt. */
+async function aborted({ signal }: Job): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
+}
+
+async function cancelItself(job: Job): Promise<void> {
+  await new JobQueue(connect(), job.queue).cancel(job.id);
+  await aborted(job);
+}
+
+async function returnLate(job: Job): Promise<void> {
+  await aborted(job).catch(() => undefined);
 }
 
 describe('sentryJobs', () => {
@@ -154,6 +175,54 @@ describe('sentryJobs', () => {
     await worker.event('failed');
     expect(noted.errors.map(({ tags }) => tags['job.attempt'])).toEqual([1, 2]);
     expect(noted.errors[0]!.context['job']).toMatchObject({ payload: { to: 'ada' } });
+  });
+
+  it('captures each dead letter by option, with the scope of its last attempt', async () => {
+    const { queue, worker } = await started(() => Promise.reject(new Error('no')), { capture: 'dead-letters' });
+    const { id } = await queue.enqueue({}, { maxAttempts: 2 });
+    await worker.event('failed');
+    expect(noted.errors).toHaveLength(1);
+    expect(noted.errors[0]!.tags).toEqual(expect.objectContaining({ 'job.id': id, 'job.attempt': 2 }));
+    expect((noted.errors[0]!.error as Error).message).toBe('no');
+  });
+
+  it('captures no last failure of a job that was cancelled meanwhile, and so is no dead letter', async () => {
+    const { queue, worker } = await started(
+      async ({ id }) => {
+        await queue.cancel(id);
+        throw new Error('no');
+      },
+      { capture: 'dead-letters' },
+    );
+    await queue.enqueue({}, { maxAttempts: 1 });
+    await worker.event('cancelled');
+    expect(noted.errors).toEqual([]);
+  });
+
+  it('captures a dead letter that ran no code', async () => {
+    const { queue, worker } = await started(() => undefined, { capture: 'dead-letters' });
+    await queue.pause();
+    const { id } = await queue.enqueue({}, { expiresInMs: 60_000 });
+    const { client, scripts } = await serverOf(queue);
+    await client.hset(scripts.keys.job(id), 'expires_at_ms', 1);
+    await queue.resume();
+    await worker.event('failed');
+    expect(noted.errors).toMatchObject([
+      { error: { name: 'JobExpired' }, tags: { queue: queue.name, 'job.id': id } },
+    ]);
+  });
+
+  it('captures a dead letter whose worker was killed', async () => {
+    const middleware = [sentryJobs(fakeSdk(), { capture: 'dead-letters' })];
+    const queue = new JobQueue(connect(), uniqueQueueName(), { maxAttempts: 1 });
+    const { id } = await queue.enqueue({});
+    await queue.claim();
+    const { client, scripts } = await serverOf(queue);
+    await client.zadd(scripts.keys.claims, 1, id);
+    const handlers = { [queue.name]: () => undefined };
+    const worker = await startWorker([{ queue, handlers }], undefined, { middleware, sweepIntervalMs: 50 });
+    await worker.event('failed');
+    expect(noted.errors).toMatchObject([{ error: { name: 'WorkerCrash' }, tags: { 'job.id': id } }]);
   });
 
   it('captures an error that is not retried at once, and no snooze', async () => {
@@ -308,6 +377,33 @@ describe('sentryJobs', () => {
       expect(await statesOf(() => Promise.reject(error()), 'failed')).toEqual(states);
     });
 
+    it('which is cancelled, as an error', async () => {
+      expect(await statesOf(cancelItself, 'cancelled')).toEqual(['in_progress', 'error']);
+    });
+
+    it('whose handler returns after its timeout, as an error', async () => {
+      const states = await statesOf(returnLate, 'failed', { timeoutMs: 1, maxAttempts: 1 });
+      expect(states).toEqual(['in_progress', 'error']);
+    });
+
+    it('with another id after a redrive', async () => {
+      let fails = true;
+      const handle = () => (fails ? Promise.reject(new Error('no')) : undefined);
+      const { queue, worker } = await started(handle, { checkIns: true });
+      await queue.schedules.upsert('nightly', { everyMs: 86_400_000 }, { payload: {}, maxAttempts: 2 });
+      await queue.schedules.runNow('nightly');
+      const { job } = await worker.event('failed');
+      fails = false;
+      await queue.deadLetters.redrive(job.id);
+      await worker.event('completed');
+      const states = (id: unknown) =>
+        noted.checkIns.flatMap(({ checkInId, status }) => (checkInId === id ? [status] : []));
+      const [first, second, ...others] = new Set(noted.checkIns.map(({ checkInId }) => checkInId));
+      expect(others).toEqual([]);
+      expect(states(first)).toEqual(['in_progress', 'in_progress', 'error']);
+      expect(states(second)).toEqual(['in_progress', 'ok']);
+    });
+
     it('with the same id in each attempt, and another in another environment', async () => {
       let ran: Job | undefined;
       await statesOf((job) => void (ran = job), 'completed');
@@ -326,6 +422,6 @@ describe('sentryJobs', () => {
 
   it('says what it expects if it gets no SDK', () => {
     expect(() => sentryJobs(undefined as never)).toThrow(/@sentry\/nestjs/);
-    expect(() => sentryJobs(fakeSdk(), { capture: 'never' as never })).toThrow(/'last' or 'each'/);
+    expect(() => sentryJobs(fakeSdk(), { capture: 'never' as never })).toThrow(/'last', 'each' or 'dead-letters'/);
   });
 });

@@ -10,11 +10,14 @@ import { nextMaintenanceAt } from '../options/maintenance-options.js';
 import { reclaimWorker } from '../../worker/maintenance/reclaim-worker.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import { FailureLog } from '../../worker/reports/failure-log.js';
+import { eventListener } from '../../worker/reports/safe-listener.js';
+import type { WorkerEventListener } from '../../worker/handlers/worker-event.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
+import type { ModuleMiddleware } from './module-middleware.js';
 
 /** The part of the SchedulerRegistry of \@nestjs/schedule that is used. An app need not have it installed. */
 interface CronRegistry {
@@ -33,6 +36,7 @@ export interface MaintenanceParts {
   readonly modules: ModulesContainer;
   readonly logger: SafeLogger;
   readonly listeners: Pick<JobListeners, 'listener'>;
+  readonly middleware: Pick<ModuleMiddleware, 'list'>;
   readonly connection: string;
 }
 
@@ -55,13 +59,13 @@ export class MaintenanceScheduler implements BackgroundRole {
   }
 
   start(): void {
-    const { options: module, queues, logger, listeners } = this.parts;
+    const { options: module, queues, logger } = this.parts;
     if (module.maintenance === false || this.sweeper) {
       return;
     }
     const { clock } = queues.redis.store;
     const job = new MaintenanceJob(this.cronJob, module.maintenance, () => this.runSafely());
-    const options = { emit: listeners.listener, failures: this.failures, clock, version: module.version };
+    const options = { emit: this.emit, failures: this.failures, clock, version: module.version };
     this.sweeper = new Sweeper(queues.all, job.periodMs, logger, options);
     if (clock !== systemClock) {
       return this.sweeper.start(); // the job knows only the time of the process
@@ -70,6 +74,11 @@ export class MaintenanceScheduler implements BackgroundRole {
     this.registry = this.findRegistry();
     this.registry?.addCronJob(this.cronJob, this.job);
     this.job.start();
+  }
+
+  private get emit(): WorkerEventListener | undefined {
+    const { middleware, listeners, logger } = this.parts;
+    return eventListener(middleware.list, listeners.listener, logger);
   }
 
   private async runSafely(): Promise<void> {
@@ -94,7 +103,7 @@ export class MaintenanceScheduler implements BackgroundRole {
    * worker's process has ended.
    */
   async reclaimWorker(worker: string, queues: readonly string[]): Promise<void> {
-    const reports = new EndReports(this.parts.logger, this.failures, this.parts.listeners.listener);
+    const reports = new EndReports(this.parts.logger, this.failures, this.emit);
     const known = this.parts.queues.all.filter(({ name }) => queues.includes(name));
     await Promise.all(known.map((queue) => reclaimWorker(queue, worker, reports)));
   }

@@ -24,12 +24,13 @@ export class ModuleMiddleware {
   }
 
   private later(type: Type<JobQueueMiddleware>): JobQueueMiddleware {
-    const { attempt, bulk, enqueue } = type.prototype as JobQueueMiddleware;
+    const { attempt, bulk, enqueue, event } = type.prototype as JobQueueMiddleware;
     const instance = () => this.instanceOf(type);
     return {
       ...(attempt && { attempt: async (job, next) => (await instance()).attempt!(job, next) }),
       ...(bulk && { bulk: async (jobs, next) => (await instance()).bulk!(jobs, next) }),
       ...(enqueue && { enqueue: async (request, next) => (await instance()).enqueue!(request, next) }),
+      ...(event && { event: async (happened) => (await instance()).event!(happened) }),
     };
   }
 

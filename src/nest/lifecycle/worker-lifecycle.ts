@@ -18,7 +18,8 @@ import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware
 import { Repetition } from '../../worker/maintenance/repeated-start.js';
 import type { WorkerQueue } from '../../worker/handlers/worker-queue.js';
 import { checkSlots, HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
-import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
+import { eventListener } from '../../worker/reports/safe-listener.js';
+import type { WorkerEventListener } from '../../worker/handlers/worker-event.js';
 import { Worker } from '../../worker/worker.js';
 import { causeInWords } from '../connection/connection-remedy.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -129,8 +130,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       await this.parts.middleware.open();
       await this.parts.handlers.schedules.whenChecked();
       this.parts.listeners.bind();
-      if (this.parts.listeners.listener) {
-        emitCancels(this.parts.queues, this.parts.listeners.listener);
+      const { middleware, listeners, logger } = this.parts;
+      const emit = eventListener(middleware.list, listeners.listener, logger);
+      if (emit) {
+        emitCancels(this.parts.queues, emit);
       }
       if (this.expected) {
         await this.openThreads();

@@ -65,6 +65,8 @@ export interface JobQueueOptions extends QueueOptions {
   logger?: JobQueueLogger | undefined;
 }
 
+type MiddlewareMethod = 'attempt' | 'bulk' | 'enqueue' | 'event';
+
 /** @throws InvalidOptionError unless it is a list of objects with one of the methods */
 export function checkMiddleware<Middleware extends object>(
   subject: string,
@@ -74,12 +76,12 @@ export function checkMiddleware<Middleware extends object>(
     throw new InvalidOptionError(subject, 'a list of middleware', show(middleware));
   }
   middleware?.forEach((each, i) => {
-    const { attempt, bulk, enqueue } = (each ?? {}) as Partial<Record<'attempt' | 'bulk' | 'enqueue', unknown>>;
-    const methods = [attempt, bulk, enqueue].filter((method) => method !== undefined);
+    const { attempt, bulk, enqueue, event } = (each ?? {}) as Partial<Record<MiddlewareMethod, unknown>>;
+    const methods = [attempt, bulk, enqueue, event].filter((method) => method !== undefined);
     if (methods.length === 0 || methods.some((method) => typeof method !== 'function')) {
       throw new InvalidOptionError(
         `${subject}[${i}]`,
-        'an object with a method attempt, bulk or enqueue',
+        'an object with a method attempt, bulk, enqueue or event',
         show(each),
       );
     }

@@ -12,7 +12,7 @@ import type { FailedJob, FailureLog } from '../reports/failure-log.js';
 import { JobTexts } from '../handlers/job-texts.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import type { QueueReporter } from './queue-reporter.js';
-import type { WorkerEvent } from '../reports/worker-event.js';
+import type { WorkerEvent } from '../handlers/worker-event.js';
 
 /** A settlement in flight, with its attempt, or with the job that no handler got and the reason. */
 export interface Settling<Settlement> {

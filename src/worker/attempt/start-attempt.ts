@@ -4,7 +4,7 @@ import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { StartedClaim } from '../../queue/store/attempt-forms.js';
 import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
-import type { WorkerEvent } from '../reports/worker-event.js';
+import type { WorkerEvent } from '../handlers/worker-event.js';
 
 /** The runner that starts attempts and receives their results. */
 export interface AttemptStarter {

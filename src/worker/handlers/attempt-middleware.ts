@@ -2,6 +2,7 @@ import { compose, type Link } from '../../queue/model/compose.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { HandlerFunction } from './handler.js';
 import type { Job } from './job.js';
+import type { WorkerEvent } from './worker-event.js';
 import { isStreamed, streamed } from './stream-writer.js';
 
 /** Acts around the attempts of a worker. */
@@ -16,6 +17,11 @@ export interface AttemptMiddleware {
    * resolves to, the outcomes; a throw fails all jobs of the call.
    */
   bulk?(jobs: readonly Job[], next: () => Promise<unknown>): unknown;
+  /**
+   * Called for each event of a job here, once Redis has confirmed it. So it also gets ends that no attempt sees: a timeout, an
+   * expiry, the last crash. The job of an attempt is the same object as in `attempt`.
+   */
+  event?(event: WorkerEvent): void;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import { UNMET } from '../../queue/store/claim-refusal.js';
 import { unclaimedJob } from '../attempt/unclaimed-job.js';
 import type { FailureLog } from '../reports/failure-log.js';
-import type { WorkerEventListener } from '../reports/worker-event.js';
+import type { WorkerEventListener } from '../handlers/worker-event.js';
 
 /** Reports jobs that maintenance has moved or ended, because their workers cannot: in the log, and as worker events. */
 export class EndReports {

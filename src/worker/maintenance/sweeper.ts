@@ -16,7 +16,7 @@ import { FaultLog } from '../reports/fault-log.js';
 import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { EndReports } from './end-reports.js';
-import type { WorkerEventListener } from '../reports/worker-event.js';
+import type { WorkerEventListener } from '../handlers/worker-event.js';
 import { heartbeatIntervalMs } from '../runner/heartbeat.js';
 import { DueQueues, LOOKED_AT, REMAINS } from './sweep/due-queues.js';
 import { LookRounds } from './sweep/look-rounds.js';

@@ -1,5 +1,7 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import type { AttemptMiddleware } from '../handlers/attempt-middleware.js';
+import type { WorkerEventListener } from '../handlers/worker-event.js';
 
 /** What the log says of a listener's error. */
 export const LISTENER_THREW =
@@ -25,4 +27,23 @@ export function safeListener<Event>(
       }
     })
   );
+}
+
+/** Returns a listener that passes each event to the middleware, then to the application. Undefined if none of them listens. */
+export function eventListener(
+  middleware: readonly AttemptMiddleware[],
+  own: WorkerEventListener | undefined,
+  logger: JobQueueLogger,
+): WorkerEventListener | undefined {
+  const acting = middleware.filter((each) => each.event);
+  const listeners = [
+    ...acting.map(
+      (each): WorkerEventListener =>
+        (event) =>
+          each.event!(event),
+    ),
+    ...(own ? [own] : []),
+  ];
+  const safe = listeners.map((listener) => safeListener(listener, logger)!);
+  return safe.length > 0 ? (event) => safe.forEach((listener) => listener(event)) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Attempt } from '../attempt/attempt.js';
 import type { FailureLog } from '../reports/failure-log.js';
-import type { WorkerEvent } from '../reports/worker-event.js';
+import type { WorkerEvent } from '../handlers/worker-event.js';
 import type { PrefetchLimit } from './prefetch-limit.js';
 
 /** The slots that all queues of a process share under its own limit. */

@@ -23,6 +23,9 @@ interface Item {
     trace?: { trace_id?: string; op?: string; status?: string; data?: Record<string, unknown> };
     job?: Record<string, unknown>;
   };
+  monitor_slug?: string;
+  check_in_id?: string;
+  status?: string;
   spans?: { op?: string; trace_id: string; data: Record<string, unknown> }[];
 }
 
@@ -34,7 +37,26 @@ describe.each(['9.47.2', '10.78.0'])('@sentry/node %s', (version) => {
     const { stdout } = await run(process.execPath, args, { cwd: root, maxBuffer: 16 * 1024 * 1024 });
     const items = JSON.parse(stdout) as Item[];
 
-    const errors = items.filter(({ exception }) => exception);
+    const ofCrons = items.filter((item) => item.monitor_slug);
+    const runs = [...new Set(ofCrons.map((item) => item.check_in_id))].map((id) => {
+      const told = ofCrons.filter((item) => item.check_in_id === id);
+      return told.map(({ monitor_slug: slug, status }) => `${slug} ${status}`);
+    });
+    expect(runs).toEqual([
+      ['works in_progress', 'works ok'],
+      ['is-cancelled in_progress', 'is-cancelled error'],
+      ['is-late in_progress', 'is-late error'],
+      ['fails in_progress', 'fails error'],
+      ['fails in_progress', 'fails ok'],
+    ]);
+    const isDead = ({ tags }: Item) => tags?.queue === 'crons';
+    expect(
+      items
+        .filter(({ exception, ...item }) => exception && isDead(item))
+        .map(({ exception }) => exception!.values[0]!.value),
+    ).toEqual([expect.stringContaining('ran longer than its timeoutMs'), 'no report']);
+
+    const errors = items.filter(({ exception, ...item }) => exception && !isDead(item));
     const [error, ofStep, ...others] = errors;
     expect(others).toEqual([]);
     expect(error!.exception!.values.map(({ value }) => value)).toEqual(['connection refused', 'smtp is down']);
@@ -55,9 +77,9 @@ describe.each(['9.47.2', '10.78.0'])('@sentry/node %s', (version) => {
       expect.stringMatching(/^(internal|unknown)_error$/),
     ]);
     expect(ofJob('d').map(({ contexts }) => contexts!.trace!.status)).toEqual(['ok', 'ok']);
-    const runs = ofJob('a', 'b');
-    expect(runs).toHaveLength(3);
-    for (const { contexts } of runs) {
+    const runsOfMail = ofJob('a', 'b');
+    expect(runsOfMail).toHaveLength(3);
+    for (const { contexts } of runsOfMail) {
       expect(contexts!.trace!.trace_id).toBe(request.contexts!.trace!.trace_id);
       expect(contexts!.trace!.data).toMatchObject({
         'messaging.destination.name': 'mail',

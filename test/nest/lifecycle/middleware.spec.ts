@@ -8,8 +8,10 @@ import {
   type Job,
   type JobHandle,
   type JobQueueMiddleware,
+  type WorkerEvent,
 } from 'nest-job-queue';
 import { compileApp, handlerOf, startApp } from '../app.js';
+import { eventually } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 
 @Injectable()
@@ -30,6 +32,15 @@ class Noting implements JobQueueMiddleware {
   async attempt(job: Job, next: () => Promise<unknown>) {
     this.notes.lines.push(`attempt ${job.metadata.from}`);
     return `${String(await next())} by class`;
+  }
+}
+
+@Injectable()
+class Listening implements JobQueueMiddleware {
+  constructor(@Inject(Notes) readonly notes: Notes) {}
+
+  event({ type, job }: WorkerEvent): void {
+    this.notes.lines.push(`${type} ${job.id}`);
   }
 }
 
@@ -69,6 +80,21 @@ describe('middleware of forRoot', () => {
     expect((await second!.get())!.metadata).toEqual({ from: 'noting' });
   });
 
+  it('passes each event once, also of a job that no worker has', async () => {
+    const name = uniqueQueueName();
+    const app = await startApp({
+      jobs: { middleware: [Listening] },
+      providers: [Notes, Listening, handlerOf(name, () => 'done')],
+    });
+    const jobs = app.get(JobQueueService);
+    await (await jobs.enqueue(name, 'text', { id: 'runs' })).result();
+    await jobs.enqueue(name, 'text', { id: 'waits', delayMs: 60_000 });
+    await jobs.queue(name).cancel('waits');
+    const { lines } = app.get(Notes);
+    await eventually(() => lines.length === 3, { what: 'three events' });
+    expect(lines).toEqual(['started runs', 'completed runs', 'cancelled waits']);
+  });
+
   it('makes a class that no module provides, from global providers', async () => {
     const name = uniqueQueueName();
     const app = await startApp({ jobs: { middleware: [Unprovided] }, providers: [handlerOf(name, () => 'done')] });
@@ -82,7 +108,7 @@ describe('middleware of forRoot', () => {
 
   it.each([
     [5, 'forRoot.middleware: expected a list'],
-    [[{}], 'forRoot.middleware[0]: expected an object with a method attempt, bulk or enqueue'],
+    [[{}], 'forRoot.middleware[0]: expected an object with a method attempt, bulk, enqueue or event'],
     [[Notes], 'forRoot.middleware[0]'],
     [[() => 1], /middleware\[0\]: expected an object with a method .*, found a function\.$/],
   ])('refuses %p', async (middleware, message) => {

@@ -181,7 +181,7 @@ describe('around an enqueue', () => {
 
 it.each<[unknown, string]>([
   [5, 'middleware: expected a list'],
-  [[null], 'middleware[0]: expected an object with a method attempt, bulk or enqueue'],
+  [[null], 'middleware[0]: expected an object with a method attempt, bulk, enqueue or event'],
   [[{ enqueue: () => 1 }, {}], 'middleware[1]'],
   [[{ attempt: 5 }], 'middleware[0]'],
 ])('a queue and a worker refuse the middleware %j', (middleware, message) => {

@@ -1,4 +1,4 @@
-import type { Job } from '../handlers/job.js';
+import type { Job } from './job.js';
 
 /** An event of a job in this worker process: `WorkerEvent<EmailPayload>` where a listener knows the payload. */
 export interface WorkerEvent<Payload = unknown> {
