@@ -3,9 +3,8 @@ import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { readFacts, signsOf } from '../inspect/signs.js';
 import type { RateWindow } from '../inspect/rate-window.js';
-import { byWhole, type Joined, joinHistory, joinSigns, joinVerdicts } from '../inspect/join-shards.js';
+import { byWhole, type Joined, joinHistory, joinSigns, joinVerdicts, shardsAmong } from '../inspect/join-shards.js';
 import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
-import { wholeOfShard } from '../queue/model/spread.js';
 import { harmOf, verdictOf, worstFirst, type RankedQueue } from '../inspect/verdict.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark, HistoryPoint } from '../queue/model/history.js';
@@ -70,12 +69,10 @@ async function overviewOfAll(session: Session, window?: RateWindow): Promise<Que
 
 /** Reads some queues, the worst first. Joins the shards of each. */
 export async function overviewOfQueues(queues: readonly JobQueue[], window?: RateWindow): Promise<QueueOverview[]> {
-  const spread = new Set(
-    queues.map(({ name }) => wholeOfShard(name)).filter((name, i, all) => all.indexOf(name) < i),
-  );
+  const isShard = shardsAmong(queues.map(({ name }) => name));
   const all = await Promise.all(
     queues.map((queue) =>
-      spread.has(wholeOfShard(queue.name)) ? readShard(queue, window) : readOrVerdict(queue.name, queue, window),
+      isShard(queue.name) ? readShard(queue, window) : readOrVerdict(queue.name, queue, window),
     ),
   );
   const joined = byWhole(all, ({ verdict }) => verdict.queue).map(joinShards);

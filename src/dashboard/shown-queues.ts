@@ -14,8 +14,8 @@ import { ToldErrors } from './told-errors.js';
 import { DASHBOARD_OPTIONS } from './tokens.js';
 import { OtherQueues } from '../inspect/other-queues.js';
 
-/** The time that a queue of another app may take where several queues are read, in ms. */
-const OTHERS_MS = 2_000;
+/** The time of a read that the dashboard goes on without, in ms. For example of a shard. */
+export const OPTIONAL_MS = 2_000;
 
 /** What was read of several queues. */
 export interface Gathered<Found> {
@@ -77,13 +77,18 @@ export class ShownQueues {
     return this.isOther(name) ? this.queues.reference(name) : this.queues.requested(name);
   }
 
+  /** Returns whether the dashboard goes on without a queue: one of another app, or a shard. */
+  private isOptional(name: string): boolean {
+    return this.isOther(name) || this.queues.isShard(name);
+  }
+
   /**
    * Returns the verdict on a queue that could not be read.
    *
-   * @throws the error itself if Redis gave no reply for a queue of this app
+   * @throws the error itself if Redis gave no reply for a queue of this app without shards
    */
   verdictOn(name: string, error: unknown): QueueVerdict {
-    return this.isOther(name)
+    return this.isOptional(name)
       ? unreadableByAny(name, error, (each) => this.told.tell(each))
       : unreadable(name, error);
   }
@@ -91,7 +96,7 @@ export class ShownQueues {
   /**
    * Reads a list of each queue. A queue that cannot be read does not keep the others from being shown.
    *
-   * @throws the error itself if Redis gave no reply for a queue of this app
+   * @throws the error itself if Redis gave no reply for a queue of this app without shards
    */
   async gather<Found>(
     names: readonly string[],
@@ -114,11 +119,11 @@ export class ShownQueues {
     });
   }
 
-  /** Waits for a reading. A queue of another app has a limited time, because it may be on a part that is silent. */
-  private inTime<Value>(name: string, reading: Promise<Value>): Promise<Value> {
-    return this.isOther(name)
-      ? within(systemClock, OTHERS_MS, reading, () => {
-          throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${OTHERS_MS / 1_000} s.`);
+  /** Waits for a reading. Another app's queue or a shard has a limited time, because its master may be silent. */
+  inTime<Value>(name: string, reading: Promise<Value>): Promise<Value> {
+    return this.isOptional(name)
+      ? within(systemClock, OPTIONAL_MS, reading, () => {
+          throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${OPTIONAL_MS / 1_000} s.`);
         })
       : reading;
   }

@@ -3,7 +3,7 @@ import type { HistoryPoint } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { groupBy } from '../queue/runtime/group-by.js';
-import type { QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
+import type { QueueSigns, QueueVerdict, RecentPace, RecentRates, Severity } from './queue-signs.js';
 import { verdictOf, worstOf } from './verdict.js';
 
 /** What is known of one queue or shard. */
@@ -25,21 +25,54 @@ export function byWhole<Each>(all: readonly Each[], nameOf: (each: Each) => stri
   return [...groupBy(all, (each) => wholeOfShard(nameOf(each)))].map(([queue, shards]) => ({ queue, shards }));
 }
 
+/** Returns a function that says whether a name is one of several shards of a queue among these names. */
+export function shardsAmong(names: readonly string[]): (name: string) => boolean {
+  const wholes = names.map(wholeOfShard);
+  const spread = new Set(wholes.filter((whole, i) => wholes.indexOf(whole) < i));
+  return (name) => spread.has(wholeOfShard(name));
+}
+
 /**
  * Returns the verdict on a queue with shards. If all shards are in the same state it is that of all jobs together. Otherwise it is
  * that of the worst shard, by its name.
  */
 export function joinVerdicts(queue: string, shards: readonly KnownQueue[]): QueueVerdict {
+  const worst = unlikeOthers(shards);
+  if (!worst) {
+    return verdictOf(joinSigns(queue, readOf(shards)));
+  }
+  const { shard, which, lost } = worst;
+  const more = lost ? `; shard "${lost.verdict.queue}" is unreadable` : '';
+  return { ...shard.verdict, queue, summary: `${which} "${shard.verdict.queue}": ${shard.verdict.summary}${more}` };
+}
+
+/** A shard as far as the verdict on all of them depends on it. */
+interface JudgedShard {
+  verdict: { severity: Severity; state?: string };
+  signs?: QueueSigns;
+}
+
+/**
+ * Returns the worst shard, and how many there are like it, in words. `lost` is an unreadable one beside others. Undefined if all
+ * shards are in the same state, so that one verdict on all jobs says it.
+ */
+export function unlikeOthers<Shard extends JudgedShard>(
+  shards: readonly Shard[],
+): { shard: Shard; which: string; lost: Shard | undefined } | undefined {
   const severity = worstOf(shards.map(({ verdict }) => verdict));
   const worst = shards.filter(({ verdict }) => verdict.severity === severity);
-  const [{ verdict }] = worst as [KnownQueue];
-  const same = worst.filter((each) => each.verdict.state === verdict.state).length;
-  const signs = shards.flatMap((each) => each.signs ?? []);
-  if ((severity === 'ok' || same === shards.length) && signs.length === shards.length) {
-    return verdictOf(joinSigns(queue, signs));
+  const [shard] = worst as [Shard];
+  const same = worst.filter(({ verdict }) => verdict.state === shard.verdict.state).length;
+  if ((severity === 'ok' || same === shards.length) && readOf(shards).length === shards.length) {
+    return undefined;
   }
-  const which = same === 1 ? 'shard' : `${same} of ${shards.length} shards, such as`;
-  return { ...verdict, queue, summary: `${which} "${verdict.queue}": ${verdict.summary}` };
+  const lost = shards.find(({ signs, verdict }) => !signs && verdict.state !== shard.verdict.state);
+  return { shard, which: same === 1 ? 'shard' : `${same} of ${shards.length} shards, such as`, lost };
+}
+
+/** Returns the signs of the shards that could be read. */
+function readOf(shards: readonly JudgedShard[]): QueueSigns[] {
+  return shards.flatMap(({ signs }) => signs ?? []);
 }
 
 /** Returns the signs of all shards of a queue together: sums of jobs, and the worst ages. */

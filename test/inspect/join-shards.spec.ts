@@ -36,6 +36,8 @@ function shard(i: number, stats: Partial<QueueStats>, more: Partial<QueueSigns> 
   return { queue: NAMES[i]!, stats: { ...NO_STATS, at: AT, workers: 2, maintainedAt: AT, ...stats }, ...more };
 }
 
+const paused = { pausedAt: AT, pending: 2, oldestPendingAgeMs: 1_000 };
+
 function known(...all: QueueSigns[]) {
   return all.map((signs) => ({ signs, verdict: verdictOf(signs) }));
 }
@@ -92,10 +94,16 @@ it('names the shard that is away', () => {
   };
   const verdict = joinVerdicts('ingest', [...known(shard(0, {}), shard(1, {})), { verdict: away }]);
   expect(verdict).toEqual({ ...away, queue: 'ingest', summary: `shard "${NAMES[2]}": unreadable: x` });
+  const stuck = { pending: 2, oldestPendingAgeMs: 90_000, workers: 0 };
+  const worse = joinVerdicts('ingest', [...known(shard(0, {}), shard(1, stuck)), { verdict: away }]);
+  const halted = joinVerdicts('ingest', [...known(shard(0, paused), shard(1, paused)), { verdict: away }]);
+  expect(halted.summary).toMatch(
+    new RegExp(`^2 of 3 shards, such as "ingest": paused.*; shard "${NAMES[2]}" is unreadable$`),
+  );
+  expect(worse.summary).toMatch(new RegExp(`^shard "${NAMES[1]}": stuck: .*; shard "${NAMES[2]}" is unreadable$`));
 });
 
 it('speaks of the whole queue if all shards are in one state', () => {
-  const paused = { pausedAt: AT, pending: 2, oldestPendingAgeMs: 1_000 };
   const verdict = joinVerdicts('ingest', known(shard(0, paused), shard(1, paused), shard(2, paused)));
   expect(verdict).toMatchObject({ queue: 'ingest', state: 'paused' });
   expect(verdict.summary).toContain('6 waiting');

@@ -46,9 +46,12 @@ function waitP95({ count, p95 }: HistoryPoint['wait'], { pending, oldestUnheldAg
   return waits > (p95 ?? 0) ? Math.round(waits) : p95;
 }
 
+/** The history of an hour. For a queue with shards it has the points of all of them. */
+export type HourReport = Pick<HistoryReport, 'at' | 'points' | 'total'>;
+
 /** Returns the figures of an hour for the overview. */
 export function lastHourOf(
-  { at, points, total }: HistoryReport,
+  { at, points, total }: HourReport,
   waiting: Waiting,
 ): Pick<QueueView, 'lastHour' | 'spark'> {
   if (!total) {
@@ -71,7 +74,7 @@ function hourOf(points: readonly HistoryPoint[], now: Date): number[] {
   for (const point of points) {
     const minute = Math.floor(point.at.getTime() / MINUTE_MS) - first;
     if (minute >= 0 && minute < HOUR_MINUTES) {
-      spark[minute] = outOf(point);
+      spark[minute]! += outOf(point);
     }
   }
   return spark;

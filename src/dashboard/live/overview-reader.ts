@@ -2,19 +2,21 @@ import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueView } from '../views/views.js';
 import type { QueueVerdictView } from '../views/verdict-views.js';
-import { ShownQueues } from '../shown-queues.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
+import { OPTIONAL_MS, ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { GOES_ON_MS, withCause, type KindOfQueue } from '../../inspect/shared-errors.js';
 import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { HistoryMark } from '../../queue/model/history.js';
-import { drainWords } from '../../inspect/rule.js';
 import type { LimitsEntry, QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
 import {
   deathsOf,
@@ -26,10 +28,12 @@ import {
   type QueueFacts,
 } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/model/limits.js';
-import { HistoryCache, lastHourOf } from './history-cache.js';
+import { HistoryCache, type HourReport } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
+import { unreadable } from '../../inspect/unreadable.js';
 import { ownRatesInWords } from '../../inspect/shared-limit-rules.js';
 import { RateWindow } from '../../inspect/rate-window.js';
+import { figuresOf } from './queue-rows.js';
 import { verdictView } from './verdict-view.js';
 import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
@@ -51,12 +55,12 @@ const MOST_ENTRIES = 10;
 const LIMITS_MS = 60_000;
 
 /** A queue as it was read. Its verdict is put into words once it is known who looks. */
-type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns };
+type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns; history: HourReport };
 
 /** All queues as they were read, before it is known who looks. */
 export interface OverviewReading extends Omit<
   OverviewView,
-  'queues' | 'sentence' | 'outbox' | 'errors' | 'timeline' | 'sharedLimits' | 'hasTopics'
+  'queues' | 'shards' | 'sentence' | 'outbox' | 'errors' | 'timeline' | 'sharedLimits' | 'hasTopics'
 > {
   outbox: OutboxVerdict | null;
   /** The kinds of error with a death in the last hour. */
@@ -118,6 +122,13 @@ export class OverviewReader {
       kept.keepOnly(new Set(names)),
     );
     const at = await this.now(names);
+    // In parallel with the queues, because one master may be silent.
+    const beside = Promise.all([
+      this.inTime(readServerVerdict(this.queues.redis.store)),
+      readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
+      this.inTime(this.topicQueues.get('', at, () => this.shown.topicQueues().catch((): string[] => []))),
+    ]);
+    beside.catch(() => undefined); // awaited after the queues
     const all = await Promise.all(
       names.map((name) =>
         this.shown.isOther(name)
@@ -127,13 +138,8 @@ export class OverviewReader {
     );
     const read = all.filter((each) => 'view' in each);
     const broken = all.filter((each) => 'verdict' in each);
-    const [server = null, outbox = null, kinds, entries, topicQueues] = await Promise.all([
-      readServerVerdict(this.queues.redis.store),
-      readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
-      this.dyingKinds(read, at),
-      this.lastEntries(read, at),
-      this.topicQueues.get('', at, () => this.shown.topicQueues().catch((): string[] => [])),
-    ]);
+    const [kinds, entries] = await Promise.all([this.dyingKinds(read, at), this.lastEntries(read, at)]);
+    const [server = null, outbox = null, topicQueues = []] = await beside;
     const ended = endedOf(read.flatMap(({ deaths }) => deaths));
     const isOutboxTroubled = outbox?.severity === 'warning' || outbox?.severity === 'critical';
     this.outboxSince = isOutboxTroubled ? (this.outboxSince ?? at) : null;
@@ -155,6 +161,10 @@ export class OverviewReader {
       topicQueues,
       deploys: read.flatMap(({ view, deploys }) => deploys.map((mark) => ({ queue: view.name, mark }))),
     };
+  }
+
+  private inTime<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+    return within(systemClock, OPTIONAL_MS, reading, () => undefined);
   }
 
   /** Returns the kinds of error with a death in the last hour. */
@@ -188,15 +198,16 @@ export class OverviewReader {
     });
   }
 
-  /** Returns the time of Redis in epoch ms, by the first readable queue. */
+  /** Returns the time of Redis in epoch ms, by the first readable queue. Of a queue with shards the first reply counts. */
   private async now(names: readonly string[]): Promise<number> {
-    for (const name of names) {
+    for (const [whole, shards] of groupBy(names, (name) => this.queues.wholeOf(name))) {
       try {
-        const at = await serverNow(this.shown.get(name));
+        const at = await Promise.any(shards.map((name) => serverNow(this.shown.get(name))));
         this.hear();
         return at;
       } catch (error) {
-        this.shown.verdictOn(name, error);
+        const [first] = (error as AggregateError).errors as [unknown];
+        if (!this.shown.isOther(whole)) unreadable(whole, first);
       }
     }
     return Date.now();
@@ -215,10 +226,12 @@ export class OverviewReader {
   }
 
   private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
-    return this.readQueue(this.shown.get(name), atMs).catch((error: unknown): QueueVerdictView => ({
-      name,
-      verdict: verdictView(this.shown.verdictOn(name, error)),
-    }));
+    return this.shown
+      .inTime(name, this.readQueue(this.shown.get(name), atMs))
+      .catch((error: unknown): QueueVerdictView => ({
+        name,
+        verdict: verdictView(this.shown.verdictOn(name, error)),
+      }));
   }
 
   /** Reads a queue that the app does not know. */
@@ -263,29 +276,15 @@ export class OverviewReader {
 
   private view(facts: QueueFacts): ReadQueue {
     const { queue: name, stats, limits, history } = facts;
-    const { pending, scheduled, processing, completed, failed, cancelled } = stats;
-    const rates = this.rates.add(name, stats.totals);
-    const signs = signsOf(facts, rates);
+    const signs = signsOf(facts, this.rates.add(name, stats.totals));
     return {
-      name,
-      depths: { pending, scheduled, processing, completed, failed, cancelled },
-      parked: stats.parked ?? 0,
-      oldestPendingAgeMs: stats.oldestPendingAgeMs,
-      drains: drainWords(signs) ?? null,
-      expiredClaims: stats.expiredClaims,
-      workers: stats.workers,
-      pausedAt: stats.pausedAt?.getTime() ?? null,
-      pausedUntil: stats.pausedUntil?.getTime() ?? null,
-      ...(stats.pausedBy !== undefined && { pausedBy: stats.pausedBy }),
-      ...(stats.pauseReason !== undefined && { pauseReason: stats.pauseReason }),
-      totals: stats.totals,
-      rates,
-      ...lastHourOf(history, stats),
+      ...figuresOf(signs, history),
       limits:
         [limitsInWords(limits, facts.limitsSet, history.at), ownRatesInWords(signs)].filter(Boolean).join('; ') ||
         null,
-      limitsSet: figuresOf(limits),
+      limitsSet: limitsSetOf(limits),
       signs,
+      history,
     };
   }
 
@@ -309,7 +308,7 @@ function hasDied({ stats, history: { points, closed } }: QueueFacts): boolean {
   return stats.failed > 0 && (sinceClosed > 0 || points.some(({ failed }) => failed > 0));
 }
 
-function figuresOf({ maxRunning, rateLimit, source }: LimitsInForce): QueueView['limitsSet'] {
+function limitsSetOf({ maxRunning, rateLimit, source }: LimitsInForce): QueueView['limitsSet'] {
   return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }), source };
 }
 

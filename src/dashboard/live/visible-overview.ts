@@ -1,6 +1,6 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
 import { sharedErrors } from '../../inspect/shared-errors.js';
-import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
+import { findingOf } from '../../inspect/verdict.js';
 import { HiddenParts } from '../security/hidden-parts.js';
 import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { DashboardRequest } from '../dashboard-options.js';
@@ -8,6 +8,7 @@ import type { Permissions } from '../security/permissions.js';
 import type { VerdictView } from '../views/verdict-views.js';
 import type { OverviewView, SharedErrorView, WorkerView } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
+import { rowsOf } from './queue-rows.js';
 import { sharedLimitViews } from './shared-limits-view.js';
 import { timelineOf } from './timeline.js';
 import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-view.js';
@@ -46,21 +47,15 @@ async function partFor(
   const parts = new HiddenParts(permissions, request);
   const read = reading.queues.filter(({ name }) => visible.has(name));
   const views = await Promise.all(
-    read.map(async ({ signs, ...queue }) => {
+    read.map(async ({ signs, history, ...queue }) => {
       const shown = await parts.ofQueue(signs);
-      const verdict = inWords(shown);
-      return {
-        shown,
-        view: { ...queue, verdict },
-        name: queue.name,
-        verdict,
-        harm: harmOf(signs),
-        isOther: queue.isOther === true,
-      };
+      return { signs, shown, history, view: { ...queue, verdict: inWords(shown) } };
     }),
   );
-  const queues = views.toSorted(worstFirst).map(({ view }) => view);
-  const unreadable = reading.unreadable.filter(({ name }) => visible.has(name));
+  const { queues, unreadable, shards } = rowsOf(
+    views,
+    reading.unreadable.filter(({ name }) => visible.has(name)),
+  );
   const seesAll = [...reading.queues, ...reading.unreadable].every(({ name }) => visible.has(name));
   const outbox = seesAll || !reading.outbox ? reading.outbox : withoutCause(reading.outbox);
   const workers = await Promise.all(
@@ -93,6 +88,7 @@ async function partFor(
     }),
     queues,
     unreadable,
+    shards,
     workers: workers.filter(hasSomething),
     ended: ended.filter(({ ran }) => ran.length > 0),
     runs: await Promise.all(reading.runs.filter(({ queue }) => visible.has(queue)).map((run) => parts.ofRun(run))),

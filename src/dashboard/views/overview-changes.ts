@@ -11,29 +11,36 @@ interface KeyedWorker extends Omit<WorkerView, 'running' | 'prefetched'> {
 }
 
 /** An overview whose queues, workers and jobs are found by their keys, so that each of them changes by itself. */
-export interface KeyedOverview extends Omit<OverviewView, 'queues' | 'workers'> {
+export interface KeyedOverview extends Omit<OverviewView, 'queues' | 'shards' | 'workers'> {
   queues: Record<string, QueueView>;
   queueOrder: string[];
+  shards: Record<string, OverviewView['shards'][number]>;
   workers: Record<string, KeyedWorker>;
   workerOrder: string[];
 }
 
-export function keyed({ queues, workers, ...rest }: OverviewView): KeyedOverview {
+export function keyed({ queues, shards, workers, ...rest }: OverviewView): KeyedOverview {
   return {
     ...rest,
-    queues: Object.fromEntries(queues.map((queue) => [queue.name, queue])),
+    queues: byName(queues),
     queueOrder: queues.map(({ name }) => name),
+    shards: byName(shards),
     workers: Object.fromEntries(workers.map((worker) => [worker.id, keyedWorker(worker)])),
     workerOrder: workers.map(({ id }) => id),
   };
 }
 
-export function listed({ queues, queueOrder, workers, workerOrder, ...rest }: KeyedOverview): OverviewView {
+export function listed({ queues, queueOrder, shards, workers, workerOrder, ...rest }: KeyedOverview): OverviewView {
   return {
     ...rest,
     queues: queueOrder.map((name) => queues[name]!),
+    shards: Object.values(shards),
     workers: workerOrder.map((id) => listedWorker(workers[id]!)),
   };
+}
+
+function byName<Each extends { name: string }>(all: readonly Each[]): Record<string, Each> {
+  return Object.fromEntries(all.map((each) => [each.name, each]));
 }
 
 function keyedWorker({ running, prefetched, ...rest }: WorkerView): KeyedWorker {

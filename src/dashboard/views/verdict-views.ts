@@ -26,4 +26,6 @@ export interface QueueVerdictView {
   verdict: VerdictView;
   /** True for a queue of this Redis that the app does not know. */
   isOther?: true;
+  /** The names of its shards, the worst first. Absent for a queue without. */
+  shards?: string[];
 }

@@ -132,9 +132,12 @@ export interface OverviewView {
   errors: SharedErrorView[];
   /** What happened in the last hour, the oldest first. */
   timeline: TimelineEvent[];
+  /** The rows of the overview. One with shards has the sums of all, and the highest ages. */
   queues: QueueView[];
   /** Queues without figures, because they could not be read. */
   unreadable: QueueVerdictView[];
+  /** The shards of these queues, each as a queue. An unreadable one has no figures. */
+  shards: (QueueView | QueueVerdictView)[];
   workers: WorkerView[];
   /** The workers that died in the last hour, the last first. At most a hundred. */
   ended: EndedWorkerView[];

@@ -173,6 +173,11 @@ export class QueueRegistry {
     return this.spreadQueues.get(name)?.shards ?? [this.queue(name)];
   }
 
+  /** Returns whether a name is that of a shard of this app. */
+  isShard(name: string): boolean {
+    return this.queueOfShard.has(name);
+  }
+
   /** Returns the name of the queue that a shard is part of; that of any other queue unchanged. */
   wholeOf(name: string): string {
     return this.queueOfShard.get(name) ?? name;

@@ -13,6 +13,7 @@ const QUIET: OverviewView = {
   timeline: [],
   queues: [],
   unreadable: [],
+  shards: [],
   workers: [],
   ended: [],
   runs: [],

@@ -3,6 +3,13 @@ import { beforeAll, expect, it } from '@jest/globals';
 import slotOf from 'cluster-key-slot';
 import { JobHandler, JobQueueService, type Job, type JobHandle, type JobQueue } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
+import type { DynamicModule } from '@nestjs/common';
+import { JobQueueDashboardModule, type DashboardRequest } from 'nest-job-queue/dashboard';
+import type { OverviewReading } from '#dashboard/live/overview-reader.js';
+import { SnapshotFeed } from '#dashboard/live/snapshot-feed.js';
+import { visibleOverview } from '#dashboard/live/visible-overview.js';
+import { Permissions } from '#dashboard/security/permissions.js';
+import type { OverviewView } from '#dashboard/views/views.js';
 import { startApp } from '../../nest/app.js';
 import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
@@ -18,7 +25,7 @@ beforeAll(async () => {
 }, 90_000);
 
 /** Starts an app with a queue of eight shards. Its handler notes the id of each job. */
-async function startSpread(concurrency: number) {
+async function startSpread(concurrency: number, imports: DynamicModule[] = []) {
   const name = uniqueQueueName();
   const ran: string[] = [];
 
@@ -30,7 +37,7 @@ async function startSpread(concurrency: number) {
     }
   }
   const redis = cluster.connect();
-  const app = await startApp({ jobs: { redis }, providers: [Handler] });
+  const app = await startApp({ jobs: { redis }, providers: [Handler], imports });
   const jobs = app.get(JobQueueService);
   const shards = jobs.shards(name);
   const owners = shards.map((shard) => cluster.nodes[Math.floor((slotOf(shard.name) * 3) / 16_384)]!);
@@ -98,6 +105,31 @@ it('stays healthy while one master is stopped, and names a shard that is away', 
     const summary = /^(?:shard|\d of 8 shards, such as) "(.*)": unreadable: /.exec(verdict.summary);
     expect(shards.filter(isOn(away)).map((shard) => shard.name)).toContain(summary![1]);
     expect([jobQueue.status, verdict.severity]).toEqual(['up', 'warning']);
+  });
+});
+
+it('is one row of the dashboard, which names a shard whose master is stopped', async () => {
+  const { app, name, jobs, shards, isOn } = await startSpread(10, [
+    JobQueueDashboardModule.forRoot({ allowRemote: true, otherQueues: false }),
+  ]);
+  await Promise.all((await add(jobs, name, 8)).map((handle) => handle.result()));
+  const feed = app.get(SnapshotFeed, { strict: false });
+  const [away] = cluster.nodes as [OwnRedis];
+  const onAway = shards.filter(isOn(away)).map((shard) => shard.name);
+  await freeze(away, async () => {
+    let overview: OverviewReading | null = null;
+    await eventually(async () => ({ overview } = await feed.current()).overview !== null, { timeoutMs: 10_000 });
+    const { queues, shards: all } = await visibleOverview(
+      app.get(Permissions, { strict: false }),
+      { headers: {} } as DashboardRequest,
+      overview!,
+    );
+    const [row] = queues as [OverviewView['queues'][number]];
+    expect(queues).toHaveLength(1);
+    expect(all).toHaveLength(SHARDS);
+    expect(all.filter((shard) => !('depths' in shard)).map((shard) => shard.name)).toEqual(onAway);
+    expect(row.verdict).toMatchObject({ severity: 'warning', state: 'unreadable', queue: onAway[0] });
+    expect(row.totals['completed']).toBeLessThanOrEqual(8);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { ActionLogEntry, LogView } from '../../views/log-view.js';
 import { count, exact } from '../parts/format.js';
 import { NotRead, Notice, NotLoaded, ScrolledTable, Time } from '../parts/parts.js';
-import { now, overview } from '../state/live.js';
+import { now, queues, unreadable } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 
@@ -130,11 +130,11 @@ function linkTo(queue: string, target: ActionLogEntry['target']): string | null 
 /** Shows the fields that restrict the action log. Each is a parameter of the address. */
 function LogFilters({ entries }: { entries: readonly ActionLogEntry[] }) {
   const { params } = route.value;
-  const queues = [...(overview.value?.queues ?? []), ...(overview.value?.unreadable ?? [])].map(({ name }) => name);
+  const names = [...queues.value, ...unreadable.value].map(({ name }) => name);
   const by = params.get('by') ?? '';
   return (
     <div class="log-filters" role="search" aria-label="Filter the action log">
-      <Choice name="queue" label="Queue" all="all queues" options={queues} />
+      <Choice name="queue" label="Queue" all="all queues" options={names} />
       <Choice name="action" label="Action" all="all actions" options={entries.map(({ action }) => action)} />
       <Choice name="via" label="From" all="from anywhere" options={['dashboard', 'cli', 'app']} />
       <label>

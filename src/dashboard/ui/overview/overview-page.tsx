@@ -25,7 +25,7 @@ export function OverviewPage() {
       <Notice title="Loading the queues…" kind="loading" />
     );
   }
-  const { at, sentence, errors, timeline, queues, unreadable, workers, outbox } = view;
+  const { at, sentence, errors, timeline, queues, unreadable, shards, workers, outbox } = view;
   return (
     <>
       <h1 class={`answer answer-${sentence.severity}`}>
@@ -56,7 +56,7 @@ export function OverviewPage() {
       ) : (
         <>
           <QueueChips queues={[...queues, ...unreadable]} />
-          <QueueTable queues={queues} unreadable={unreadable} outbox={outbox} />
+          <QueueTable queues={queues} unreadable={unreadable} shards={shards} outbox={outbox} />
         </>
       )}
       <WorkersStrip workers={workers} />

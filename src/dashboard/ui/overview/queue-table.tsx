@@ -33,11 +33,14 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Shows the queues of the app in one table, and below it the others of the same Redis. */
-export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'queues' | 'unreadable' | 'outbox'>) {
+export function QueueTable({ queues, unreadable, shards, outbox }: QueueTableProps) {
   const { params } = route.value;
   const [text, only, sort] = [params.get('q') ?? '', params.get('only'), params.get('sort')];
   const held = useRef<string[] | null>(null);
   const found = sorted(selected(queues, text, only), sort);
+  const isOpen = ({ name, shards: has }: QueueVerdictView) => has !== undefined && name === params.get('shards');
+  const shardsOf = ({ shards: names = [] }: QueueVerdictView) =>
+    names.flatMap((name) => shards.find((shard) => shard.name === name) ?? []);
   const ordered = held.current ? inOrder(found, held.current) : found;
   const broken = selected(unreadable, text, only);
   const hasOutbox = outbox !== null && selected([{ name: 'outbox', verdict: outbox }], text, only).length > 0;
@@ -47,20 +50,26 @@ export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'q
   // The columns beside the name. A narrow window hides the minor ones, so they have a cell of their own.
   const width = columns.length - minor + (hasHistory ? 1 : 0);
   const rest = <td class="minor" colSpan={minor} />;
+  const row = (queue: QueueView | QueueVerdictView, whole?: QueueVerdictView) => {
+    const props = {
+      key: whole ? `${whole.name} ${queue.name}` : queue.name,
+      isShard: whole !== undefined,
+      isOpen: isOpen(queue),
+    };
+    return 'depths' in queue ? (
+      <QueueRow {...props} queue={queue} hasHistory={hasHistory} />
+    ) : (
+      <Row {...props} queue={queue}>
+        <td colSpan={width} />
+        {rest}
+      </Row>
+    );
+  };
   const rows = (areOthers: boolean, head?: ComponentChild) => {
     const all = [
-      ...ordered
-        .filter(({ isOther = false }) => isOther === areOthers)
-        .map((queue) => <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />),
-      ...broken
-        .filter(({ isOther = false }) => isOther === areOthers)
-        .map((queue) => (
-          <Row key={queue.name} queue={queue}>
-            <td colSpan={width} />
-            {rest}
-          </Row>
-        )),
-    ];
+      ...ordered.filter(({ isOther = false }) => isOther === areOthers),
+      ...broken.filter(({ isOther = false }) => isOther === areOthers),
+    ].flatMap((queue) => [row(queue), ...(isOpen(queue) ? shardsOf(queue).map((shard) => row(shard, queue)) : [])]);
     return Array.from({ length: Math.ceil(all.length / SLICE) }, (_, i) => (
       <RowSlice
         key={i}
@@ -125,6 +134,8 @@ export function QueueTable({ queues, unreadable, outbox }: Pick<OverviewView, 'q
     </div>
   );
 }
+
+type QueueTableProps = Pick<OverviewView, 'queues' | 'unreadable' | 'shards' | 'outbox'>;
 
 /** The rows of a slice, and the height of each before it was shown, in px. */
 const SLICE = 25;
@@ -219,10 +230,10 @@ interface HeadProps {
   release(): void;
 }
 
-function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean }) {
-  const { name, depths, verdict, rates, lastHour, pausedAt } = queue;
+function QueueRow({ queue, hasHistory, ...place }: RowPlace & { queue: QueueView; hasHistory: boolean }) {
+  const { name, depths, verdict, rates, lastHour, pausedAt, shards } = queue;
   return (
-    <Row queue={queue} tag={pausedAt === null ? undefined : 'paused'}>
+    <Row {...place} queue={queue} tag={pausedAt === null ? undefined : 'paused'}>
       {hasHistory && (
         <td class="flow" data-label="Flow, 1 h">
           <Spark values={queue.spark} label={`Jobs of the last hour of ${name}`} />
@@ -250,33 +261,43 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
         </>
       )}
       <td class="number" data-label="Dead">
-        {depths.failed > 0 ? (
+        {depths.failed > 0 && !shards ? (
           <a href={href(['queue', name], { state: 'failed' })} title={plural(depths.failed, 'dead letter')}>
             {count(depths.failed)}
           </a>
         ) : (
-          '0'
+          count(depths.failed)
         )}
       </td>
     </Row>
   );
 }
 
-/** Shows a row that opens the page of its queue. */
-function Row({ queue: { name, verdict }, tag, children }: RowProps) {
+/** Shows a row that opens the page of its queue. The row of a queue with shards opens their rows below it. */
+function Row({ queue: { name, verdict, shards }, isShard, isOpen, tag, children }: RowProps) {
   const link = href(['queue', name]);
+  const act = shards ? () => setParams({ shards: isOpen ? null : name }) : () => go(link);
   const open = (event: MouseEvent) => {
     if (!(event.target as Element).closest('a, button') && !getSelection()?.toString()) {
-      go(link);
+      act();
     }
   };
   return (
-    <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
+    <tr data-row data-queue={name} class={`row-${verdict.severity} ${isShard ? 'shard' : ''}`} onClick={open}>
       <th scope="row">
         <VerdictMark {...verdict} />
-        <a class="row-link" href={link}>
-          <Name text={name} />
-        </a>
+        {shards ? (
+          <>
+            <button type="button" class="row-link" aria-expanded={isOpen} onClick={act}>
+              <Name text={name} /> <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>
+            </button>
+            <span class="quiet">{shards.length} shards</span>
+          </>
+        ) : (
+          <a class="row-link" href={link}>
+            <Name text={name} />
+          </a>
+        )}
         {tag && <span class="tag">{tag}</span>}
         {verdict.severity !== 'ok' && (
           <span class="row-verdict" title={verdict.sentence.replaceAll('`', '')}>
@@ -289,7 +310,15 @@ function Row({ queue: { name, verdict }, tag, children }: RowProps) {
   );
 }
 
-interface RowProps {
+/** The place of a row. */
+interface RowPlace {
+  /** True for the row of a shard, below that of its queue. */
+  isShard: boolean;
+  /** True if the rows of its shards are below it. */
+  isOpen: boolean;
+}
+
+interface RowProps extends RowPlace {
   queue: QueueVerdictView;
   tag?: string | undefined;
   children: ComponentChildren;

@@ -1,8 +1,8 @@
-import { overview, session } from '../state/live.js';
+import { queues, session } from '../state/live.js';
 
 /** Shows why a queue of another app has no actions, or no content, here. */
 export function AboutOther({ queue: name }: { queue: string }) {
-  const queue = overview.value?.queues.find((each) => each.name === name);
+  const queue = queues.value.find((each) => each.name === name);
   if (!queue?.isOther) {
     return null;
   }

@@ -7,7 +7,7 @@ import { AboutOther } from '../parts/about-other.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { lazy } from '../parts/lazy.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
-import { connection, may, overview, unreachable } from '../state/live.js';
+import { connection, may, overview, queues, unreachable, unreadable } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { PauseButton } from '../steer/pause-button.js';
 import { RemedyAction } from '../steer/remedy.js';
@@ -40,10 +40,10 @@ const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentCh
 export function QueuePage({ name }: { name: string }) {
   const [kinds, setKinds] = useState<ErrorGroupView[]>([]);
   const view = overview.value;
-  const queue = view?.queues.find((each) => each.name === name);
-  const unreadable = view?.unreadable.find((each) => each.name === name);
-  if (unreadable) {
-    return <Unreadable queue={unreadable} />;
+  const queue = queues.value.find((each) => each.name === name);
+  const broken = unreadable.value.find((each) => each.name === name);
+  if (broken) {
+    return <Unreadable queue={broken} />;
   }
   if (!queue) {
     return view ? (
@@ -120,8 +120,9 @@ function stateOf(param: string | null, { depths }: QueueView): State {
 
 /** Links to the queues before and after this one by name, in the same view. */
 function Neighbours({ name }: { name: string }) {
-  const { queues = [], unreadable = [] } = overview.value ?? {};
-  const names = [...queues, ...unreadable].map((each) => each.name).toSorted((a, b) => a.localeCompare(b));
+  const names = [...queues.value, ...unreadable.value]
+    .map((each) => each.name)
+    .toSorted((a, b) => a.localeCompare(b));
   const at = names.indexOf(name);
   const [before, after] = [names[at - 1], names[at + 1]];
   const { params } = route.value;

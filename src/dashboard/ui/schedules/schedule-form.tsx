@@ -6,7 +6,7 @@ import type { EditedScheduleView, PreviewView } from '../../views/schedules-view
 import { Notice } from '../parts/parts.js';
 import { say } from '../parts/toasts.js';
 import { type Problem, post } from '../state/api.js';
-import { may, overview, unreachable } from '../state/live.js';
+import { may, queues, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import {
@@ -93,7 +93,7 @@ export function ScheduleForm({ edited }: { edited: EditedScheduleView | null }) 
 }
 
 function What({ edited, faults }: PartProps) {
-  const queues = (overview.value?.queues ?? []).filter(({ name }) => may('set-schedule', name));
+  const settable = queues.value.filter(({ name }) => may('set-schedule', name));
   const chosen = edited?.queue ?? route.value.params.get('queue') ?? '';
   return (
     <Group title="What">
@@ -102,7 +102,7 @@ function What({ edited, faults }: PartProps) {
           <input name="queue" value={edited.queue} readOnly />
         ) : (
           <select name="queue">
-            {queues.map(({ name }) => (
+            {settable.map(({ name }) => (
               <option key={name} value={name} selected={name === chosen}>
                 {name}
               </option>

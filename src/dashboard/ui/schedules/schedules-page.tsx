@@ -1,7 +1,7 @@
 import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
 import { count } from '../parts/format.js';
 import { Notice, NotLoaded, NotRead, ScrolledTable } from '../parts/parts.js';
-import { may, now, overview } from '../state/live.js';
+import { may, now, queues } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { ScheduleForm } from './schedule-form.js';
@@ -60,7 +60,7 @@ function List() {
 
 /** Returns whether the viewer may make a schedule in some queue. */
 function maySet(): boolean {
-  return overview.value?.queues.some(({ name }) => may('set-schedule', name)) ?? false;
+  return queues.value.some(({ name }) => may('set-schedule', name));
 }
 
 function headline(schedules: readonly ScheduleView[]): string {

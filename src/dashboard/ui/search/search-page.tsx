@@ -6,7 +6,7 @@ import { Notice, NotRead } from '../parts/parts.js';
 import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { keyOf, type Searching, SearchProgress, useSearch } from '../parts/searching.js';
 import { tried } from '../parts/toasts.js';
-import { may, overview, unreachable } from '../state/live.js';
+import { may, queues, unreachable } from '../state/live.js';
 import { route, setParams } from '../state/route.js';
 
 const TERMS: readonly [term: string, finds: string][] = [
@@ -110,7 +110,7 @@ async function matchingParts(text: string, dead: readonly JobRow[], isWhole: boo
   const match = { text };
   const names = isWhole
     ? [...new Set(dead.map(({ queue }) => queue))]
-    : (overview.value?.queues ?? []).flatMap(({ name, depths }) => (depths.failed > 0 ? [name] : []));
+    : queues.value.flatMap(({ name, depths }) => (depths.failed > 0 ? [name] : []));
   const parts: { queue: string; match: JobMatch; total: number | null }[] = [];
   for (const queue of names) {
     const total = isWhole

@@ -73,7 +73,7 @@ function focus(event: KeyboardEvent, selector: string): void {
 }
 
 function moveRow(step: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('[data-row] a.row-link')];
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-row] .row-link')];
   const at = rows.findIndex((row) => row.closest('[data-row]')?.contains(document.activeElement));
   rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]?.focus();
 }

@@ -4,7 +4,7 @@ import type { QueueView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark, VerdictMark } from '../parts/parts.js';
 import { pauseOrResume } from '../steer/pause-button.js';
-import { may, overview, unreachable } from '../state/live.js';
+import { may, queues, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
 import { showKeys } from './keys-help.js';
@@ -28,13 +28,12 @@ export function entriesOf(text: string, { jobs, ended }: Pick<FoundJobsView, 'jo
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (entry: Entry) => words.every((word) => `${entry.text} ${entry.hint}`.toLowerCase().includes(word));
   const isNamed = (entry: Entry) => words.every((word) => entry.text.toLowerCase().includes(word));
-  const queues = overview.value?.queues ?? [];
   const current = route.value.parts[0] === 'queue' ? route.value.parts[1] : undefined;
-  const acted = words.length > 0 ? queues : queues.filter(({ name }) => name === current);
+  const acted = words.length > 0 ? queues.value : queues.value.filter(({ name }) => name === current);
   return [
     ...jobs.map((job) => jobEntry(job)),
     ...ended.map((job) => jobEntry(job, ', its record is gone')),
-    ...best(queues.map(queueEntry).filter(isNamed), text).slice(0, MOST_QUEUES),
+    ...best(queues.value.map(queueEntry).filter(isNamed), text).slice(0, MOST_QUEUES),
     ...linkedPages()
       .map((page) => link({ key: `page ${page.path}`, text: page.text, hint: 'page' }, partsOf(page)))
       .filter(has),

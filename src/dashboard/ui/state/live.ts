@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import { encodesPayloads, permissionsOf, type ShownAction } from '../../../queue/model/actions.js';
 import type { DashboardAction } from '../../dashboard-options.js';
-import type { OverviewView, SessionView } from '../../views/views.js';
+import type { OverviewView, QueueView, SessionView } from '../../views/views.js';
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import { changed, keyed, listed, type KeyedOverview } from '../../views/overview-changes.js';
 import type { StreamMessage } from '../../views/stream-views.js';
 import { BASE, get, Problem } from './api.js';
@@ -17,6 +18,9 @@ export type Connection = 'connecting' | 'live' | 'slow' | 'away' | 'lost' | 'ref
 
 export const session = signal<SessionView | null>(null);
 export const overview = signal<OverviewView | null>(null);
+/** The queues that have a page. A queue with shards has one for each of them. */
+export const queues = computed(() => alone(overview.value?.queues).filter(isRead));
+export const unreadable = computed(() => alone(overview.value?.unreadable).filter((queue) => !isRead(queue)));
 export const connection = signal<Connection>('connecting');
 export const trouble = signal<{ since: number; message: string } | null>(null);
 
@@ -29,6 +33,15 @@ export const now = computed(() => tick.value + clockLead.value);
 /** True while nothing can be changed, because Redis or the app does not answer. */
 export const unreachable = computed(() => connection.value === 'away' || connection.value === 'lost');
 
+/** Returns the queues without shards, and all shards. */
+function alone(rows: readonly (QueueView | QueueVerdictView)[] = []): (QueueView | QueueVerdictView)[] {
+  return [...rows.filter(({ shards }) => !shards), ...(overview.value?.shards ?? [])];
+}
+
+function isRead(queue: QueueView | QueueVerdictView): queue is QueueView {
+  return 'depths' in queue;
+}
+
 /** Returns whether the user may do this in some queue. The given queue, or that of the page, must be open to actions. */
 export function may(action: ShownAction, queue = route.value.parts[1]): boolean {
   return !isRefused(action, queue) && permissionsOf(action).every(hasPermission);
@@ -36,7 +49,7 @@ export function may(action: ShownAction, queue = route.value.parts[1]): boolean 
 
 /** Returns true if the dashboard refuses the action on a queue of another app. It cannot encode payloads for one. */
 function isRefused(action: ShownAction, queue: string | undefined): boolean {
-  const isOther = overview.value?.queues.some((each) => each.isOther && each.name === queue) ?? false;
+  const isOther = queues.value.some((each) => each.isOther && each.name === queue);
   return isOther && (encodesPayloads(action) || session.value?.othersReadOnly === true);
 }
 

@@ -4,7 +4,7 @@ import type { State } from '../../views/views.js';
 import type { VerdictView } from '../../views/verdict-views.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { CopyButton } from '../parts/copy.js';
-import { may, overview, unreachable } from '../state/live.js';
+import { may, queues, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
 import { pauseOrResume } from './pause-button.js';
 
@@ -53,7 +53,7 @@ export function RemedyAction({
 }
 
 function ResumeAction({ name }: { name: string }) {
-  const queue = overview.value?.queues.find((each) => each.name === name);
+  const queue = queues.value.find((each) => each.name === name);
   return queue && may('resume', name) ? (
     <button type="button" class="link" disabled={unreachable.value} onClick={() => void pauseOrResume(queue)}>
       Resume
@@ -65,7 +65,7 @@ function ResumeAction({ name }: { name: string }) {
 
 function LimitsAction({ name }: { name: string }) {
   const [open, setOpen] = useState(false);
-  const queue = overview.value?.queues.find((each) => each.name === name);
+  const queue = queues.value.find((each) => each.name === name);
   return queue && may('limits', name) ? (
     <>
       <button type="button" class="link" disabled={unreachable.value} onClick={() => setOpen(true)}>

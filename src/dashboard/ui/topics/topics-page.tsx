@@ -4,7 +4,7 @@ import { plural } from '../parts/format.js';
 import { Name, Notice, ScrolledTable, Time } from '../parts/parts.js';
 import { say, tried } from '../parts/toasts.js';
 import { post } from '../state/api.js';
-import { now, overview, unreachable } from '../state/live.js';
+import { now, queues, unreachable } from '../state/live.js';
 import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 
@@ -84,7 +84,7 @@ function Rows({ subscriptions, changed }: TopicsView & { changed(): void }) {
 
 function Row({ subscription, changed }: { subscription: SubscriptionView; changed(): void }) {
   const { topic, name, queue, since, isHandled, canBeRemoved } = subscription;
-  const isShown = overview.value?.queues.some((each) => each.name === queue);
+  const isShown = queues.value.some((each) => each.name === queue);
   return (
     <tr>
       <th scope="row" data-label="Subscription">

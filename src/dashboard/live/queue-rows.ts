@@ -1,0 +1,122 @@
+// The rows of the overview. The shards of a queue are one row.
+import { joinHistory, joinSigns, unlikeOthers } from '../../inspect/join-shards.js';
+import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { drainWords } from '../../inspect/rule.js';
+import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
+import { capitalised } from '../../inspect/words.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
+import type { QueueVerdictView, VerdictView } from '../views/verdict-views.js';
+import type { OverviewView, QueueView } from '../views/views.js';
+import { lastHourOf, type HourReport } from './history-cache.js';
+import { verdictView } from './verdict-view.js';
+
+/** The figures of a row, by what was read. Shards have theirs together. */
+export type QueueFigures = Omit<QueueView, 'verdict' | 'limits' | 'limitsSet'>;
+
+/** A queue that a viewer may see, or a shard. */
+interface SeenQueue {
+  view: QueueView;
+  /** All that was read. */
+  signs: QueueSigns;
+  /** What the viewer may see of it. */
+  shown: QueueSigns;
+  history: HourReport;
+}
+
+/** Returns the figures of a queue, or of all shards of one. */
+export function figuresOf(signs: QueueSigns, history: HourReport): QueueFigures {
+  const { queue: name, stats, pace = null } = signs;
+  const { pending, scheduled, processing, completed, failed, cancelled } = stats;
+  return {
+    name,
+    depths: { pending, scheduled, processing, completed, failed, cancelled },
+    parked: stats.parked ?? 0,
+    oldestPendingAgeMs: stats.oldestPendingAgeMs,
+    drains: drainWords(signs) ?? null,
+    expiredClaims: stats.expiredClaims,
+    workers: stats.workers,
+    pausedAt: stats.pausedAt?.getTime() ?? null,
+    pausedUntil: stats.pausedUntil?.getTime() ?? null,
+    ...(stats.pausedBy !== undefined && { pausedBy: stats.pausedBy }),
+    ...(stats.pauseReason !== undefined && { pauseReason: stats.pauseReason }),
+    totals: stats.totals,
+    rates: pace,
+    ...lastHourOf(history, stats),
+  };
+}
+
+/** Returns the rows of the queues, the worst first, and the shards that are behind some of them. */
+export function rowsOf(
+  seen: readonly SeenQueue[],
+  unreadable: readonly QueueVerdictView[],
+): Pick<OverviewView, 'queues' | 'unreadable' | 'shards'> {
+  const all: Row[] = [
+    ...seen.map((each) => ({ ...each.view, view: each.view, harm: harmOf(each.signs), seen: each })),
+    ...unreadable.map((view) => ({ ...view, view })),
+  ];
+  const groups = [...groupBy(all, ({ name }) => wholeOfShard(name))].map(([name, rows]) => ({ name, rows }));
+  const joined = groups.map(({ name, rows }) => (rows.length === 1 ? rows[0]! : joinRows(name, rows)));
+  const views = joined.toSorted(worstFirst).map(({ view }) => view);
+  const shards = groups.flatMap(({ rows }) => (rows.length === 1 ? [] : rows.map(({ view }) => view)));
+  return { queues: views.filter(isRead), unreadable: views.filter((view) => !isRead(view)), shards };
+}
+
+/** A row with its place among others. One that could not be read has no figures. */
+interface Row extends QueueVerdictView {
+  view: QueueView | QueueVerdictView;
+  harm?: number;
+  seen?: SeenQueue;
+}
+
+function joinRows(name: string, rows: readonly Row[]): Row {
+  const read = rows.flatMap(({ seen }) => seen ?? []);
+  const row: QueueVerdictView = {
+    name,
+    verdict: verdictOfAll(name, rows),
+    ...(rows.every(({ isOther }) => isOther) && { isOther: true }),
+    shards: rows.toSorted(worstFirst).map((shard) => shard.name),
+  };
+  if (read.length === 0) {
+    return { ...row, view: row };
+  }
+  const signs = joinSigns(
+    name,
+    read.map((each) => each.signs),
+  );
+  const [{ view, history }] = read as [SeenQueue];
+  const hour: HourReport = {
+    at: history.at,
+    points: read.flatMap((each) => each.history.points),
+    total: joinHistory(read.map((each) => each.history.total)),
+  };
+  return { ...row, harm: harmOf(signs), view: { ...view, ...figuresOf(signs, hour), ...row } };
+}
+
+/** Returns the verdict on all shards of a queue. If they are not alike it is that of the worst one, by its name. */
+function verdictOfAll(name: string, rows: readonly Row[]): VerdictView {
+  const shards = rows.map(({ name: shard, verdict, seen }) => ({
+    name: shard,
+    verdict,
+    ...(seen && { signs: seen.shown }),
+  }));
+  const unlike = unlikeOthers(shards);
+  if (!unlike) {
+    return verdictView(
+      findingOf(
+        joinSigns(
+          name,
+          shards.map(({ signs }) => signs!),
+        ),
+      ),
+    );
+  }
+  const { which, lost } = unlike;
+  const { verdict } = unlike.shard;
+  const more = lost ? ` Shard \`${lost.name}\` is unreadable.` : '';
+  return { ...verdict, sentence: `${capitalised(which)} ${verdict.sentence.replace('` is ', '`: ')}${more}` };
+}
+
+function isRead(view: QueueView | QueueVerdictView): view is QueueView {
+  return 'depths' in view;
+}

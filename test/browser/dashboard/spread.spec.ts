@@ -1,0 +1,66 @@
+// A queue with shards: one row with the sums, and a row for each shard behind its chevron.
+import { afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { DEFAULT_CONNECTION, partToken } from '#nest/connection/connection-tokens.js';
+import type { QueueRegistry } from '#nest/connection/queue-registry.js';
+import { shardNames } from '#queue/model/spread.js';
+import { violationsInEveryLook } from '../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { pictureOf } from '../../support/browser/pictures.js';
+import { patiently } from '../../support/faults/wait.js';
+
+const NAMES = shardNames('ingest', 4);
+let world: DashboardWorld;
+let page: ControlPage;
+
+beforeAll(async () => {
+  world = await startWorld({ queues: ['email'] }, 'express', { queues: { ingest: { spread: 4 } } });
+  await world.fill();
+  const jobs = Array.from({ length: 12 }, (_, i) => ({ payload: { sensor: i }, group: `sensor-${i}` }));
+  await world.jobs.enqueueMany('ingest', jobs);
+  await world.jobs.pause('ingest'); // so that the rows stand still
+  page = await openPage(world.url);
+  await page.setViewportSize({ width: 1360, height: 900 });
+}, 120_000);
+
+afterEach(() => expect(page.complaints).toEqual([]));
+
+const rows = () =>
+  page.locator('tr[data-queue^=ingest]').evaluateAll((all) => all.map((row) => row.getAttribute('data-queue')));
+
+it('opens and closes the rows of the shards by the keyboard, and keeps them open on the way back', async () => {
+  await page.goto(`${world.url}#/`);
+  const chevron = page.getByRole('button', { name: 'ingest' });
+  await patiently(async () => (await chevron.getAttribute('aria-expanded')) === 'false');
+  expect(await rows()).toEqual(['ingest']);
+  await says(page, 'tr[data-queue=ingest] td[data-label=Waiting]', '12');
+  await pictureOf(page, 'spread-closed');
+  await chevron.focus();
+  await page.keyboard.press('Enter');
+  await patiently(async () => (await rows()).length === 5);
+  expect(await chevron.getAttribute('aria-expanded')).toBe('true');
+  expect(new Set((await rows()).slice(1))).toEqual(new Set(NAMES));
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'spread-open');
+  await chevron.focus(); // a row that moves loses the focus
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await says(page, 'h1', 'ingest');
+  await page.goBack();
+  await patiently(async () => (await rows()).length === 5);
+  await chevron.focus();
+  await page.keyboard.press(' ');
+  await patiently(async () => (await rows()).length === 1);
+}, 60_000);
+
+it('names a shard that gives no reply in the one row', async () => {
+  const registry = world.app.get<QueueRegistry>(partToken('queues', DEFAULT_CONNECTION), { strict: false });
+  jest.spyOn(registry.requested(NAMES[2]!), 'stats').mockRejectedValue(new Error('no reply'));
+  await page.goto(`${world.url}#/?shards=ingest`);
+  await says(page, 'tr[data-queue=ingest]', '3 of 4 shards, such as ingest: paused');
+  await says(page, 'tr[data-queue=ingest]', `Shard ${NAMES[2]!} is unreadable.`);
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'spread-away');
+  await page.locator(`tr[data-queue="${NAMES[2]!}"] a`).click();
+  await says(page, '.verdict-line', 'unreadable');
+}, 60_000);

@@ -1,0 +1,89 @@
+// A queue with shards is one row of the overview, and each shard is behind it.
+import { expect, it, jest } from '@jest/globals';
+import type { DashboardOptions } from 'nest-job-queue/dashboard';
+import { QueueRegistry } from '#nest/connection/queue-registry.js';
+import { shardNames } from '#queue/model/spread.js';
+import type { OverviewView, QueueView } from '#dashboard/views/views.js';
+import { eventually } from '../../support/faults/wait.js';
+import { testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
+import { startDashboard } from '../dashboard-app.js';
+
+const SHARDS = 4;
+
+/** Starts an app with a queue of four shards and a plain one. No worker runs. */
+async function startShards(dashboard: DashboardOptions = {}) {
+  const [name, plain] = [uniqueQueueName('ingest'), uniqueQueueName('plain')];
+  const app = await startDashboard({
+    jobs: { queues: { [name]: { spread: SHARDS }, [plain]: {} }, worker: false, maintenance: false },
+    dashboard,
+  });
+  const overview = async () => (await app.get<{ overview: OverviewView }>('/api/overview')).body.overview;
+  return { app, name, plain, names: shardNames(name, SHARDS), overview };
+}
+
+it('shows the sums and the highest age in one row, and the shards apart', async () => {
+  const { app, name, plain, names, overview } = await startShards();
+  await Promise.all(Array.from({ length: 8 }, () => app.jobs.enqueue(name, null)));
+  const { queues, shards, unreadable, sentence } = await overview();
+  expect(queues.map((queue) => queue.name)).toEqual([name, plain]);
+  const [row] = queues as [QueueView];
+  expect(row).toMatchObject({ depths: { pending: 8 }, totals: { enqueued: 8 }, verdict: { queue: name } });
+  const read = shards as QueueView[];
+  expect(read.map((shard) => shard.name).toSorted()).toEqual(names.toSorted());
+  expect(row.shards!.toSorted()).toEqual(names.toSorted());
+  expect(read.map(({ depths }) => depths.pending)).toEqual([2, 2, 2, 2]);
+  expect(row.oldestPendingAgeMs).toBe(Math.max(...read.map((shard) => shard.oldestPendingAgeMs)));
+  expect(unreadable).toEqual([]);
+  expect(sentence.sentence).toBe('All 2 queues flow.');
+});
+
+it('is paused once all shards are', async () => {
+  const { app, name, names, overview } = await startShards();
+  await app.jobs.shards(name)[2]!.pause();
+  const { queues, shards } = await overview();
+  expect(queues.find((row) => row.name === name)!.pausedAt).toBeNull();
+  expect(shards.find((shard) => shard.name === names[2])).toMatchObject({ pausedAt: expect.any(Number) });
+  await app.jobs.pause(name);
+  await eventually(async () => (await overview()).queues.find((row) => row.name === name)!.pausedAt !== null);
+});
+
+it('names a shard that gives no reply in the row, and shows the others', async () => {
+  const { app, name, names, overview } = await startShards();
+  await Promise.all(Array.from({ length: 8 }, () => app.jobs.enqueue(name, null)));
+  const registry = app.app.get(QueueRegistry, { strict: false });
+  jest.spyOn(registry.requested(names[2]!), 'stats').mockRejectedValue(new Error('no reply'));
+  const { queues, shards, unreadable } = await overview();
+  expect(queues[0]).toMatchObject({
+    name,
+    depths: { pending: 6 },
+    shards: [names[2], expect.any(String), expect.any(String), expect.any(String)],
+    verdict: {
+      severity: 'warning',
+      state: 'unreadable',
+      queue: names[2],
+      sentence: `Shard \`${names[2]!}\`: unreadable: No answer came. The log of the app says more.`,
+    },
+  });
+  expect(unreadable).toEqual([]);
+  expect(shards.find((shard) => shard.name === names[2])).not.toHaveProperty('depths');
+});
+
+it('shows a viewer the shards that the viewer may see', async () => {
+  let hidden = '';
+  const { app, name, names, overview } = await startShards({
+    can: (_action, _request, { queue }) => queue !== hidden,
+  });
+  await Promise.all(Array.from({ length: 8 }, () => app.jobs.enqueue(name, null)));
+  hidden = names[1]!;
+  const { queues, shards } = await overview();
+  expect(queues.find((row) => row.name === name)).toMatchObject({ depths: { pending: 6 } });
+  expect(shards.map((shard) => shard.name)).not.toContain(hidden);
+});
+
+it('joins the shards of a queue that the app does not know', async () => {
+  const { name, names, app } = await startShards();
+  await Promise.all(Array.from({ length: 8 }, () => app.jobs.enqueue(name, null)));
+  const other = await startDashboard({ jobs: { redis: testRedisUrl() }, dashboard: { queues: names } });
+  const { queues } = (await other.get<{ overview: OverviewView }>('/api/overview')).body.overview;
+  expect(queues).toMatchObject([{ name, depths: { pending: 8 }, shards: expect.any(Array) }]);
+});
