@@ -1,4 +1,5 @@
 // Joins what is known of the shards of a queue, so that windows show one queue.
+import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { HistoryPoint } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
@@ -139,6 +140,20 @@ function joinStats(shards: readonly QueueStats[]): QueueStats {
     pausedAt: shards.every(({ pausedAt }) => pausedAt !== null) ? shards[0]!.pausedAt : null,
     ...(overdue.length > 0 && { schedulesOverdueSince: earliest(overdue) }),
   };
+}
+
+/** Returns the kinds of error of all shards, each once. The first mark of a kind counts for all. */
+export function joinKinds<Kind extends Omit<ErrorKind, 'sample'>>(kinds: readonly Kind[]): Kind[] {
+  return [...groupBy(kinds, ({ kind }) => kind).values()].map((same) => {
+    const marked = same.find(({ mark }) => mark);
+    return {
+      ...(marked ?? same[0]!),
+      ...withFields<Pick<ErrorKind, 'count' | 'lastHour'>>(same, ['count', 'lastHour'], sum),
+      firstAt: earliest(same.map(({ firstAt }) => firstAt)),
+      lastAt: new Date(highest(same.map(({ lastAt }) => lastAt.getTime()))),
+      isNew: same.every(({ isNew }) => isNew),
+    };
+  });
 }
 
 /** Returns the history of all shards together. Quantiles cannot be added, so those of the slowest shard stand for all. */

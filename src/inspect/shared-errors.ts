@@ -5,6 +5,7 @@ import type { JobRecord } from '../queue/model/job.js';
 import { oneLine } from '../queue/errors/one-line.js';
 import type { RootCause } from '../queue/errors/error-kind.js';
 import type { HistoryMark } from '../queue/model/history.js';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { keptIn } from '../queue/runtime/kept.js';
 import { duration } from './words.js';
 
@@ -69,14 +70,14 @@ export function causesOf(kinds: readonly KindOfQueue[], marks: readonly HistoryM
     .toSorted((a, b) => b.lastHour - a.lastHour || b.count - a.count || b.lastAt.getTime() - a.lastAt.getTime());
 }
 
-/** Returns the causes that jobs of two or more queues died of in the last hour. */
+/** Returns the causes that jobs of two or more queues died of in the last hour. The shards of a queue are one. */
 export function sharedErrors(
   kinds: readonly KindOfQueue[],
   marks: readonly HistoryMark[],
   nowMs: number,
 ): SharedError[] {
   const recent = kinds.filter(({ lastAt }) => nowMs - lastAt.getTime() <= GOES_ON_MS);
-  return causesOf(recent, marks).filter(({ queues }) => queues.length > 1);
+  return causesOf(recent, marks).filter(({ queues }) => new Set(queues.map(wholeOfShard)).size > 1);
 }
 
 /** Returns the key of a cause. A kind with an @ or a ~ has no cause in common with other queues. */

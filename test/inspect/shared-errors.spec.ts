@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { causesOf, sharedErrors, sharedWords, type KindOfQueue } from '#inspect/shared-errors.js';
 import { rootCauseOf } from '#queue/errors/error-kind.js';
+import { shardNames } from '#queue/model/spread.js';
 import type { StoredError } from '#queue/errors/stored-error.js';
 
 const NOW = Date.UTC(2030, 0, 1, 20, 0);
@@ -61,6 +62,11 @@ describe('sharedErrors', () => {
   it('leaves out a kind of which nobody died for an hour', () => {
     const old = kindOf('webhook', 'b2', refused('Could not deliver'), { lastAt: minutesAgo(61) });
     expect(sharedErrors([kindOf('payment', 'a1', refused('Payment failed')), old], [], NOW)).toEqual([]);
+  });
+
+  it('leaves out an error of the shards of one queue', () => {
+    const [first, second] = shardNames('payment', 2).map((name) => kindOf(name, 'a1', refused('Payment failed')));
+    expect(sharedErrors([first!, second!], [], NOW)).toEqual([]);
   });
 
   it('names the last of several deploys', () => {

@@ -14,7 +14,7 @@ import { capitalised, count } from '../words.js';
 const CALM_MS = 60_000;
 /** A kind of error that comes again within this time is not new, in ms. */
 const KIND_REMEMBERED_MS = 86_400_000;
-/** A database that cannot be read for less than this is no incident, in ms. */
+/** A database or a shard that cannot be read for less than this is no incident, in ms. */
 const UNREAD_MS = 30_000;
 /** The most kinds that are remembered. A queue counts 101 at a time. */
 const MOST_KINDS = 300;
@@ -64,6 +64,8 @@ export interface AlertFacts {
   nowMs: number;
   verdict: QueueVerdict;
   kinds: readonly AlertKind[];
+  /** True if the verdict says that a shard cannot be read. Its master may be back in a moment. */
+  isUnread?: boolean;
   /** The root causes of new kinds, by kind. Absent where no kind is new. */
   causes?: ReadonlyMap<string, CauseTurn>;
 }
@@ -77,8 +79,10 @@ const recordSchema = z.object({
       calmMs: z.number().optional(),
     })
     .optional(),
-  /** The time of the first failed read of the outbox, while that is no incident yet. */
+  /** The time of the first failed read of the outbox or of a shard, while that is no incident yet. */
   unreadMs: z.number().optional(),
+  /** The number of this copy. Of a queue with shards each shard has one, and the highest is the newest. */
+  copy: z.number().optional(),
   /** The times when kinds of error were told, by kind. */
   kinds: z.record(z.string(), z.number()).default({}),
 });
@@ -106,13 +110,21 @@ export function parseRecord(text: string): AlertRecord {
 /** Returns the steps to take, in their order. */
 export function alertsOf(told: AlertRecord, facts: AlertFacts): AlertStep[] {
   const { nowMs } = facts;
-  const { notice, incident } = incidentOf(told.incident, nowMs, subjectOf(facts.verdict));
+  const unreadMs = facts.isUnread && !told.incident ? (told.unreadMs ?? nowMs) : -Infinity;
+  const isWaiting = nowMs - unreadMs < UNREAD_MS;
+  const { notice, incident } = isWaiting
+    ? { notice: undefined, incident: undefined }
+    : incidentOf(told.incident, nowMs, subjectOf(facts.verdict));
   // A marked kind stays: without the time of its notice, the notice would be sent again each day.
   const marked = new Set(facts.kinds.flatMap(({ kind, mark }) => (mark ? [kind] : [])));
   let kinds = Object.entries(told.kinds).filter(
     ([kind, atMs]) => marked.has(kind) || nowMs - atMs < KIND_REMEMBERED_MS,
   );
-  const record = (): AlertRecord => ({ ...(incident && { incident }), kinds: Object.fromEntries(kinds) });
+  const record = (): AlertRecord => ({
+    ...(incident && { incident }),
+    ...(isWaiting && { unreadMs }),
+    kinds: Object.fromEntries(kinds),
+  });
   const steps: AlertStep[] = [{ ...(notice && { notice }), record: record() }];
   const isFlooded = isTellingFlood(told.kinds, facts);
   for (const { fresh, error, isTold } of newErrors(told, facts)) {

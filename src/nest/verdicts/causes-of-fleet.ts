@@ -21,17 +21,20 @@ const recordSchema = z.record(
 );
 type CauseRecord = z.infer<typeof recordSchema>;
 
+/** A queue whose kinds are new. With shards it has the history of one of them. */
+type LookedAt = Pick<JobQueue, 'name' | 'history'>;
+
 /** The root causes of which the processes of a fleet send notices. */
 export class CausesOfFleet {
   constructor(
-    private readonly queues: Pick<QueueRegistry, 'all' | 'reference'>,
+    private readonly queues: Pick<QueueRegistry, 'all' | 'reference' | 'wholeOf'>,
     /** Reads the kinds of error of a queue, with words that may leave the app. */
     private readonly kindsOf: (queue: JobQueue, lastMs?: number) => Promise<AlertKind[]>,
   ) {}
 
   /** Returns whether each new kind of a queue needs a notice, and the other queues with its cause. */
   async turnsOf(
-    queue: JobQueue,
+    queue: LookedAt,
     fresh: readonly AlertKind[],
     nowMs: number,
   ): Promise<ReadonlyMap<string, CauseTurn>> {
@@ -74,15 +77,15 @@ export class CausesOfFleet {
   }
 
   /** Returns the causes of kinds, with the other queues of this process that have them. An unreadable queue is left out. */
-  private async errorsWith(queue: JobQueue, kinds: readonly KindOfQueue[], nowMs: number): Promise<SharedError[]> {
-    const others = this.queues.all.filter(({ name }) => name !== queue.name);
+  private async errorsWith(queue: LookedAt, kinds: readonly KindOfQueue[], nowMs: number): Promise<SharedError[]> {
+    const others = this.queues.all.filter(({ name }) => this.queues.wholeOf(name) !== queue.name);
     const [history, ...found] = await Promise.all([
       queue.history
         .read({ lastMs: 2 * GOES_ON_MS }) // with the deploys before the first error
         .catch(() => undefined),
       ...others.map((other) =>
         this.kindsOf(other, GOES_ON_MS).then(
-          (all) => all.map((kind) => ({ ...kind, queue: other.name })),
+          (all) => all.map((kind) => ({ ...kind, queue: this.queues.wholeOf(other.name) })),
           () => [],
         ),
       ),

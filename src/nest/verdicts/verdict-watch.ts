@@ -11,7 +11,8 @@ import {
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readSigns } from '../../inspect/signs.js';
-import { unreadable } from '../../inspect/unreadable.js';
+import { joinKinds, joinVerdicts, type KnownQueue } from '../../inspect/join-shards.js';
+import { unreadable, unreadableByAny } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import { nameOfCode } from '../../queue/errors/describe-error.js';
@@ -23,8 +24,10 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/within.js';
 import { FaultLog } from '../../worker/reports/fault-log.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import type { SpreadQueue } from '../connection/spread-queue.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { CausesOfFleet } from './causes-of-fleet.js';
+import { type AlertTurn, inTime, takeTurnOfShards } from './shard-turn.js';
 
 /** The time between two looks of a process, in ms. */
 const EVERY_MS = 15_000;
@@ -88,8 +91,12 @@ export class VerdictWatch implements BackgroundRole {
   }
 
   private async lookAtAll(): Promise<void> {
-    for (const queue of this.parts.queues.all.slice()) {
+    const { queues } = this.parts;
+    for (const queue of queues.all.filter(({ name }) => !queues.isShard(name))) {
       await this.tried(`queue "${queue.name}"`, () => this.look(queue));
+    }
+    for (const spread of queues.spreads) {
+      await this.tried(`queue "${spread.name}"`, () => this.lookAtShards(spread));
     }
     if (this.parts.queues.outbox?.signs) {
       await this.tried('the outbox', () => this.lookAtOutbox());
@@ -113,12 +120,13 @@ export class VerdictWatch implements BackgroundRole {
     const { queues } = this.parts;
     const verdict = await readOutboxVerdict(queues.outbox, OUTBOX_MS);
     if (verdict) {
-      await this.inTurn(queues.reference(OUTBOX_RECORD), (told, nowMs) => [outboxAlertOf(told, nowMs, verdict)]);
+      const turn = await this.takeTurn(queues.reference(OUTBOX_RECORD));
+      await this.inTurn(turn, (told, nowMs) => [outboxAlertOf(told, nowMs, verdict)]);
     }
   }
 
-  private look(queue: JobQueue): Promise<void> {
-    return this.inTurn(queue, async (told, nowMs) => {
+  private async look(queue: JobQueue): Promise<void> {
+    return this.inTurn(await this.takeTurn(queue), async (told, nowMs) => {
       const verdict = await verdictOn(queue);
       const kinds = verdict.state === 'unreadable' ? [] : await shownKinds(queue);
       const fresh = newKinds(told, { nowMs, kinds });
@@ -127,29 +135,66 @@ export class VerdictWatch implements BackgroundRole {
     });
   }
 
-  /** Takes the turn of the fleet for a record, if it is due, and tells what is to tell. */
-  private async inTurn(
-    queue: JobQueue,
-    alertsAfter: (told: AlertRecord, nowMs: number) => AlertStep[] | Promise<AlertStep[]>,
-  ): Promise<void> {
+  /** Looks at a queue with shards as one queue. A shard that gives no reply is part of the verdict. */
+  private async lookAtShards({ name, shards }: SpreadQueue): Promise<void> {
+    const turn = await takeTurnOfShards(shards, this.fleetEveryMs);
+    await this.inTurn(turn, async (told, nowMs) => {
+      const read = await Promise.all(shards.map(readShard));
+      const verdict = joinVerdicts(name, read);
+      const kinds = joinKinds(read.flatMap((shard) => shard.kinds));
+      const facts = { nowMs, verdict, kinds, isUnread: verdict.state === 'unreadable' };
+      const fresh = newKinds(told, facts);
+      if (fresh.length === 0) {
+        return alertsOf(told, facts);
+      }
+      const { history } = shards[read.findIndex(({ signs }) => signs)]!;
+      try {
+        return alertsOf(told, { ...facts, causes: await this.causes.turnsOf({ name, history }, fresh, nowMs) });
+      } catch {
+        // The record of the causes is away. A later look tells the new kinds.
+        return alertsOf(told, { ...facts, kinds: kinds.filter((kind) => !fresh.includes(kind)) });
+      }
+    });
+  }
+
+  /** Takes the turn of the fleet for a record. Returns undefined if it is not due. */
+  private async takeTurn(queue: JobQueue): Promise<AlertTurn | undefined> {
     const token = queue.store.clock.randomId();
     const turn = await queue.exec(({ alerts }) => alerts.takeTurn({ token, everyMs: this.fleetEveryMs }));
+    let kept = turn?.record;
+    return (
+      turn && {
+        nowMs: turn.nowMs,
+        record: parseRecord(turn.record),
+        keep: async (record) => {
+          const after = JSON.stringify(record);
+          const isKept =
+            after === kept || (await queue.exec(({ alerts }) => alerts.told({ token, record: after })));
+          kept = after;
+          return isKept;
+        },
+      }
+    );
+  }
+
+  /** Tells what is to tell, if it is the turn of this process. */
+  private async inTurn(
+    turn: AlertTurn | undefined,
+    alertsAfter: (told: AlertRecord, nowMs: number) => AlertStep[] | Promise<AlertStep[]>,
+  ): Promise<void> {
     if (!turn) {
       return;
     }
-    let kept = turn.record;
-    for (const { notice, record, causes } of await alertsAfter(parseRecord(kept), turn.nowMs)) {
-      const after = JSON.stringify(record);
+    for (const { notice, record, causes } of await alertsAfter(turn.record, turn.nowMs)) {
       if (notice) {
         await this.tell(notice);
       }
       if (causes) {
         await this.causes.told(causes);
       }
-      if (after !== kept && !(await queue.exec(({ alerts }) => alerts.told({ token, record: after })))) {
+      if (!(await turn.keep(record))) {
         return; // another process looks now
       }
-      kept = after;
     }
   }
 
@@ -182,6 +227,16 @@ async function shownKinds(queue: JobQueue, lastMs?: number): Promise<AlertKind[]
     const words = lastErrorWords(record);
     return { ...kind, ...(words !== undefined && { error: words }), cause: lastCause(record) };
   });
+}
+
+/** Reads a shard. If its master is away, the verdict says so. */
+async function readShard(shard: JobQueue): Promise<KnownQueue & { kinds: AlertKind[] }> {
+  try {
+    const [signs, kinds] = await inTime(shard, Promise.all([readSigns(shard), shownKinds(shard)]));
+    return { verdict: verdictOf(signs), signs, kinds };
+  } catch (error) {
+    return { verdict: unreadableByAny(shard.name, error), kinds: [] };
+  }
 }
 
 async function verdictOn(queue: JobQueue): Promise<QueueVerdict> {

@@ -115,7 +115,11 @@ export class Shop {
     const names = [...new Set(ledger.map(({ queue }) => queue))];
     this.queues = new Map(names.map((name) => [name, new JobQueue(this.store, name)]));
     this.causes = new CausesOfFleet(
-      { all: [...this.queues.values()], reference: (name) => new JobQueue(this.store, name) },
+      {
+        all: [...this.queues.values()],
+        reference: (name) => new JobQueue(this.store, name),
+        wholeOf: (name) => name,
+      },
       kindsOf,
     );
     const stream = new PassThrough();

@@ -1,5 +1,5 @@
-import { expect, it } from '@jest/globals';
-import { JobQueueService, type VerdictNotice } from 'nest-job-queue';
+import { describe, expect, it, jest } from '@jest/globals';
+import { JobQueueService, type JobQueue, type VerdictNotice } from 'nest-job-queue';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import type { OutboxSigns } from '#queue/store/outbox-writer.js';
 import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
@@ -25,6 +25,15 @@ async function started(isWorker = false) {
       return new VerdictWatch({ options: { onVerdict }, queues, logger: log }, fleetEveryMs);
     },
   };
+}
+
+/** Writes the record of each shard, as if a shard could not be read for a long time. */
+async function beUnread(shards: readonly JobQueue[]): Promise<void> {
+  for (const shard of shards) {
+    await shard.exec(({ alerts }) => alerts.takeTurn({ token: 'seed', everyMs: 0 }));
+    const record = JSON.stringify({ kinds: {}, unreadMs: 1, copy: 1 });
+    await shard.exec(({ alerts }) => alerts.told({ token: 'seed', record }));
+  }
 }
 
 onEachStore('onVerdict', () => {
@@ -117,6 +126,68 @@ onEachStore('onVerdict', () => {
     expect(errors[0]!.text).toMatch(
       new RegExp(`^connect ECONNREFUSED ${address} in .+ since \\d\\d:\\d\\d UTC: 3 died$`),
     );
+  });
+
+  describe('of a queue with shards', () => {
+    const SHARDS = 4;
+
+    /** Starts an app with a queue of four shards. */
+    async function startShards() {
+      const name = uniqueQueueName('ingest');
+      const fail = handlerOf(name, () => Promise.reject(new Error(`410 Gone from ${name}.test:443`)), {
+        spread: SHARDS,
+      });
+      const jobs = { maintenance: false, maxAttempts: 1, logFailures: false } as const;
+      const app = await startApp({ jobs, providers: [fail] });
+      const queues = app.get(QueueRegistry, { strict: false });
+      const told: VerdictNotice[] = [];
+      const log = new KeptLog();
+      const onVerdict = (notice: VerdictNotice) => told.push(notice);
+      const look = () => new VerdictWatch({ options: { onVerdict }, queues, logger: log }, 0).runOnce();
+      const service = app.get(JobQueueService);
+      return { name, jobs: service, shards: service.shards(name) as JobQueue[], told, look, log };
+    }
+
+    it('is called once for all of them', async () => {
+      const { name, jobs, told, look } = await startShards();
+      await jobs.pause(name, { by: 'ada' });
+      await Promise.all(Array.from({ length: 8 }, () => jobs.enqueue(name, null)));
+      await look();
+      await look();
+      expect(told).toMatchObject([{ event: 'began', queue: name, verdict: { queue: name, state: 'paused' } }]);
+      expect(told[0]!.text).toContain('8 waiting');
+    });
+
+    it('is called once with a kind of error that jobs of several shards died of', async () => {
+      const { name, jobs, shards, told, look } = await startShards();
+      await Promise.all(Array.from({ length: 8 }, () => jobs.enqueue(name, null)));
+      await eventually(async () =>
+        (await Promise.all(shards.map((shard) => shard.stats()))).every(({ failed }) => failed === 2),
+      );
+      await look();
+      await look();
+      expect(told.map(({ event, text }) => [event, text])).toEqual([
+        ['new-error', `${name}: a new error, 8 died: 410 Gone from ${name}.test:443`],
+      ]);
+      expect(told[0]).not.toHaveProperty('queues');
+    });
+
+    it.each([0, 2])('names shard %i while its master is away, and forgets nothing meanwhile', async (away) => {
+      const { name, shards, told, look, log } = await startShards();
+      const exec = jest.spyOn(shards[away]!, 'exec').mockRejectedValue(new Error('no reply'));
+      await look();
+      expect(told).toEqual([]); // its master may be back in a moment
+      exec.mockRestore();
+      await beUnread(shards);
+      const again = jest.spyOn(shards[away]!, 'exec').mockRejectedValue(new Error('no reply'));
+      await look();
+      await look();
+      again.mockRestore();
+      await look();
+      expect(told).toMatchObject([{ event: 'began', queue: name, verdict: { state: 'unreadable' } }]);
+      expect(told[0]!.text).toBe(`${name} shard "${shards[away]!.name}": unreadable: no reply`);
+      expect(log.lines).toEqual([]);
+    });
   });
 
   it.each([
