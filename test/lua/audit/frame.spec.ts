@@ -118,4 +118,17 @@ describe('outcomes', () => {
     await withOutcomes(q, q.scripts.purge({ limit: 100 }));
     expect(await lines(q)).toEqual([{}, {}]);
   });
+
+  it.each<[what: string, deletes: (q: TestQueue) => ScriptCall<unknown>]>([
+    ['a remove', (q) => q.scripts.remove({ id: 'a' })],
+    ['a discard', (q) => q.scripts.deadLetters.discard({ letters: [{ id: 'a' }] })],
+    ['a clean', (q) => q.scripts.clean({ place: 'failed', olderThanMs: 0, limit: 9, passed: 0 })],
+  ])('deletes the line of a dead letter that %s deletes', async (_, deletes) => {
+    const { q, job } = await claimedJob('a');
+    const error = { name: 'Error', message: 'no' };
+    await withOutcomes(q, q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+    expect(Object.keys((await lines(q))[0]!)).toEqual(['a']);
+    await withOutcomes(q, deletes(q));
+    expect([await q.status('a'), await lines(q)]).toEqual([null, [{}, {}]]);
+  });
 });

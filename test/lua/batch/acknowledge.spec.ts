@@ -27,3 +27,12 @@ it('keeps the later end for a job in another queue, where an id was used again',
   expect(await cancelled()).toMatchObject([{ queue: 'home', state: 'cancelled' }]);
   expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(0);
 });
+
+it('keeps that a member in another queue is open again, where its end before is acknowledged', async () => {
+  const q = await seededRemoteMembers('x');
+  await q.fail((await q.claim(1))[0]!, { final: true });
+  const ends = await q.run(q.scripts.batches.outbox({ limit: 10 }));
+  await q.run(q.scripts.deadLetters.redrive({ ids: ['x'], payload: '' }));
+  expect(await q.run(q.scripts.batches.acknowledge({ ends }))).toBe(0);
+  expect(await q.run(q.scripts.batches.outbox({ limit: 10 }))).toMatchObject([{ id: 'x', state: 'open' }]);
+});

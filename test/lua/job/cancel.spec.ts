@@ -51,13 +51,13 @@ describe('job/cancel.lua', () => {
 
   it('I3: answers the job to the same request again, and to no other', async () => {
     const q = await queueWith('a', 'b');
-    const first = await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }));
+    const first = await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r-1' }));
     await q.run(q.scripts.cancel({ id: 'b' }));
     await expectUnchanged(q, async () => {
-      expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r' }))).toEqual(first);
-      expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'of another' }))).toEqual({
-        outcome: 'cancelled',
-      });
+      expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request: 'r-1' }))).toEqual(first);
+      for (const request of ['r-', '-1', 'r-11', 'of another']) {
+        expect(await q.run(q.scripts.cancelAndReturn({ id: 'a', request }))).toEqual({ outcome: 'cancelled' });
+      }
       expect(await q.run(q.scripts.cancel({ id: 'a' }))).toBe('cancelled');
       expect(await q.run(q.scripts.cancelAndReturn({ id: 'b', request: 'r' }))).toEqual({ outcome: 'cancelled' });
       expect(await q.run(q.scripts.cancel({ id: 'b' }))).toBe('cancelled');

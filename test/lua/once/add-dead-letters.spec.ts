@@ -87,6 +87,14 @@ it('I3: changes nothing when repeated after a lost reply, also once its job is g
   await expectUnchanged(q, () => send(q, [entry('a')]));
 });
 
+it('notes when it was added, in the order of which marks are listed', async () => {
+  const q = testQueue();
+  const before = await q.now();
+  await send(q, [entry('a')]);
+  const [, added] = await q.redis.zrange(q.keys.once('old'), 0, -1, 'WITHSCORES');
+  expect(Number(added)).toBeGreaterThanOrEqual(before);
+});
+
 it('leaves nothing that the doctor finds', async () => {
   const queue = newQueue();
   await queue.exec(({ once }) => once.addDeadLetters({ sender: SENDER, entries: [entry('a'), entry('b')] }));

@@ -35,6 +35,20 @@ describe('schedule/tick.lua', () => {
     expect(await schedules.field('s', 'ticks')).toBe('1');
   });
 
+  it('makes no tick of a due time whose digits only end or begin that of the schedule', async () => {
+    const { q, schedules } = testSchedules();
+    await schedules.put(schedules.define('s'));
+    const due = await schedules.makeDue('s');
+    const version = (await schedules.field('s', 'version'))!;
+    const nextDueMs = (await q.now()) + HOUR;
+    for (const dueAtMs of [Number(String(due).slice(4)), Number(String(due).slice(0, -4))]) {
+      await expectUnchanged(q, async () => {
+        const ticks = [{ id: 's', dueAtMs, version, nextDueMs }];
+        expect(await q.run(q.scripts.schedules.tick({ ticks }))).toEqual(['lost']);
+      });
+    }
+  });
+
   it('moves a schedule to an earlier time, where its clock was ahead', async () => {
     const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'));

@@ -40,6 +40,14 @@ onEachStore('an unmet job', () => {
     expect(await queue.claimMany(5)).toMatchObject([{ id: due.id }]);
   });
 
+  it('has a fence that no other job has, which names its failure job', async () => {
+    const queue = newQueue();
+    await unmet(queue, 3);
+    await maintainBatches(queue);
+    const { jobs: letters } = await queue.deadLetters.list();
+    expect(new Set(letters.map(({ fence }) => fence)).size).toBe(4);
+  });
+
   it('cannot be moved, ends with its follow-ups, and may be redriven', async () => {
     const queue = newQueue();
     const [job] = await unmet(queue, 1);

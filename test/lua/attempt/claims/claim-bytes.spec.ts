@@ -148,6 +148,14 @@ describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () 
     expect(await q.field(kept!.id === 'a' ? 'b' : 'a', 'attempts')).toBe('1');
   });
 
+  it('takes a first job without a group however large it is, beside groups', async () => {
+    const q = testQueue();
+    await addSized(q, { plain: 400 });
+    await addSized(q, { grouped: 400 }, { group: 'g' });
+    const one = async () => (await q.claim(2, { mostBytes: 100 })).map(({ id }) => id);
+    expect([await one(), await one()].toSorted()).toEqual([['grouped'], ['plain']]);
+  });
+
   it('with fewer bytes leaves a job of a priority at its rank', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400 }, { priority: 5 });

@@ -408,6 +408,16 @@ describe('limits of a group', () => {
     expect(gate - (await q.now())).toBeGreaterThan(3_590_000);
   });
 
+  it('rateLimit notes whether a start leaves jobs behind, because only then the next one is late', async () => {
+    const q = await limited({ groups: { rateLimit: { limit: 10, periodMs: 3_600_000, burst: 5 } } });
+    await fill(q, 'a', 2);
+    const leavesJobs = async () => {
+      await q.claim(1);
+      return (await q.redis.hget(`${q.keys.groupsPrefix}state:a`, 'rate_late'))!.startsWith('1 ');
+    };
+    expect([await leavesJobs(), await leavesJobs()]).toEqual([true, false]);
+  });
+
   it('opens its gate when the time is over', async () => {
     const q = testQueue();
     await q.run(q.scripts.groups.set({ name: 'a', limits: { rateLimit: { limit: 1_000, periodMs: 1_000 } } }));

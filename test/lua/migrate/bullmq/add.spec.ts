@@ -49,6 +49,19 @@ describe('migrate/bullmq/add.lua', () => {
     expect(await old.redis.hget(old.key('a'), 'priority')).toBe('11');
   });
 
+  it('keeps the order of jobs of one priority, and wakes BullMQ at the first of the delayed ones', async () => {
+    const { old, target } = scene();
+    const urgent = ['z', 'a', 'm'].map((id) => {
+      const each = job(id, id, 'prioritized', '-5');
+      return { ...each, fields: [...each.fields, 'priority', '5'] };
+    });
+    await target.put(RIGHT, urgent);
+    expect(await old.redis.zrange(old.key('prioritized'), '0', '-1')).toEqual(['z', 'a', 'm']);
+    const [sooner, later] = [1_900_000_000_123, 1_900_000_009_000];
+    await target.put(RIGHT, [job('1', 's', 'scheduled', `${sooner}`), job('2', 'l', 'scheduled', `${later}`)]);
+    expect(await old.redis.zscore(old.key('marker'), '1')).toBe(String(sooner));
+  });
+
   it('refuses an id in use without a mark, and a mover with a smaller fence', async () => {
     const { old, target } = scene();
     await old.wait('a');

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { OldPlace } from '#migrate/queue/old-place.js';
 import { MoverOvertakenError } from '#migrate/queue/transit.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
+import { connect } from '../../../support/redis/redis.js';
 import { newPlaces } from '../../../support/migrate/places.js';
 import { newQueue } from '../../../support/worker/workers.js';
 
@@ -30,6 +32,26 @@ describe('migrate/queue/take.lua', () => {
     expect(await old.take('pending', ['needed'])).toEqual(['taken']);
     await old.giveBack(await old.inTransit());
     expect((await from.list('pending')).map(({ id }) => id)).toEqual(['needed', 'member', 'far']);
+  });
+
+  it('leaves a job that waits for one of another queue', async () => {
+    const { from, old } = await newPlaces();
+    await from.enqueue(1, { id: 'far', delayMs: 60_000 });
+    const keys = new QueueKeys(from.name, {});
+    await connect().hset(keys.job('far'), 'after', 'other\tjob');
+    expect(await old.take('scheduled', ['far'])).toEqual(['elsewhere']);
+  });
+
+  it('ends the hold of a group by a job that it takes, and none by a job whose id is only alike', async () => {
+    const { from, old } = await newPlaces();
+    for (const id of ['1', '11', 'a1']) await from.enqueue(1, { id, group: 'g' });
+    const state = `${new QueueKeys(from.name, {}).groupsPrefix}state:g`;
+    const redis = connect();
+    await redis.hset(state, 'hold', 'a1');
+    expect(await old.take('group', ['1', '11'])).toEqual(['taken', 'taken']);
+    expect(await redis.hget(state, 'hold')).toBe('a1');
+    expect(await old.take('group', ['a1'])).toEqual(['taken']);
+    expect(await redis.hget(state, 'hold')).toBeNull();
   });
 
   it('is refused once another mover has begun', async () => {
