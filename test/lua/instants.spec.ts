@@ -1,5 +1,5 @@
-// What holds at an instant that is exactly now, in the same ms: a rest, a pause or a window is over, and who was seen just in
-// time is there.
+// What holds at an instant that is now, in the same ms. A rest, a pause or a window is over then. A worker that was seen
+// just in time is there.
 import { describe, expect, it } from '@jest/globals';
 import { WORKER_SEEN_MS } from '#queue/runtime/lifetimes.js';
 import { queueOn, type TestQueue } from '../support/queue/queue-state.js';

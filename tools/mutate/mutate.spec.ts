@@ -8,6 +8,7 @@ import { clusterScripts, luaScripts } from '#queue/lua.generated.js';
 import { draw, mutantsIn } from './draw.js';
 import { firstNoticing, type Repeated } from './first-noticing.js';
 import { ExchangedScripts } from './jest/exchanged-scripts.mjs';
+import { inMemory } from './jest/jest.config.mjs';
 import { scriptDigest } from './jest/script-digest.mjs';
 import { luaEdits } from './lua-edits.js';
 import { linesReport, markedLua, statementLine } from './lua-lines.js';
@@ -233,6 +234,10 @@ describe('a mutant is noticed', () => {
 
   it('by no test that begins after its time', async () => {
     expect(await firstNoticing(FILES, 0, failuresOf(FILES), async () => 'passes')).toBeUndefined();
+  });
+
+  it('by no spec in memory whose only fault is that its script has another text', () => {
+    expect(inMemory.testEnvironmentOptions.env).toMatchObject({ TEST_REDIS: 'memory', TEST_IS_PART: '1' });
   });
 
   it('by a limit, without a repeat', async () => {

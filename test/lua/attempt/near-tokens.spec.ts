@@ -20,7 +20,7 @@ const CALLS: Record<string, Call> = {
   start: (q, job) => q.run(q.scripts.start([job])),
   step: (q, claim) => q.run(q.scripts.step({ claim, step: { name: 's', result: '1' } })),
   'write a stream': (q, claim) =>
-    q.run(q.scripts.streams.write({ writes: [{ claim, first: 1, chunks: [{ kind: 'j', json: '1' as never }] }] })),
+    q.run(q.scripts.streams.write({ writes: [{ claim, first: 1, chunks: [{ kind: 'j', json: '1' }] }] })),
   wait: (q, claim) => q.run(q.scripts.wait({ claim, name: 'ok', kind: 'signal' })),
 };
 

@@ -91,7 +91,7 @@ it('notes when it was added, in the order of which marks are listed', async () =
   const q = testQueue();
   const before = await q.now();
   await send(q, [entry('a')]);
-  const [, added] = await q.redis.zrange(q.keys.once('old'), 0, -1, 'WITHSCORES');
+  const [, added] = await q.redis.zrange(q.keys.once('old'), '0', '-1', 'WITHSCORES');
   expect(Number(added)).toBeGreaterThanOrEqual(before);
 });
 

@@ -152,8 +152,8 @@ describe('attempt/claim.lua: bounded by bytes, repeated after a lost reply', () 
     const q = testQueue();
     await addSized(q, { plain: 400 });
     await addSized(q, { grouped: 400 }, { group: 'g' });
-    const one = async () => (await q.claim(2, { mostBytes: 100 })).map(({ id }) => id);
-    expect([await one(), await one()].toSorted()).toEqual([['grouped'], ['plain']]);
+    const one = async () => (await q.claim(2, { mostBytes: 100 })).map(({ id }) => id).join();
+    expect(new Set([await one(), await one()])).toEqual(new Set(['grouped', 'plain']));
   });
 
   it('with fewer bytes leaves a job of a priority at its rank', async () => {

@@ -1,0 +1,1 @@
+export const inMemory: { testEnvironmentOptions: { env: Record<string, string> } };
