@@ -4,6 +4,7 @@ import { TestEnvironment } from 'jest-environment-node';
 import './end-at-once.mjs';
 import { keepCompiledCode } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
+import { disableStorages } from './used-storages.mjs';
 
 keepCompiledCode();
 
@@ -25,6 +26,7 @@ export default class extends TestEnvironment {
 
   async teardown() {
     restoreStorage();
+    disableStorages();
     await super.teardown();
   }
 }

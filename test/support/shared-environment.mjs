@@ -5,6 +5,7 @@ import { ModuleMocker } from 'jest-mock';
 import './end-at-once.mjs';
 import { keepCompiledCode, SHARED_REALM } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
+import { disableStorages } from './used-storages.mjs';
 
 keepCompiledCode();
 
@@ -39,6 +40,7 @@ export default class SharedEnvironment {
 
   async teardown() {
     restoreStorage();
+    disableStorages();
     delete globalThis[EVENT_HANDLERS];
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
       if (symbol.description === STATE_OF_FILE) delete globalThis[symbol];
