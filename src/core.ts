@@ -107,6 +107,8 @@ export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { SharedLimit } from './queue/operate/shared-limit.js';
 export { NoSubscriptionError, PublishError } from './queue/errors/topic-errors.js';
+export { type SubscribeOptions, TopicClient, type TopicClientOptions } from './worker/topics/topic-client.js';
+export type { Publication, PublishFields, PublishOptions } from './worker/topics/topic-publisher.js';
 export {
   defineTopic,
   type TopicDefinition,

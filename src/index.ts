@@ -15,7 +15,6 @@ export {
   type QueueHandlerOptions,
 } from './nest/handlers/job-handler.decorator.js';
 export { OnTopic, type OnTopicOptions, type TypedTopicDecorator } from './nest/handlers/on-topic.decorator.js';
-export type { Publication, PublishFields, PublishOptions } from './nest/service/topic-publisher.js';
 export { currentJob } from './nest/context/current-job.js';
 export type { NewErrorKind, VerdictNotice } from './inspect/alerts/alerts.js';
 export type { KindMark } from './queue/dead-letters/error-kinds.js';

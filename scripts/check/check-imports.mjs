@@ -84,6 +84,7 @@ const ROOMS = {
     fetch: ['handlers', 'reports', 'attempt', 'runner'],
     maintenance: ['handlers', 'reports', 'attempt', 'runner'],
     threads: ['handlers', 'reports', 'attempt', 'runner'],
+    topics: ['handlers'],
   },
   nest: {
     context: [],

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
+import { DeclaredTopics } from '../queue/register/declared-topics.js';
 import { checkKnown, checkMs } from '../queue/validation/validate-options.js';
 import { LONGEST_TIMER_MS } from '../queue/runtime/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
@@ -193,6 +194,7 @@ export class Worker {
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
     if (this.stopping) return;
+    await DeclaredTopics.of(store).keepWriting();
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);
@@ -249,6 +251,7 @@ export class Worker {
     await drain({ store, runners, loops, schedules, reports }, timeoutMs, options.logger);
     runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
     failures.flush();
+    DeclaredTopics.of(store).end();
     reports?.abandon();
     loops?.abandon();
   }

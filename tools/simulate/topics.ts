@@ -1,13 +1,12 @@
 // Publications to a topic while publishers and workers are killed, by a seed. A deploy moves and adds subscriptions, and the server
 // loses the register alone. A call may be sent twice. A planted fault changes the text of scripts.
 import { ScriptStore } from '#memory/script-store.js';
-import type { QueueRegistry } from '#nest/connection/queue-registry.js';
-import { TopicPublisher } from '#nest/service/topic-publisher.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { jobIdOf, jobNameOf, PUBLICATIONS, publicationsOf } from '#queue/model/topic.js';
 import { DeclaredTopics } from '#queue/register/declared-topics.js';
 import { keptIn } from '#queue/runtime/kept.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import { TopicPublisher } from '#worker/topics/topic-publisher.js';
 import { Worker } from '#worker/worker.js';
 import { Random } from '../chaos/random.js';
 import { faultyStore, type Killed, PlantedServer } from './planted-server.js';
@@ -52,7 +51,7 @@ class Fleet {
       declared.add(queueOf(PUBLICATIONS), { topic: TOPIC, name, queue });
     }
     await settled(this.clock, declared.keepWriting());
-    const handOn = { [TOPIC]: { handle: publisher.handOn, maxAttempts: 1_000 } };
+    const handOn = { [TOPIC]: publisher.handler };
     const served = Object.entries(version).map(([name, queue]) => ({
       queue: queueOf(queue),
       handlers: { [jobNameOf({ topic: TOPIC, name })]: () => undefined },
@@ -102,8 +101,8 @@ class Fleet {
     const queues = new Map<string, JobQueue>();
     const options = { visibilityMs: 2_000, maxAttempts: 100, maxCrashes: 100 };
     const queueOf = (name: string) => keptIn(queues, name, () => new JobQueue(store, name, options));
-    const registry = { redis: { store }, reference: queueOf, requested: queueOf } as unknown as QueueRegistry;
-    return { process, store, queueOf, publisher: new TopicPublisher(registry) };
+    const publisher = new TopicPublisher({ store, reference: queueOf, requested: queueOf });
+    return { process, store, queueOf, publisher };
   }
 
   /** Publishes until a process gets the reply. Some are killed before. */

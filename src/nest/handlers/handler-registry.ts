@@ -5,11 +5,11 @@ import { z } from 'zod';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { JobQueue } from '../../queue/job-queue.js';
 import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
 import { spreadFields } from '../../queue/model/spread.js';
 import { isOfPublications, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
+import { refuseBareContent } from '../../worker/topics/topic-publisher.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
@@ -22,7 +22,6 @@ import {
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
-import type { Job } from '../../worker/handlers/job.js';
 import { withBulkSchemas, withSchemas } from '../../worker/handlers/schema-handler.js';
 import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
@@ -61,12 +60,6 @@ const optionsSchema = z.strictObject(
   { error: 'expected an object of handler options' },
 );
 
-/** The retries of a fan-out: no fault of some hours ends a publication. */
-const HAND_ON = {
-  maxAttempts: 1_000,
-  backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000 },
-} as const;
-
 type BoundHandler = FoundHandler & { handler: Handler | BulkHandler };
 
 /** The handlers of this process, checked, by queue and name. */
@@ -86,7 +79,7 @@ export class HandlerRegistry {
   /** The topics with a subscription here, by the queue of their publications. This process hands these on. */
   private readonly topicOf = new Map<string, string>();
   /** Hands on a publication to the subscriptions of its topic. */
-  handOn: HandlerFunction = () => undefined;
+  handOn: Handler = { handle: () => undefined };
 
   constructor(
     private readonly explorer: HandlerExplorer,
@@ -216,7 +209,7 @@ export class HandlerRegistry {
   handlersOf(queue: string): Record<string, Handler | BulkHandler> {
     const topic = this.topicOf.get(queue);
     if (topic !== undefined) {
-      return { [topic]: { ...HAND_ON, handle: (job: Job) => this.handOn(job) } };
+      return { [topic]: this.handOn };
     }
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
@@ -338,25 +331,6 @@ export class HandlerRegistry {
       this.queues.configure(queue, { ...picked(options, QUEUE_OPTIONS), concurrency });
     }
     this.useDefinition(queue, found);
-  }
-}
-
-/** @throws InvalidOptionError if publications lack a codec or redact of their jobs' queue */
-function refuseBareContent(subject: string, { name, options }: JobQueue, publications: JobQueue): void {
-  const { codec, redact } = publications.options;
-  const hides = (field: string) => redact !== undefined && (!Array.isArray(redact) || redact.includes(field));
-  const lacksRedact = Array.isArray(options.redact)
-    ? !options.redact.every(hides)
-    : options.redact !== undefined && options.redact !== redact;
-  const lacksCodec = options.codec !== undefined && options.codec.name !== codec?.name;
-  const lacking = lacksCodec ? 'codec' : lacksRedact ? 'redact' : undefined;
-  if (lacking) {
-    throw new InvalidOptionError(
-      `${lacking} of queue ${show(publications.name)}`,
-      `the ${lacking} of queue ${show(name)}, which ${subject} subscribes with`,
-      lacksCodec && codec ? `the codec ${show(codec.name)}` : 'none that covers it',
-      'Set codec and redact for all queues, in forRoot itself, or in its queues for the queue of publications too.',
-    );
   }
 }
 

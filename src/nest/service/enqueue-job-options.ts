@@ -3,7 +3,6 @@ import type { EnqueueFields, EnqueueOptions, StartTime } from '../../queue/enque
 import type { JobQueue } from '../../queue/job-queue.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { StoredIn } from '../../queue/store/outbox-writer.js';
 
 /** Options of one enqueue through the service, but for the start of its job. */
 export interface EnqueueJobFields extends Omit<EnqueueFields, 'name'> {
@@ -45,22 +44,6 @@ export type AnyNameOptions = Omit<EnqueueJobFields, 'transaction' | 'ordered'> &
 export type JobsOfAnyName<Jobs extends readonly (string | JobDefinition)[]> = {
   readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & AnyNameOptions;
 };
-
-/**
- * Returns in which transaction the jobs of a call are stored; undefined without one.
- *
- * @throws InvalidOptionError for an order without a transaction
- */
-export function storedIn(
-  subject: string,
-  { transaction, ordered }: Pick<EnqueueJobOptions, 'transaction' | 'ordered'>,
-): StoredIn | undefined {
-  if (ordered !== undefined && (typeof ordered !== 'boolean' || transaction === undefined)) {
-    const hint = 'Jobs that go to Redis at once are in the order of their enqueues.';
-    throw new InvalidOptionError(`${subject}.ordered`, 'true or false, beside `transaction`', show(ordered), hint);
-  }
-  return transaction === undefined ? undefined : { transaction, ...(ordered && { ordered }) };
-}
 
 /**
  * Returns undefined without options, so that such a job skips all checks of options.

@@ -13,6 +13,8 @@ import {
   type SignalData,
   type SignalName,
 } from '../../queue/enqueue/define-job.js';
+import { storedIn } from '../../queue/enqueue/enqueue-options.js';
+import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics/topic-publisher.js';
 import type { TopicDefinition, TopicInput } from '../../queue/enqueue/define-topic.js';
 import type { EnqueueFields, StartTime } from '../../queue/enqueue/enqueue-options.js';
 import { Topics } from '../../queue/operate/topics.js';
@@ -41,14 +43,13 @@ import { JobStream } from './job-stream.js';
 import { placeBatch, type JobBatchOptions } from './batch-home.js';
 import {
   optionsFor,
-  storedIn,
   type EnqueueJobOptions,
   type EnqueueManyOptions,
   type JobsOfAnyName,
   type OneOfManyOptions,
 } from './enqueue-job-options.js';
 import { enqueueMany, type ManyArguments } from './enqueue-many.js';
-import { type Publication, type PublishOptions, TopicPublisher } from './topic-publisher.js';
+
 import { checkQueue, checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { SpreadQueue } from '../connection/spread-queue.js';
@@ -93,8 +94,12 @@ export class JobQueueService {
     queues.targetsOf = (job, queue, members) => this.targetsOf(job, queue, members);
     this.once = onceIn(() => queues.outbox);
     this.topics = new Topics(() => queues.reference(PUBLICATIONS));
-    this.publisher = new TopicPublisher(queues);
-    handlers.handOn = this.publisher.handOn;
+    this.publisher = new TopicPublisher({
+      store: queues.redis.store,
+      requested: (name) => queues.requested(name),
+      reference: (name) => queues.reference(name),
+    });
+    handlers.handOn = this.publisher.handler;
     this.events = new JobEvents(queues, queues.redis.connection.logger);
     this.schedules = new JobSchedules({
       of: (job, queue) => this.shardsOf(job, queue)[0]!,

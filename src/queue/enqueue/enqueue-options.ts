@@ -4,6 +4,7 @@ import type { StoredBackoff } from '../model/backoff.js';
 import { jobFieldsAt, type Durability } from '../model/job-options.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { beforeStart } from '../store/enqueue-call.js';
+import type { StoredIn } from '../store/outbox-writer.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobReference } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
@@ -227,4 +228,20 @@ function refuseUnboundedDelay(subject: string, { unique, delayMs }: UncheckedOpt
       'The job starts `delayMs` after its last enqueue, and at most `maxDelayMs` after its first one.',
     );
   }
+}
+
+/**
+ * Returns in which transaction the jobs of a call are stored; undefined without one.
+ *
+ * @throws InvalidOptionError for an order without a transaction
+ */
+export function storedIn(
+  subject: string,
+  { transaction, ordered }: { transaction?: object | undefined; ordered?: boolean | undefined },
+): StoredIn | undefined {
+  if (ordered !== undefined && (typeof ordered !== 'boolean' || transaction === undefined)) {
+    const hint = 'Jobs that go to Redis at once are in the order of their enqueues.';
+    throw new InvalidOptionError(`${subject}.ordered`, 'true or false, beside `transaction`', show(ordered), hint);
+  }
+  return transaction === undefined ? undefined : { transaction, ...(ordered && { ordered }) };
 }

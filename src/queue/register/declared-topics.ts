@@ -41,7 +41,12 @@ export class DeclaredTopics {
   }
 
   /** Writes all of them, and goes on until the register has them. Resolves after the first try, whatever its outcome. */
-  async keepWriting(): Promise<void> {
+  keepWriting(): Promise<void> {
+    this.ended = false;
+    return this.tryToWrite();
+  }
+
+  private async tryToWrite(): Promise<void> {
     this.store.clock.clear(this.timer);
     try {
       await this.whenWritten();
@@ -51,7 +56,7 @@ export class DeclaredTopics {
       const passes = this.store.passes(error);
       const pauseMs = passes ? SOON_MS : LATER_MS;
       this.failed(error as Error, passes, pauseMs);
-      this.timer = this.store.clock.setTimeout(() => void this.keepWriting(), pauseMs);
+      this.timer = this.store.clock.setTimeout(() => void this.tryToWrite(), pauseMs);
       this.timer.unref();
     }
   }

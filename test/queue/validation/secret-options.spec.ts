@@ -25,6 +25,7 @@ import {
   JobNotFoundError,
   JobQueue,
   ScheduleNotFoundError,
+  TopicClient,
   Worker,
 } from 'nest-job-queue/core';
 import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
@@ -106,6 +107,7 @@ const WAYS: Record<string, Way> = {
   'new JobDefinition': (given) => new JobDefinition('a', given),
   'new Worker': (given) => new Worker([{ queue: new JobQueue(redis, 'a'), handlers: {} }], given),
   'new JobMetrics': (given) => new JobMetrics(given),
+  'new TopicClient': (given) => new TopicClient(redis, given),
   'new JobQueueTesting': (given) => new JobQueueTesting(given),
   'JobQueueModule.forRoot': (given) => (JobQueueModule.forRoot(given), resolveModuleOptions(given)),
   'JobQueueModule.forRootAsync': (given) => {

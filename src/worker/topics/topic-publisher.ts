@@ -2,9 +2,17 @@
 import { z } from 'zod';
 import { isTopicDefinition, type TopicDefinition } from '../../queue/enqueue/define-topic.js';
 import { PUBLISH as SUBJECT } from '../../queue/enqueue/encode-job.js';
-import { type EnqueueFields, refuseContradictions, type StartTime } from '../../queue/enqueue/enqueue-options.js';
+import {
+  type EnqueueFields,
+  type EnqueueOptions,
+  refuseContradictions,
+  type StartTime,
+  storedIn,
+} from '../../queue/enqueue/enqueue-options.js';
+import { enqueueMixed, type MixedJob } from '../../queue/enqueue/enqueue-mixed.js';
 import { EnqueueError, type EnqueueItem, QueueFullError } from '../../queue/errors/enqueue-errors.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import { NoSubscriptionError, PublishError } from '../../queue/errors/topic-errors.js';
 import { jobFieldsAt } from '../../queue/model/job-options.js';
 import {
@@ -16,14 +24,14 @@ import {
   publicationsOf,
   publicationIdOf,
 } from '../../queue/model/topic.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import type { HandlerFunction } from '../../worker/handlers/handler.js';
-import { toNonRetryable } from '../../worker/handlers/non-retryable.js';
-import type { QueueRegistry } from '../connection/queue-registry.js';
-import { type JobOfAnyName, storedIn } from './enqueue-job-options.js';
-import { enqueueOfAnyName } from './enqueue-many.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { Handler } from '../handlers/handler.js';
+import type { Job } from '../handlers/job.js';
+import { toNonRetryable } from '../handlers/non-retryable.js';
 
 /** Options of a publication, but for the start of its jobs. */
 export interface PublishFields extends Pick<EnqueueFields, 'group' | 'metadata'> {
@@ -87,16 +95,31 @@ interface Outgoing {
   ifNone: PublishFields['ifNone'];
 }
 
-/** Publishes to topics of one connection. */
+/** The queues of a process that publishes. @internal */
+interface TopicQueues {
+  readonly store: QueueStore;
+  /** Returns the queue of a subscription. */
+  requested(name: string): JobQueue;
+  /** Returns a queue of the register, or of publications. */
+  reference(name: string): JobQueue;
+}
+
+/** The retries of a fan-out: no fault of some hours ends a publication. */
+const HAND_ON = {
+  maxAttempts: 1_000,
+  backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000 },
+} as const;
+
+/** Publishes to topics of one Redis. @internal */
 export class TopicPublisher {
-  constructor(private readonly queues: QueueRegistry) {}
+  constructor(private readonly queues: TopicQueues) {}
 
   /** See JobQueueService.publish. */
   async publish(topic: string | TopicDefinition, payload: unknown, given: PublishOptions): Promise<Publication> {
     const name = nameOf(topic);
     checkTopicName('topic', name);
     const checked = checkOptions(SUBJECT, optionsSchema, given) as PublishOptions;
-    const { id: own = this.queues.redis.store.clock.randomId(), ifNone, fanOut, ...rest } = checked;
+    const { id: own = this.queues.store.clock.randomId(), ifNone, fanOut, ...rest } = checked;
     const { transaction, ordered, ...options } = rest;
     checkPublicationId(own);
     refuseContradictions(SUBJECT, options);
@@ -106,7 +129,7 @@ export class TopicPublisher {
       throw new InvalidOptionError('publish.fanOut', "'worker' beside transaction", "'caller'");
     }
     // Nothing waits for Redis within an open transaction.
-    if (!stored) await DeclaredTopics.of(this.queues.redis.store).whenWritten();
+    if (!stored) await DeclaredTopics.of(this.queues.store).whenWritten();
     if (stored || fanOut === 'worker') {
       await this.handOver(outgoing, stored);
       return { id: own, jobs: [] };
@@ -114,8 +137,10 @@ export class TopicPublisher {
     return { id: own, jobs: await this.addJobs(outgoing) };
   }
 
-  /** Adds the jobs of a publication that was handed over. */
-  handOn: HandlerFunction = async (job) => {
+  /** The handler of publications that were handed over. It adds their jobs. */
+  readonly handler: Handler = { ...HAND_ON, handle: (job) => this.handOn(job) };
+
+  private async handOn(job: Job): Promise<{ jobs: number }> {
     const { [IF_NONE]: ifNone, ...kept } = job.metadata;
     const options = { group: job.group, metadata: Object.keys(kept).length > 0 ? kept : undefined };
     const outgoing = { topic: job.name, id: publicationIdOf(job), payload: job.payload, options };
@@ -125,7 +150,7 @@ export class TopicPublisher {
     } catch (error) {
       throw error instanceof NoSubscriptionError ? toNonRetryable(error) : error;
     }
-  };
+  }
 
   /** Gives the publication to a worker as a job, whose id comes of the topic and that of the publication. */
   private async handOver(
@@ -155,14 +180,16 @@ export class TopicPublisher {
     if (subscriptions.length === 0 && ifNone !== 'ignore') {
       throw new NoSubscriptionError(name);
     }
-    const jobs = subscriptions.map((each): JobOfAnyName => {
+    const jobs = subscriptions.map((each): MixedJob => {
       const jobName = jobNameOf(each);
-      const job = isTopicDefinition(topic) ? topic.jobsOf(jobName) : jobName;
-      return { ...options, job, payload, queue: each.queue, id: jobIdOf(publication, jobName) } as JobOfAnyName;
+      const target = this.queues.requested(each.queue);
+      const definition = isTopicDefinition(topic) ? topic.jobsOf(jobName) : undefined;
+      const ofName = definition || target.name === jobName ? undefined : { name: jobName };
+      const own = { ...options, ...ofName, id: jobIdOf(publication, jobName) } as EnqueueOptions;
+      return { subject: SUBJECT, target, definition, payload, options: own };
     });
     try {
-      const find = (_job: unknown, queue: string | undefined) => this.queues.requested(queue!);
-      return await enqueueOfAnyName({ find, spreadOf: () => undefined }, jobs, () => SUBJECT);
+      return await enqueueMixed(jobs);
     } catch (error) {
       throw explained(error, name, publication);
     }
@@ -179,4 +206,23 @@ function explained(error: unknown, topic: string, publication: string): unknown 
     error instanceof EnqueueError || error instanceof QueueFullError ? error.items : [];
   const isHalf = items.some(({ outcome }) => outcome !== 'not-sent');
   return isHalf ? new PublishError(topic, publication, items, error as Error) : error;
+}
+
+/** @throws InvalidOptionError if publications lack a codec or redact of their jobs' queue @internal */
+export function refuseBareContent(subject: string, { name, options }: JobQueue, publications: JobQueue): void {
+  const { codec, redact } = publications.options;
+  const hides = (field: string) => redact !== undefined && (!Array.isArray(redact) || redact.includes(field));
+  const lacksRedact = Array.isArray(options.redact)
+    ? !options.redact.every(hides)
+    : options.redact !== undefined && options.redact !== redact;
+  const lacksCodec = options.codec !== undefined && options.codec.name !== codec?.name;
+  const lacking = lacksCodec ? 'codec' : lacksRedact ? 'redact' : undefined;
+  if (lacking) {
+    throw new InvalidOptionError(
+      `${lacking} of queue ${show(publications.name)}`,
+      `the ${lacking} of queue ${show(name)}, which ${subject} subscribes with`,
+      lacksCodec && codec ? `the codec ${show(codec.name)}` : 'none that covers it',
+      'Set codec and redact for all queues, in forRoot itself, or in its queues for the queue of publications too.',
+    );
+  }
 }

@@ -1,0 +1,91 @@
+// Topics without Nest: publications, subscriptions, and what a worker hands on.
+import { afterEach, expect, it } from '@jest/globals';
+import {
+  defineTopic,
+  type Job,
+  JobQueue,
+  type JobQueueOptions,
+  NoSubscriptionError,
+  TopicClient,
+  Worker,
+} from 'nest-job-queue/core';
+import { z } from 'zod';
+import { eventually } from '../../support/faults/wait.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+
+const ends: (() => unknown)[] = [];
+afterEach(() => Promise.all(ends.splice(0).map((end) => end())));
+
+function newClient(options?: JobQueueOptions & { queues?: JobQueue[] }): TopicClient {
+  const client = new TopicClient(connect(), options);
+  ends.push(() => client.close());
+  return client;
+}
+
+async function start(client: TopicClient): Promise<Worker> {
+  const worker = new Worker(client.workerQueues());
+  ends.push(() => worker.stop({ timeoutMs: 2_000 }));
+  await worker.start();
+  return worker;
+}
+
+it('gives each subscription a job, from a process that knows none of them, also while a subscriber is away', async () => {
+  const Paid = defineTopic(uniqueQueueName(), { payload: z.object({ amount: z.number() }) });
+  const got: string[] = [];
+  const subscriber = newClient();
+  subscriber.subscribe(Paid, 'receipts', (job) => void got.push(`receipts ${job.payload.amount}`));
+  subscriber.subscribe(Paid, 'stock', (job) => void got.push(`stock ${job.payload.amount}`), { maxAttempts: 2 });
+  await (await start(subscriber)).stop();
+
+  const publisher = newClient();
+  const { jobs } = await publisher.publish(Paid, { amount: 20 }, { id: 'paid-17' });
+  const again = await publisher.publish(Paid, { amount: 20 }, { id: 'paid-17' });
+  expect(jobs.map(({ queue }) => queue)).toEqual([`${Paid.name}/receipts`, `${Paid.name}/stock`]);
+  expect(again.jobs.map(({ outcome }) => outcome)).toEqual(['existing', 'existing']);
+  await expect(publisher.publish(Paid, { amount: 'much' } as never)).rejects.toThrow(/amount/);
+
+  await start(subscriber);
+  await Promise.all(jobs.map((job) => job.result()));
+  expect(got.toSorted()).toEqual(['receipts 20', 'stock 20']);
+});
+
+it('hands on a publication by a worker, in the order of its group, and in the queue that a subscription names', async () => {
+  const topic = uniqueQueueName();
+  const got: unknown[] = [];
+  const subscriber = newClient();
+  const queue = uniqueQueueName();
+  const note = ({ name, payload }: Job) => void got.push(`${name.slice(topic.length + 1)} ${String(payload)}`);
+  subscriber.subscribe(topic, 'a', note, { queue, concurrency: 1 });
+  subscriber.subscribe(topic, 'b', note, { queue });
+  expect(subscriber.workerQueues().map((each) => [each.queue.name, each.concurrency])).toEqual([
+    [queue, 1],
+    [`topic-publications/${topic}`, undefined],
+  ]);
+  await start(subscriber);
+  const publisher = newClient();
+  for (const n of [1, 2, 3]) await publisher.publish(topic, n, { fanOut: 'worker', group: 'g' });
+  await eventually(() => got.length === 6, { what: 'six jobs' });
+  expect(got.filter((line) => String(line).startsWith('a'))).toEqual(['a 1', 'a 2', 'a 3']);
+});
+
+it('declares subscriptions without a worker', async () => {
+  const topic = uniqueQueueName();
+  const publisher = newClient();
+  await expect(publisher.publish(topic, 1)).rejects.toThrow(NoSubscriptionError);
+  const subscriber = newClient();
+  subscriber.subscribe(topic, 'a', () => undefined);
+  await subscriber.declare();
+  expect((await publisher.publish(topic, 1)).jobs).toHaveLength(1);
+});
+
+it('refuses a second subscription of a name, a bad name, and a queue whose publications would not be encrypted', () => {
+  const topic = uniqueQueueName();
+  const codec = { name: 'own', encode: JSON.stringify, decode: JSON.parse };
+  const secret = new JobQueue(connect(), uniqueQueueName(), { codec } as never);
+  const client = newClient({ queues: [secret] });
+  expect(() => newClient({ queues: ['a'] as never })).toThrow(/a list of JobQueues/);
+  client.subscribe(topic, 'a', () => undefined);
+  expect(() => client.subscribe(topic, 'a', () => undefined)).toThrow(/one call for each subscription/);
+  expect(() => client.subscribe(topic, 'no spaces', () => undefined)).toThrow(/subscribe.subscription/);
+  expect(() => client.subscribe(topic, 'b', () => undefined, { queue: secret.name })).toThrow(/codec of queue/);
+});
