@@ -247,6 +247,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (!this.audited && !this.draining) await this.auditOnce();
     if (this.expected && !this.draining) await this.openThreads();
     if (!this.draining) await this.declaredTopics.keepWriting();
+    if (!this.draining && !this.expected) this.declaredTopics.keepAdding();
     if (!this.draining) await this.startWorker();
   }
 
@@ -267,6 +268,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (this.audited) await this.checkLoaded(queues);
     if (queues.length > 0) await this.declaredTopics.keepWriting();
     if (queues.length === 0 || !this.canServe || this.awaitsCall) {
+      this.declaredTopics.keepAdding();
       return;
     }
     await this.parts.handlers.openThreads(queues);

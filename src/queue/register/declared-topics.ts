@@ -10,6 +10,9 @@ const SOON_MS = 1_000;
 /** The pause after an error that stays until somebody changes the setup, in ms. */
 const LATER_MS = 10_000;
 
+/** The interval at which a process without a worker adds what the register has lost, in ms. A worker does so as often. */
+const ADDED_MS = 120_000;
+
 /** The subscriptions of topics that the code of this process declares in a store. */
 export class DeclaredTopics {
   private static readonly known = new WeakMap<QueueStore, DeclaredTopics>();
@@ -18,6 +21,7 @@ export class DeclaredTopics {
   private written: Promise<void> | undefined;
   private again: Promise<void> | undefined;
   private timer: Timer | undefined;
+  private beat: Timer | undefined;
   private failure: string | undefined;
   private ended = false;
 
@@ -69,10 +73,24 @@ export class DeclaredTopics {
     return this.again;
   }
 
+  /** Adds what the register has lost every two minutes, in a process without a worker. Does nothing without a subscription. */
+  keepAdding(): void {
+    this.store.clock.clear(this.beat);
+    if (this.subscriptions.length > 0) {
+      const add = () => {
+        void this.addMissing().catch(() => undefined);
+        this.keepAdding();
+      };
+      this.beat = this.store.clock.setTimeout(add, ADDED_MS);
+      this.beat.unref();
+    }
+  }
+
   /** Tries no more. */
   end(): void {
     this.ended = true;
     this.store.clock.clear(this.timer);
+    this.store.clock.clear(this.beat);
   }
 
   private async write(): Promise<void> {

@@ -358,6 +358,19 @@ it('a live worker declares its subscriptions again where Redis has lost the regi
   expect((await topics.list(topic)).map(({ queue }) => queue)).toEqual([`${topic}/receipts`, newer]);
 });
 
+it('a process without a worker declares its subscriptions again too', async () => {
+  const timers = holdTimers(120_000);
+  const [topic, prefix] = [uniqueQueueName(), uniqueQueueName('p')];
+  const app = await startApp({ providers: [subscribersOf(topic, [])], jobs: { prefix, worker: false } });
+  const { topics } = app.get(JobQueueService);
+  await connect().del(`${prefix}:topics`);
+  for (const _ of ['once', 'again']) {
+    await timers.fire();
+    await eventually(async () => (await topics.list(topic)).length === 2);
+    await connect().del(`${prefix}:topics`);
+  }
+});
+
 it('warns where a boot takes the queue of a subscription over', async () => {
   const topic = uniqueQueueName();
   await startApp({ providers: [subscribersOf(topic, [])], jobs: { worker: false } });

@@ -25,11 +25,12 @@ export function holdTimers(ms: number): HeldTimers {
   return {
     fire: async (count = 1) => {
       await eventually(() => held.size >= count, { what: `${count} timers of ${ms} ms are set` });
-      for (const [timer, task] of held) {
+      const due = [...held];
+      held.clear();
+      for (const [timer, task] of due) {
         clear(timer);
         task();
       }
-      held.clear();
     },
   };
 }
