@@ -32,6 +32,22 @@ function violations(fences: readonly number[], spoil: (run: Run) => void = () =>
   return verdictOf(run).violations;
 }
 
+/** Adds jobs to a queue with shards. 0 and 16 have one group, and the odd ones have none. Returns the violations. */
+function ofShards(fences: Record<number, number>): string[] {
+  const run = cleanRun();
+  run.files.spread = [
+    ['process', FLOW, 'spread-producer'],
+    ['enqueue', 0, 17],
+    ['enqueued', 0, 17],
+    ['process', 6, 'spread-worker'],
+    ['time', 2_000],
+    ...range(17).flatMap((number) => completed(FLOW, number, fences[number] ?? 100 + number)),
+  ];
+  run.snapshot.totals.enqueued! += 17;
+  run.snapshot.totals.completed! += 17;
+  return verdictOf(run).violations;
+}
+
 it('finds nothing where members come before their follow-up, and groups keep their order', () => {
   expect(violations([101, 102, 103, 104, 105, 106, 107, 108, 109, 110])).toEqual([]);
   expect(violations([103, 102, 101, 104, 106, 105, 107, 108, 109, 110])).toEqual([]);
@@ -58,6 +74,11 @@ it('finds a group that leaves its order', () => {
   expect(violations([101, 107, 103, 104, 108, 102, 109, 110, 111, 112])).toEqual([
     'I8: job 5:5 of group-1 was claimed before 5:1 had ended',
   ]);
+});
+
+it('finds a group of a queue with shards that leaves its order', () => {
+  expect(ofShards({ 1: 300 })).toEqual([]);
+  expect(ofShards({ 0: 300 })).toEqual(['I8: job 5:16 of sensor-0 was claimed before 5:0 had ended']);
 });
 
 it('finds a step whose result changes, unless the server may have lost it', () => {

@@ -3,21 +3,30 @@ import type { Facts } from '../histories/facts.js';
 import type { Jobs } from '../histories/jobs.js';
 import { ADDED } from '../histories/marks.js';
 import { BATCH_NUMBERS, groupOf, isFollowUp } from '../processes/flow-work.js';
+import { sensorOf } from '../processes/spread-work.js';
 import { ranOutOfOrder } from './rules.js';
 
 export function misflowed(facts: Facts): string[] {
-  return [...facts.flow].flatMap((process) => {
-    const jobs = facts.jobs.get(process);
-    return !jobs || jobs.forgotten ? [] : [...outOfGroupOrder(process, jobs), ...earlyFollowUps(process, jobs)];
-  });
+  const judged = (processes: ReadonlySet<number>, faultsOf: (process: number, jobs: Jobs) => string[]) =>
+    [...processes].flatMap((process) => {
+      const jobs = facts.jobs.get(process);
+      return !jobs || jobs.forgotten ? [] : faultsOf(process, jobs);
+    });
+  return [
+    ...judged(facts.flow, (process, jobs) => [
+      ...outOfGroupOrder(process, jobs, groupOf),
+      ...earlyFollowUps(process, jobs),
+    ]),
+    ...judged(facts.spread, (process, jobs) => outOfGroupOrder(process, jobs, sensorOf)),
+  ];
 }
 
 /** Returns jobs of a group that were claimed before the last claim of an earlier job, retries and crashes included. */
-function outOfGroupOrder(process: number, jobs: Jobs): string[] {
+function outOfGroupOrder(process: number, jobs: Jobs, groupOfJob: typeof groupOf): string[] {
   const faults: string[] = [];
   const before = new Map<string, number>();
   for (let number = 0; number < jobs.count; number++) {
-    const group = groupOf(number);
+    const group = groupOfJob(number);
     if (group === undefined || !isSure(jobs, number)) continue;
     const earlier = before.get(group);
     if (earlier !== undefined && ranOutOfOrder(jobs.lastFence[earlier]!, jobs.firstFence[number]!)) {

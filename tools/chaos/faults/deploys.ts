@@ -35,9 +35,9 @@ export const deployEarlier: Fault = async (scene, planned) => {
   return hits;
 };
 
-/** Limits, groups and batches run one version, because their checks know one version. */
+/** Limits, groups, batches and shards run one version, because their checks know one version. */
 function knowsEarlier({ role }: Slot): boolean {
-  return !/^(flow|shared)-/.test(role);
+  return !/^(flow|shared|spread)-/.test(role);
 }
 
 /** Replaces the processes one after the other, the producers last, so that the new workers always have work. */

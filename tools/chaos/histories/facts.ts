@@ -51,7 +51,9 @@ export class Facts {
   readonly flow = new Set<number>();
   /** The processes that enqueue to the queues which share a limit. */
   readonly sharing = new Set<number>();
-  /** The times of handlers of these queues. */
+  /** The processes that enqueue to the queue with shards. */
+  readonly spread = new Set<number>();
+  /** The times of handlers of the queues which share a limit. */
   readonly ranShared: { fromMs: number; toMs: number }[] = [];
   private tryingSinceMs: number | undefined;
 
@@ -65,6 +67,7 @@ export class Facts {
         if (entry[2] === 'fifo-producer') this.attempts.first.set(entry[1], []);
         if (entry[2] === 'flow-producer') this.flow.add(entry[1]);
         if (entry[2] === 'shared-producer') this.sharing.add(entry[1]);
+        if (entry[2] === 'spread-producer') this.spread.add(entry[1]);
         return;
       case 'time':
         this.reading.nowMs = entry[1];
@@ -161,9 +164,9 @@ export class Facts {
   }
 
   private start(process: number, number: number, attempt: number, fence: number): void {
-    // The ordered and the limited jobs have queues of their own, which nobody pauses.
-    if (!this.attempts.first.has(process) && !this.flow.has(process) && !this.sharing.has(process))
-      this.operations.claim(`job ${process}:${number}`, fence);
+    // The ordered and the limited jobs have queues of their own, which nobody pauses. So have those with shards.
+    const others = [this.attempts.first, this.flow, this.sharing, this.spread];
+    if (!others.some((each) => each.has(process))) this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
     this.ends.start(`${process}:${number}:${fence}`, attempt);
   }

@@ -6,10 +6,12 @@ export type Role =
   | 'fifo-worker'
   | 'flow-worker'
   | 'shared-worker'
+  | 'spread-worker'
   | 'producer'
   | 'fifo-producer'
   | 'flow-producer'
   | 'shared-producer'
+  | 'spread-producer'
   | 'operator';
 
 export interface ProcessOptions {

@@ -8,18 +8,26 @@ import { startOperator } from './operator.js';
 import type { Order, ProcessOptions, Report } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { startFlowProducer } from './flow-producer.js';
-import { startFifoProducer, startProducer, startSharedProducer } from './producer.js';
-import { startFifoWorker, startFlowWorker, startSharedWorker, startWorkerRole } from './worker-role.js';
+import { startFifoProducer, startProducer, startSharedProducer, startSpreadProducer } from './producer.js';
+import {
+  startFifoWorker,
+  startFlowWorker,
+  startSharedWorker,
+  startSpreadWorker,
+  startWorkerRole,
+} from './worker-role.js';
 
 const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
   worker: startWorkerRole,
   'fifo-worker': startFifoWorker,
   'flow-worker': startFlowWorker,
   'shared-worker': startSharedWorker,
+  'spread-worker': startSpreadWorker,
   producer: startProducer,
   'fifo-producer': startFifoProducer,
   'flow-producer': startFlowProducer,
   'shared-producer': startSharedProducer,
+  'spread-producer': startSpreadProducer,
   operator: startOperator,
 };
 

@@ -4,12 +4,14 @@ import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
+import type { SpreadQueue } from '#nest/connection/spread-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { drawKind } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
 import { sharingQueues } from './shared-work.js';
+import { sensorOf, spreadQueueOf } from './spread-work.js';
 import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 
 /** The time of a phase. By turns workers have too much work and too little. */
@@ -58,10 +60,56 @@ export function startSharedProducer(tools: Tools): Promise<Stop> {
   ]);
 }
 
+/** The jobs of the queue with shards, per second. */
+const SPREAD_RATE = 60;
+
+/** Enqueues to the shards of a queue: the jobs of a group in their order, each acknowledged before the next. */
+export async function startSpreadProducer(tools: Tools): Promise<Stop> {
+  const { number: p, queue, rate, seed } = tools.options;
+  const random = new Random(seed);
+  const spread = await spreadQueueOf(tools.redis, queue);
+  const options = { ...tools.options, rate: Math.min(rate, SPREAD_RATE), backlog: SHARED_BACKLOG };
+  const next = (n: number): NewWork[] => {
+    const group = sensorOf(n);
+    return [{ payload: { p, n, kind: drawKind(random) }, options: group === undefined ? {} : { group } }];
+  };
+  return produce({ ...tools, options }, [], next, [doorOf(spread)]);
+}
+
+/** Returns the shards as one queue of a producer. A repeat has the id of the first call, so it goes to the same shard. */
+function doorOf(spread: SpreadQueue): Target {
+  return {
+    enqueueMany: (jobs) => {
+      const shard = spread.ofJob('job', jobs[0]) ?? spread.next();
+      return spread.follow(shard, () => shard.enqueueMany(jobs));
+    },
+    stats: async () => {
+      const all = await Promise.all(spread.shards.map((shard) => shard.stats()));
+      return { pending: all.reduce((sum, { pending }) => sum + pending, 0) };
+    },
+    close: () => spread.shards.forEach((shard) => shard.close()),
+  };
+}
+
+/** The part of a queue that a producer uses. */
+interface Target {
+  enqueueMany(jobs: readonly BulkJob[]): Promise<JobHandle[]>;
+  stats(): Promise<{ pending: number }>;
+  close(): void;
+}
+
+type BulkJob = Parameters<JobQueue['enqueueMany']>[0][number];
+
 /** @param names the queues, which get jobs by turns */
-async function produce(tools: Tools, names: readonly string[], next: (first: number) => NewWork[]): Promise<Stop> {
+async function produce(
+  tools: Tools,
+  names: readonly string[],
+  next: (first: number) => NewWork[],
+  queues: readonly Target[] = names.map(
+    (name) => new JobQueue(tools.redis, name, queueOptions(tools.options.load)),
+  ),
+): Promise<Stop> {
   const { options } = tools;
-  const queues = names.map((name) => new JobQueue(tools.redis, name, queueOptions(options.load)));
   const producer = new Producer(tools, queues);
   const stopping = new AbortController();
   const pulse = setInterval(() => producer.beat(), PULSE_MS);
@@ -95,11 +143,11 @@ class Producer {
 
   constructor(
     private readonly tools: Tools,
-    private readonly queues: readonly JobQueue[],
+    private readonly queues: readonly Target[],
   ) {}
 
   /** The queue of the next jobs. */
-  private get queue(): JobQueue {
+  private get queue(): Target {
     return this.queues[this.made % this.queues.length]!;
   }
 
@@ -150,7 +198,7 @@ class Producer {
    * Sends one call, and returns undefined once it got a reply. A call that may have been written is repeated with its
    * ids until it is answered.
    */
-  private async attempt(queue: JobQueue, batch: NewWork[], ids: readonly string[]) {
+  private async attempt(queue: Target, batch: NewWork[], ids: readonly string[]) {
     const jobs = batch.map(({ payload, options }, i) => ({
       payload,
       ...options,

@@ -14,6 +14,7 @@ import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
 import { MOST_SHARED, sharedOptions, sharedValues, sharingQueues } from './shared-work.js';
+import { SPREAD_CONCURRENCY, spreadQueueOf } from './spread-work.js';
 import { queueOptions, type Work } from './workload.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
@@ -77,17 +78,41 @@ export function startSharedWorker(tools: Tools): Promise<Stop> {
   );
 }
 
+/** Starts a worker of all shards of a queue, as an app does. Each claim gives all free slots to one shard. */
+export async function startSpreadWorker(tools: Tools): Promise<Stop> {
+  const { queue, seed } = tools.options;
+  const random = new Random(seed);
+  const { shards } = await spreadQueueOf(tools.redis, queue);
+  const slots = {
+    concurrency: SPREAD_CONCURRENCY,
+    ofAll: { concurrency: SPREAD_CONCURRENCY, claimsFromOne: true },
+  };
+  return serve(tools, shards, slots, (job) => act(job, tools, random));
+}
+
 /** @param names the queues that it serves */
-async function start(
-  { options, redis, history, logger, report }: Tools,
+function start(
+  tools: Tools,
   names: readonly string[],
-  { spares = 0, limits, ...slots }: Slots,
+  { spares = 0, ...slots }: Slots & { readonly spares?: number },
   handle: (job: Job<Work>) => Promise<unknown>,
-  ofQueue: QueueOptions = queueOptions(options.load),
+  ofQueue: QueueOptions = queueOptions(tools.options.load),
 ): Promise<Stop> {
+  const { redis } = tools;
   const queues = names.map((name) => new JobQueue(redis, name, ofQueue));
   const spare = (i: number) => new JobQueue(redis, `${names[0]}-spare-${i}`, ofQueue);
-  const all = [...queues, ...Array.from({ length: spares }, (_, i) => spare(i))];
+  const spareQueues = Array.from({ length: spares }, (_, i) => spare(i));
+  return serve(tools, queues, slots, handle, spareQueues);
+}
+
+async function serve(
+  { history, logger, report }: Tools,
+  queues: readonly JobQueue[],
+  { limits, ofAll, ...slots }: Slots,
+  handle: (job: Job<Work>) => Promise<unknown>,
+  spares: readonly JobQueue[] = [],
+): Promise<Stop> {
+  const all = [...queues, ...spares];
   const onEvent = ({ type, job }: WorkerEvent) => {
     if (type === 'started' || type === 'stuck') return;
     const work = job.payload as Partial<Work> | null;
@@ -98,6 +123,7 @@ async function start(
   const served = all.map((each) => ({ queue: each, ...slots, handlers: { [each.name]: run } }));
   const worker = new Worker(served, {
     ...(limits && { limits }), // the earlier version has none
+    ...ofAll,
     sweepIntervalMs: 1_000,
     shutdownTimeoutMs: 5_000,
     logger,
@@ -118,8 +144,9 @@ async function start(
 interface Slots {
   readonly concurrency: number;
   readonly prefetch?: number | undefined;
-  readonly spares?: number;
   readonly limits?: WorkerOptions['limits'];
+  /** The slots of the worker over all its queues. */
+  readonly ofAll?: Pick<WorkerOptions, 'concurrency' | 'claimsFromOne'>;
 }
 
 interface Reclaims {

@@ -61,6 +61,14 @@ export async function permitsLeft(queues: readonly JobQueue[]): Promise<string[]
     .map(({ name, running }) => `shared limit: ${running} permits of ${name} are left, and no worker`);
 }
 
+/** Returns the shards of a queue that completed no job, so that nothing was shown of them. */
+export async function idleShards(shards: readonly JobQueue[]): Promise<string[]> {
+  const all = await Promise.all(shards.map((shard) => shard.stats()));
+  return shards.flatMap(({ name }, i) =>
+    all[i]!.totals['completed'] ? [] : [`spread: "${name}" completed no job`],
+  );
+}
+
 /** Returns failovers that no fault accounts for, because they lose writes that the checker expects. */
 export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: number): string[] {
   const found = sentinel?.failovers ?? planned;

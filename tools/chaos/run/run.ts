@@ -8,7 +8,7 @@ import { overdue } from './recovery-bounds.js';
 import { check, type Verdict } from '../check/check.js';
 import { beginMinutes } from '../check/minutes.js';
 import { Facts } from '../histories/facts.js';
-import { auditAndRepair, deleteKeys, drain, finalAudit, permitsLeft, unplanned } from './ending.js';
+import { auditAndRepair, deleteKeys, drain, finalAudit, idleShards, permitsLeft, unplanned } from './ending.js';
 import type { Scene } from '../faults/scene.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
@@ -27,6 +27,7 @@ import type { KindRecovery } from './recovery.js';
 import { recoveryByKind } from './recovery-by-kind.js';
 import { flowOptions, MAX_RUNNING } from '../processes/flow-work.js';
 import { sharedOptions, sharingQueues } from '../processes/shared-work.js';
+import { spreadQueueOf } from '../processes/spread-work.js';
 import { queueOptions } from '../processes/workload.js';
 
 const SAMPLE_MS = 2_000;
@@ -52,7 +53,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const sharing = load
     ? []
     : sharingQueues(name).map((each) => new JobQueue(ground.admin, each, sharedOptions(name)));
-  const queues = [...plain, ...flow, ...sharing];
+  const spread = load ? [] : (await spreadQueueOf(ground.admin, name)).shards;
+  const queues = [...plain, ...flow, ...sharing, ...spread];
   const resources = new Resources();
   const common = load
     ? { concurrency: 100, batch: 250, rate: Infinity, backlog: 5_000, jobs: Math.ceil(options.jobs / 2), load }
@@ -105,6 +107,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     );
     verdict.violations.push(...unplanned(ground, planned), ...(await finalAudit(queues)));
     verdict.violations.push(...slotWatches.flatMap((each) => each.stop()), ...(await permitsLeft(sharing)));
+    verdict.violations.push(...(await idleShards(spread)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
     const processes = fleet.slots.map((slot) => slot.name);
@@ -133,11 +136,14 @@ function startFleet(fleet: Fleet, load: boolean): Promise<void> {
         ['flow-worker', 'flow-worker-2'],
         ['shared-worker', 'shared-worker-1'],
         ['shared-worker', 'shared-worker-2'],
+        ['spread-worker', 'spread-worker-1'],
+        ['spread-worker', 'spread-worker-2'],
         ['operator', 'operator'],
         ['producer', 'producer-1'],
         ['fifo-producer', 'fifo-producer'],
         ['flow-producer', 'flow-producer'],
         ['shared-producer', 'shared-producer'],
+        ['spread-producer', 'spread-producer'],
       );
 }
 
