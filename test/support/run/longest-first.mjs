@@ -21,6 +21,7 @@ const LONGEST = [
   'test/outbox/kills.spec.ts',
   'tools/simulate/main.spec.ts',
   'tools/simulate/topics.spec.ts',
+  'tools/simulate/spread.spec.ts',
   'test/queue/batches/races.spec.ts',
   'test/docs/combinations/what-happens.spec.ts',
   'test/queue/doctor/doctor-random.spec.ts',
