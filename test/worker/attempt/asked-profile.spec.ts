@@ -66,7 +66,7 @@ describe('a profile', () => {
     const queue = newQueue();
     const end = gate();
     const worker = await startWorker(queue, () => end.promise);
-    await queue.profiles.request({ forMs: 100 });
+    await queue.profiles.request({ forMs: 100, kind: 'heap' });
     await learn(worker.worker);
     const job = await queue.enqueue({});
     await done(queue);
@@ -93,7 +93,7 @@ describe('a profile', () => {
     const worker = await startWorker(queue, () => {
       throw new Error('no');
     });
-    await queue.profiles.request();
+    await queue.profiles.request({ kind: 'heap' });
     await learn(worker.worker);
     await queue.enqueue({});
     await done(queue);
@@ -138,8 +138,8 @@ describe('a profile', () => {
       await startWorker([{ queue, handlers: { a: handler, b: handler } }]),
       await startWorker(other, handler),
     ];
-    await queue.profiles.request({ name: 'b' });
-    await other.profiles.request();
+    await queue.profiles.request({ name: 'b', kind: 'heap' });
+    await other.profiles.request({ kind: 'heap' });
     for (const { worker } of workers) await learn(worker);
     await (await queue.enqueue({}, { name: 'a' })).result();
     expect((await queue.profiles.get())?.state).toBe('asked');
@@ -171,7 +171,7 @@ describe('a worker with profiles: false', () => {
     const strict = await startWorker(queue, () => 1, { profiles: false });
     await eventually(async () => (await queue.workers())[0]?.unprofiled);
     const open = await startWorker(queue);
-    await queue.profiles.request();
+    await queue.profiles.request({ kind: 'heap' });
     await learn(strict.worker);
     open.worker.pause();
     await (await queue.enqueue({})).result();
