@@ -11,6 +11,7 @@ import { inside } from '../support/queue/inside.js';
 import { patiently } from '../support/faults/wait.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
+import { someOf } from '../support/run/samples.js';
 import { startScene } from './outsize-attack.js';
 
 type Name = keyof typeof luaScripts;
@@ -193,7 +194,7 @@ it('knows of each script whether a worker runs it', () => {
   expect([...others].filter((name) => !NAMES.includes(name as Name))).toEqual([]);
 });
 
-it.each(Object.keys(KINDS))(
+it.each(someOf(Object.keys(KINDS), 2))(
   'beside an outsize %s no script that a worker runs takes long, and the jobs are set aside',
   async (kind) => {
     const { args, dead, least } = KINDS[kind]!;

@@ -1,6 +1,6 @@
 // Fleets by virtual time: seeds find nothing, and a seed comes again exactly.
 import { describe, expect, it } from '@jest/globals';
-import { casesOf } from '../../test/support/run/samples.js';
+import { casesOf, someOf } from '../../test/support/run/samples.js';
 import { PARTS } from './parts.js';
 import { plant } from './plants/plant.js';
 import { markOf } from './server/queue-reads.js';
@@ -9,7 +9,7 @@ import { Simulation } from './simulation.js';
 const STEPS = casesOf(600, 300);
 
 /** Short fleets with different starts; test/long/faults/simulate.spec.ts runs a thousand. */
-const SHORT_SEEDS = 10;
+const SHORT_SEEDS = casesOf(10, 5);
 const SHORT_STEPS = 50;
 
 /** Seeds that run twice. Together they exercise each part. */
@@ -42,12 +42,15 @@ describe('a simulated fleet', () => {
     expect(withFaults).toBeGreaterThanOrEqual(0.9 * SHORT_SEEDS);
   }, 120_000);
 
-  it.each(REPLAYED)('runs the same by the same seed, and otherwise by another, seed %d', async (seed) => {
-    const one = await outcomeOf(seed);
-    expect(await new Simulation(seed, STEPS).run()).toEqual(one);
-    const others = REPLAYED.filter((each) => each !== seed);
-    for (const other of others) expect((await outcomeOf(other)).digest).not.toBe(one.digest);
-  });
+  it.each(someOf(REPLAYED, 3))(
+    'runs the same by the same seed, and otherwise by another, seed %d',
+    async (seed) => {
+      const one = await outcomeOf(seed);
+      expect(await new Simulation(seed, STEPS).run()).toEqual(one);
+      const others = REPLAYED.filter((each) => each !== seed);
+      for (const other of others) expect((await outcomeOf(other)).digest).not.toBe(one.digest);
+    },
+  );
 
   it('exercises each part in one of the repeated seeds', () => {
     const parts = REPLAYED.flatMap((seed) => [...new Simulation(seed, STEPS).parts]);
@@ -56,7 +59,7 @@ describe('a simulated fleet', () => {
 
   it('claims jobs of groups without limits ahead', async () => {
     const ahead = new Set<string>();
-    const simulation = new Simulation(3, 3 * STEPS, plant('nothing', 'groups'));
+    const simulation = new Simulation(3, casesOf(1_800, 600), plant('nothing', 'groups'));
     const { server, watched } = simulation;
     const run = watched.run.bind(watched);
     watched.run = (call, task) => {
