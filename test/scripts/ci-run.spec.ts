@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { folderWith } from './folder.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -25,26 +25,24 @@ function ciRun(failsOn: string, fails = 'exit 1') {
 
 const SIMULATE = /^=== npm run simulate -- --seed \d{10} --seeds 1000 --seconds 60 --steps 5000/;
 
-describe('.ci/run', () => {
-  it('simulates for a minute, by a named seed, and ends with the totals', async () => {
-    const { code, lines } = await ciRun('no step');
-    expect(lines).toContainEqual(expect.stringMatching(SIMULATE));
-    expect(lines.at(-1)).toBe('3 passed, 0 failed');
-    expect(code).toBe(0);
-  });
+it('simulates for a minute, by a named seed, and ends with the totals', async () => {
+  const { code, lines } = await ciRun('no step');
+  expect(lines).toContainEqual(expect.stringMatching(SIMULATE));
+  expect(lines.at(-1)).toBe('3 passed, 0 failed');
+  expect(code).toBe(0);
+});
 
-  it('fails if the simulation found something, and still runs the rest', async () => {
-    const { code, lines } = await ciRun('simulate');
-    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${SIMULATE.source}: FAILED`)));
-    expect(lines).toContainEqual(expect.stringMatching(/^=== npm run docs:build: ok/));
-    expect(lines.at(-1)).toBe('3 passed, 1 failed');
-    expect(code).toBe(1);
-  });
+it('fails if the simulation found something, and still runs the rest', async () => {
+  const { code, lines } = await ciRun('simulate');
+  expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${SIMULATE.source}: FAILED`)));
+  expect(lines).toContainEqual(expect.stringMatching(/^=== npm run docs:build: ok/));
+  expect(lines.at(-1)).toBe('3 passed, 1 failed');
+  expect(code).toBe(1);
+});
 
-  it('fails if steps beside the others are cut off', async () => {
-    const { code, lines } = await ciRun('simulate', 'kill -9 $PPID');
-    expect(lines).toContain('failed: steps that were cut off');
-    expect(lines.at(-1)).toBe('3 passed, 1 failed');
-    expect(code).toBe(1);
-  });
+it('fails if steps beside the others are cut off', async () => {
+  const { code, lines } = await ciRun('simulate', 'kill -9 $PPID');
+  expect(lines).toContain('failed: steps that were cut off');
+  expect(lines.at(-1)).toBe('3 passed, 1 failed');
+  expect(code).toBe(1);
 });

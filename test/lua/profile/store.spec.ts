@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { asked, servedQueue } from './served-queue.js';
 
 async function taken() {
@@ -8,27 +8,25 @@ async function taken() {
   return { q, of, ...q.scripts.profiles };
 }
 
-describe('profile/store.lua', () => {
-  it('keeps the profile for an hour, and the first one only', async () => {
-    const { q, of, store, download } = await taken();
-    expect(await q.run(store({ ...of, content: 'abc' }))).toBe(true);
-    expect(await q.run(store({ ...of, content: 'late' }))).toBe(true);
-    expect(await q.run(download())).toMatchObject({ record: { state: 'done', bytes: 3 }, content: 'abc' });
-    expect(await q.redis.pttl(q.keys.profile)).toBeGreaterThan(3_500_000);
-  });
+it('keeps the profile for an hour, and the first one only', async () => {
+  const { q, of, store, download } = await taken();
+  expect(await q.run(store({ ...of, content: 'abc' }))).toBe(true);
+  expect(await q.run(store({ ...of, content: 'late' }))).toBe(true);
+  expect(await q.run(download())).toMatchObject({ record: { state: 'done', bytes: 3 }, content: 'abc' });
+  expect(await q.redis.pttl(q.keys.profile)).toBeGreaterThan(3_500_000);
+});
 
-  it('keeps the reason why there is none', async () => {
-    const { q, of, store, read } = await taken();
-    await q.run(store({ ...of, reason: 'no inspector' }));
-    expect(await q.run(read())).toMatchObject({ state: 'failed', reason: 'no inspector', bytes: 0 });
-  });
+it('keeps the reason why there is none', async () => {
+  const { q, of, store, read } = await taken();
+  await q.run(store({ ...of, reason: 'no inspector' }));
+  expect(await q.run(read())).toMatchObject({ state: 'failed', reason: 'no inspector', bytes: 0 });
+});
 
-  it('writes nothing of another worker or request, and nothing once the request is over', async () => {
-    const { q, of, store } = await taken();
-    expect(await q.run(store({ ...of, worker: 'b', content: 'abc' }))).toBe(false);
-    expect(await q.run(store({ ...of, id: 'two', content: 'abc' }))).toBe(false);
-    await q.redis.del(q.keys.profile);
-    expect(await q.run(store({ ...of, content: 'abc' }))).toBe(false);
-    expect(await q.redis.exists(q.keys.profile)).toBe(0);
-  });
+it('writes nothing of another worker or request, and nothing once the request is over', async () => {
+  const { q, of, store } = await taken();
+  expect(await q.run(store({ ...of, worker: 'b', content: 'abc' }))).toBe(false);
+  expect(await q.run(store({ ...of, id: 'two', content: 'abc' }))).toBe(false);
+  await q.redis.del(q.keys.profile);
+  expect(await q.run(store({ ...of, content: 'abc' }))).toBe(false);
+  expect(await q.redis.exists(q.keys.profile)).toBe(0);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 /** Returns a queue that is paused for a minute, and the end of its pause. */
@@ -8,35 +8,33 @@ async function paused() {
   return { q, ends: (await q.run(q.scripts.stats())).pausedUntil!.getTime() };
 }
 
-describe('queue/extend-pause.lua', () => {
-  it('I5: gives the pause a later end by the clock of the server, and keeps who and why', async () => {
-    const { q, ends } = await paused();
-    expect(await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))).toBe(true);
-    const stats = await q.run(q.scripts.stats());
-    expect(stats).toMatchObject({ pausedBy: 'ada', pauseReason: 'the provider is down' });
-    expect(stats.pausedUntil!.getTime() - ends).toBeGreaterThanOrEqual(3_540_000);
-  });
+it('I5: gives the pause a later end by the clock of the server, and keeps who and why', async () => {
+  const { q, ends } = await paused();
+  expect(await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))).toBe(true);
+  const stats = await q.run(q.scripts.stats());
+  expect(stats).toMatchObject({ pausedBy: 'ada', pauseReason: 'the provider is down' });
+  expect(stats.pausedUntil!.getTime() - ends).toBeGreaterThanOrEqual(3_540_000);
+});
 
-  it('I3: repeated it changes nothing, because the end is another one', async () => {
-    const { q, ends } = await paused();
-    await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }));
-    expect(
-      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
-    ).toBe(false);
-  });
+it('I3: repeated it changes nothing, because the end is another one', async () => {
+  const { q, ends } = await paused();
+  await q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }));
+  expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 })))).toBe(
+    false,
+  );
+});
 
-  it('makes no pause shorter, gives none an end, and begins none', async () => {
-    const { q, ends } = await paused();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 1_000 })))).toBe(
-      false,
-    );
-    await q.run(q.scripts.resume());
-    expect(
-      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
-    ).toBe(false);
-    await q.run(q.scripts.pause());
-    expect(
-      await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 }))),
-    ).toBe(false);
-  });
+it('makes no pause shorter, gives none an end, and begins none', async () => {
+  const { q, ends } = await paused();
+  expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 1_000 })))).toBe(
+    false,
+  );
+  await q.run(q.scripts.resume());
+  expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 })))).toBe(
+    false,
+  );
+  await q.run(q.scripts.pause());
+  expect(await expectUnchanged(q, () => q.run(q.scripts.extendPause({ knownEndMs: ends, forMs: 3_600_000 })))).toBe(
+    false,
+  );
 });

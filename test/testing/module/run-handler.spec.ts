@@ -1,5 +1,5 @@
 // One handler with a made-up job.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { Inject } from '@nestjs/common';
 import { defineJob, InvalidOptionError, JobHandler, type Job } from 'nest-job-queue';
 import { runHandler } from 'nest-job-queue/testing';
@@ -48,51 +48,47 @@ class Reports {
   }
 }
 
-describe('runHandler', () => {
-  it('makes the handler with the providers of the test, and returns its result', async () => {
-    expect(await runHandler(EmailHandler, { to: 'ada' }, { providers: [Mailer] })).toEqual({
-      said: 'sent to ada',
-      at: new Date(0),
-      attempt: 1,
-      of: 1,
-      tenant: undefined,
-    });
+it('makes the handler with the providers of the test, and returns its result', async () => {
+  expect(await runHandler(EmailHandler, { to: 'ada' }, { providers: [Mailer] })).toEqual({
+    said: 'sent to ada',
+    at: new Date(0),
+    attempt: 1,
+    of: 1,
+    tenant: undefined,
   });
+});
 
-  it('takes an instance, and a job on a later attempt', async () => {
-    const handler = new EmailHandler(new Mailer());
-    const result = await runHandler(
-      handler,
-      { to: 'bob' },
-      { attempt: 3, maxAttempts: 5, metadata: { tenant: 't1' } },
-    );
-    expect(result).toMatchObject({ said: 'sent to bob', attempt: 3, of: 5, tenant: 't1' });
-  });
+it('takes an instance, and a job on a later attempt', async () => {
+  const handler = new EmailHandler(new Mailer());
+  const result = await runHandler(
+    handler,
+    { to: 'bob' },
+    { attempt: 3, maxAttempts: 5, metadata: { tenant: 't1' } },
+  );
+  expect(result).toMatchObject({ said: 'sent to bob', attempt: 3, of: 5, tenant: 't1' });
+});
 
-  it('runs the attempt of a job whose name begins that of another handler', async () => {
-    expect(await runHandler(Mails, {}, { name: 'mail', attempt: 2, maxAttempts: 3 })).toBe('now 2');
-  });
+it('runs the attempt of a job whose name begins that of another handler', async () => {
+  expect(await runHandler(Mails, {}, { name: 'mail', attempt: 2, maxAttempts: 3 })).toBe('now 2');
+});
 
-  it('throws the error of the handler, and runs one attempt only', async () => {
-    const options = { providers: [Mailer], maxAttempts: 3 };
-    await expect(runHandler(EmailHandler, { to: 'nobody' }, options)).rejects.toThrow(
-      new RangeError('no such mailbox'),
-    );
-  });
+it('throws the error of the handler, and runs one attempt only', async () => {
+  const options = { providers: [Mailer], maxAttempts: 3 };
+  await expect(runHandler(EmailHandler, { to: 'nobody' }, options)).rejects.toThrow(
+    new RangeError('no such mailbox'),
+  );
+});
 
-  it('checks the payload by the schema of the job, as production does', async () => {
-    await expect(runHandler(EmailHandler, { to: 7 }, { providers: [Mailer] })).rejects.toThrow(/payload\.to/);
-  });
+it('checks the payload by the schema of the job, as production does', async () => {
+  await expect(runHandler(EmailHandler, { to: 7 }, { providers: [Mailer] })).rejects.toThrow(/payload\.to/);
+});
 
-  it('asks which job where the class handles several, and refuses a class that handles none', async () => {
-    expect(await runHandler(Reports, {}, { name: 'weekly' })).toBe('weekly');
-    await expect(runHandler(Reports, {})).rejects.toThrow('Say which by { name }: "daily", "weekly".');
-    await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(
-      'runHandler.name: expected a name that Reports handles, found "yearly".',
-    );
-    await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(InvalidOptionError);
-    await expect(runHandler(Mailer, {})).rejects.toThrow(
-      'runHandler(Mailer): expected one @JobHandler, found none.',
-    );
-  });
+it('asks which job where the class handles several, and refuses a class that handles none', async () => {
+  expect(await runHandler(Reports, {}, { name: 'weekly' })).toBe('weekly');
+  await expect(runHandler(Reports, {})).rejects.toThrow('Say which by { name }: "daily", "weekly".');
+  await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(
+    'runHandler.name: expected a name that Reports handles, found "yearly".',
+  );
+  await expect(runHandler(Reports, {}, { name: 'yearly' })).rejects.toThrow(InvalidOptionError);
+  await expect(runHandler(Mailer, {})).rejects.toThrow('runHandler(Mailer): expected one @JobHandler, found none.');
 });

@@ -1,5 +1,5 @@
 // A Redis for one file of integration tests: a prefix on a shared server, or a server of its own.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,66 +38,64 @@ afterEach(() => {
   process.env = { ...before };
 });
 
-describe('withRedis', () => {
-  it('uses the server of REDIS_URL by a prefix of its own, and deletes the keys that it made', async () => {
-    process.env.REDIS_URL = testRedisUrl();
-    const client = connect();
-    const [one, other] = await Promise.all([withRedis(), withRedis()]);
-    expect(one.prefix).not.toBe(other.prefix);
-    for (const { prefix } of [one, other]) {
-      const queue = new JobQueue(client, 'email', { prefix });
-      await queue.enqueueMany(Array.from({ length: 3 }, (_, n) => ({ payload: n })));
-      queue.close();
-    }
-    await one.close();
-    expect(await client.keys(`${one.prefix}*`)).toEqual([]);
-    expect(await client.llen(`${other.prefix}:email:pending`)).toBe(3);
-    await other.close();
-  });
+it('uses the server of REDIS_URL by a prefix of its own, and deletes the keys that it made', async () => {
+  process.env.REDIS_URL = testRedisUrl();
+  const client = connect();
+  const [one, other] = await Promise.all([withRedis(), withRedis()]);
+  expect(one.prefix).not.toBe(other.prefix);
+  for (const { prefix } of [one, other]) {
+    const queue = new JobQueue(client, 'email', { prefix });
+    await queue.enqueueMany(Array.from({ length: 3 }, (_, n) => ({ payload: n })));
+    queue.close();
+  }
+  await one.close();
+  expect(await client.keys(`${one.prefix}*`)).toEqual([]);
+  expect(await client.llen(`${other.prefix}:email:pending`)).toBe(3);
+  await other.close();
+});
 
-  it('starts a server of its own where there is no REDIS_URL, and ends it with the function', async () => {
-    process.env.REDIS_SERVER_BIN = join(folder, 'redis-server');
-    const urls = await Promise.all(
-      [1, 2].map(() =>
-        withRedis(async ({ url, options }) => {
-          expect(options.redis).toBe(url);
-          const client = connect({}, url);
-          const queue = new JobQueue(client, 'email', { prefix: options.prefix });
-          await queue.enqueue({});
-          expect(await queue.stats()).toMatchObject({ pending: 1 });
-          queue.close();
-          client.disconnect();
-          return url;
-        }),
-      ),
-    );
-    expect(new Set(urls).size).toBe(2);
-    for (const url of urls) {
-      const late = connect({ lazyConnect: true, retryStrategy: () => null }, url);
-      late.on('error', () => undefined);
-      await expect(late.connect()).rejects.toThrow();
-    }
-  });
+it('starts a server of its own where there is no REDIS_URL, and ends it with the function', async () => {
+  process.env.REDIS_SERVER_BIN = join(folder, 'redis-server');
+  const urls = await Promise.all(
+    [1, 2].map(() =>
+      withRedis(async ({ url, options }) => {
+        expect(options.redis).toBe(url);
+        const client = connect({}, url);
+        const queue = new JobQueue(client, 'email', { prefix: options.prefix });
+        await queue.enqueue({});
+        expect(await queue.stats()).toMatchObject({ pending: 1 });
+        queue.close();
+        client.disconnect();
+        return url;
+      }),
+    ),
+  );
+  expect(new Set(urls).size).toBe(2);
+  for (const url of urls) {
+    const late = connect({ lazyConnect: true, retryStrategy: () => null }, url);
+    late.on('error', () => undefined);
+    await expect(late.connect()).rejects.toThrow();
+  }
+});
 
-  it('finds the binary on the PATH, and names the remedy where there is none', async () => {
-    process.env.PATH = folder;
-    await withRedis(async ({ url }) => expect(url).toMatch(/^redis:/));
-    process.env.PATH = '/nowhere';
-    await expect(withRedis()).rejects.toThrow(TestingError);
-    await expect(withRedis()).rejects.toThrow('Start a Redis and set REDIS_URL, or install one.');
-  });
+it('finds the binary on the PATH, and names the remedy where there is none', async () => {
+  process.env.PATH = folder;
+  await withRedis(async ({ url }) => expect(url).toMatch(/^redis:/));
+  process.env.PATH = '/nowhere';
+  await expect(withRedis()).rejects.toThrow(TestingError);
+  await expect(withRedis()).rejects.toThrow('Start a Redis and set REDIS_URL, or install one.');
+});
 
-  it.each([
-    [
-      'the last line of its output',
-      ["printf 'starting\\nreading the options\\nunknown option\\n'"],
-      'unknown option',
-    ],
-    ['that it ended, if it said nothing', [], 'it ended at once'],
-  ])('says of a server that does not start %s', async (_, lines, reason) => {
-    process.env.REDIS_SERVER_BIN = program('broken-server', ...lines, 'exit 1');
-    const error = await withRedis().catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(TestingError);
-    expect((error as Error).message).toBe(`withRedis could not start ${join(folder, 'broken-server')}: ${reason}`);
-  });
+it.each([
+  [
+    'the last line of its output',
+    ["printf 'starting\\nreading the options\\nunknown option\\n'"],
+    'unknown option',
+  ],
+  ['that it ended, if it said nothing', [], 'it ended at once'],
+])('says of a server that does not start %s', async (_, lines, reason) => {
+  process.env.REDIS_SERVER_BIN = program('broken-server', ...lines, 'exit 1');
+  const error = await withRedis().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(TestingError);
+  expect((error as Error).message).toBe(`withRedis could not start ${join(folder, 'broken-server')}: ${reason}`);
 });

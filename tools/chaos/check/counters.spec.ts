@@ -69,158 +69,151 @@ function cutOff(run: Run, ...entries: Entry[]): void {
   run.files.cut = [['process', 8, 'worker'], ['time', 2_500], ...entries];
 }
 
-describe('the counters', () => {
-  it('are exact where the histories are complete', () => {
-    const { violations, counters } = verdictOf(countedRun());
-    expect(violations).toEqual([]);
-    const known = counters.filter(
-      ({ name }) => !['crashed_total', 'limited_total', 'outages_total'].includes(name),
+it('are exact where the histories are complete', () => {
+  const { violations, counters } = verdictOf(countedRun());
+  expect(violations).toEqual([]);
+  const known = counters.filter(({ name }) => !['crashed_total', 'limited_total', 'outages_total'].includes(name));
+  expect(known.filter(({ least, most, found }) => least !== most || found !== least)).toEqual([]);
+  expect(counters.length).toBeGreaterThan(TOTALS.length);
+});
+
+describe.each(TOTALS)('%s', (name) => {
+  it.each([-1, 1])('is found when it is wrong by %i', (by) => {
+    const run = countedRun();
+    run.snapshot.totals[name]! += by;
+    expect(verdictOf(run).violations).toContainEqual(
+      `I1: ${name}_total is ${run.snapshot.totals[name]}, expected ${counted(run, name).join(' to ')}`,
     );
-    expect(known.filter(({ least, most, found }) => least !== most || found !== least)).toEqual([]);
-    expect(counters.length).toBeGreaterThan(TOTALS.length);
   });
+});
 
-  describe.each(TOTALS)('%s', (name) => {
-    it.each([-1, 1])('is found when it is wrong by %i', (by) => {
-      const run = countedRun();
-      run.snapshot.totals[name]! += by;
-      expect(verdictOf(run).violations).toContainEqual(
-        `I1: ${name}_total is ${run.snapshot.totals[name]}, expected ${counted(run, name).join(' to ')}`,
-      );
-    });
-  });
+it('refuse an unknown counter', () => {
+  const run = countedRun();
+  run.snapshot.totals.vanished = 1;
+  expect(verdictOf(run).violations).toEqual(['I1: vanished_total is 1, and nothing says what it should be']);
+});
 
-  it('refuse an unknown counter', () => {
+it('take the end of a handler that threw, and got no reply, for a retry or a release', () => {
+  const run = countedRun();
+  cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40]);
+  expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+});
+
+it('take no other attempt without an answer for a retry', () => {
+  const run = countedRun();
+  cutOff(run, ...start(5, 2, 40));
+  expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
+it('allow a release of each job that runs when its process is asked to stop', () => {
+  const run = countedRun();
+  cutOff(run, ...start(5, 2, 40), ['stopping']);
+  expect(counted(run, 'released')).toEqual([1, 2]);
+  cutOff(run, ...start(5, 2, 40), ['deserted', `${PRODUCER}:5:40`], ['stopping']);
+  expect(counted(run, 'released')).toEqual([1, 1]);
+});
+
+it('allow that a retry after the last attempt is a repeated reply, where the job was redriven', () => {
+  const run = countedRun();
+  cutOff(run, ...start(3, 1, 40), ['end', PRODUCER, 3, 40], ['retry', PRODUCER, 3, 40]);
+  expect(counted(run, 'retried')).toEqual([1, 2]);
+});
+
+it('take a retry that ended cancelled while it waited for one that was answered late', () => {
+  const run = countedRun();
+  cutOff(run, ...start(4, 1, 40), ['end', PRODUCER, 4, 40], ['cancelled', PRODUCER, 4, 40]);
+  expect(counted(run, 'retried')).toEqual([1, 2]);
+});
+
+it('do not ask a sweep to have been answered', () => {
+  const run = countedRun();
+  run.files.worker = run.files.worker!.filter(([what]) => what !== 'reclaimed');
+  expect(verdictOf(run).violations).toEqual([]);
+  expect(counted(run, 'reclaimed')).toEqual([0, 1]);
+});
+
+it.each(['remove', 'discard', 'redrive'])(
+  'take a %s that was not answered for one that may have been made',
+  (verb) => {
     const run = countedRun();
-    run.snapshot.totals.vanished = 1;
-    expect(verdictOf(run).violations).toEqual(['I1: vanished_total is 1, and nothing says what it should be']);
-  });
-
-  it('take the end of a handler that threw, and got no reply, for a retry or a release', () => {
-    const run = countedRun();
-    cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40]);
-    expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
-      [1, 2],
-      [1, 2],
-    ]);
-  });
-
-  it('take no other attempt without an answer for a retry', () => {
-    const run = countedRun();
-    cutOff(run, ...start(5, 2, 40));
-    expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
-      [1, 1],
-      [1, 1],
-    ]);
-  });
-
-  it('allow a release of each job that runs when its process is asked to stop', () => {
-    const run = countedRun();
-    cutOff(run, ...start(5, 2, 40), ['stopping']);
-    expect(counted(run, 'released')).toEqual([1, 2]);
-    cutOff(run, ...start(5, 2, 40), ['deserted', `${PRODUCER}:5:40`], ['stopping']);
-    expect(counted(run, 'released')).toEqual([1, 1]);
-  });
-
-  it('allow that a retry after the last attempt is a repeated reply, where the job was redriven', () => {
-    const run = countedRun();
-    cutOff(run, ...start(3, 1, 40), ['end', PRODUCER, 3, 40], ['retry', PRODUCER, 3, 40]);
-    expect(counted(run, 'retried')).toEqual([1, 2]);
-  });
-
-  it('take a retry that ended cancelled while it waited for one that was answered late', () => {
-    const run = countedRun();
-    cutOff(run, ...start(4, 1, 40), ['end', PRODUCER, 4, 40], ['cancelled', PRODUCER, 4, 40]);
-    expect(counted(run, 'retried')).toEqual([1, 2]);
-  });
-
-  it('do not ask a sweep to have been answered', () => {
-    const run = countedRun();
-    run.files.worker = run.files.worker!.filter(([what]) => what !== 'reclaimed');
+    run.files.operator = run.files.operator!.filter(([what, which]) => what !== 'answered' || which !== verb);
+    const name = { remove: 'removed', discard: 'discarded', redrive: 'redriven' }[verb]!;
+    expect(counted(run, name)).toEqual([0, 1]);
     expect(verdictOf(run).violations).toEqual([]);
-    expect(counted(run, 'reclaimed')).toEqual([0, 1]);
-  });
+  },
+);
 
-  it.each(['remove', 'discard', 'redrive'])(
-    'take a %s that was not answered for one that may have been made',
-    (verb) => {
-      const run = countedRun();
-      run.files.operator = run.files.operator!.filter(([what, which]) => what !== 'answered' || which !== verb);
-      const name = { remove: 'removed', discard: 'discarded', redrive: 'redriven' }[verb]!;
-      expect(counted(run, name)).toEqual([0, 1]);
-      expect(verdictOf(run).violations).toEqual([]);
-    },
-  );
+it.each([
+  [39, 1],
+  [40, 2],
+])('take a redrive answered after %d ms for %d, because the client sends a call again that was cut', (ms, most) => {
+  const run = countedRun();
+  const asked = run.files.operator!.findIndex(([what, verb]) => what === 'call' && verb === 'redrive');
+  run.files.operator!.splice(asked + 1, 0, ['time', ms]);
+  run.files.operator!.splice(asked, 0, ['time', 0]);
+  expect(counted(run, 'redriven')).toEqual([1, most]);
+});
 
-  it.each([
-    [39, 1],
-    [40, 2],
-  ])(
-    'take a redrive answered after %d ms for %d, because the client sends a call again that was cut',
-    (ms, most) => {
-      const run = countedRun();
-      const asked = run.files.operator!.findIndex(([what, verb]) => what === 'call' && verb === 'redrive');
-      run.files.operator!.splice(asked + 1, 0, ['time', ms]);
-      run.files.operator!.splice(asked, 0, ['time', 0]);
-      expect(counted(run, 'redriven')).toEqual([1, most]);
-    },
-  );
+it('allow the reclaim of a claim without a start in the histories, where two fences were drawn', () => {
+  const run = countedRun();
+  run.snapshot.sequence += 2;
+  run.snapshot.totals.reclaimed = 2;
+  expect(verdictOf(run).violations).toEqual([]);
+  run.snapshot.totals.reclaimed = 3;
+  expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 3, expected 1 to 2']);
+});
 
-  it('allow the reclaim of a claim without a start in the histories, where two fences were drawn', () => {
-    const run = countedRun();
-    run.snapshot.sequence += 2;
-    run.snapshot.totals.reclaimed = 2;
-    expect(verdictOf(run).violations).toEqual([]);
-    run.snapshot.totals.reclaimed = 3;
-    expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 3, expected 1 to 2']);
-  });
+it('do not allow a claim to be reclaimed that was settled, however many fences were taken', () => {
+  const run = countedRun();
+  run.snapshot.sequence += 1;
+  run.snapshot.totals.reclaimed = 2;
+  expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 2, expected 1 to 1']);
+});
 
-  it('do not allow a claim to be reclaimed that was settled, however many fences were taken', () => {
-    const run = countedRun();
-    run.snapshot.sequence += 1;
-    run.snapshot.totals.reclaimed = 2;
-    expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 2, expected 1 to 1']);
-  });
+it('allow a claim whose hash is gone to be reclaimed without a fence', () => {
+  const run = countedRun();
+  run.files.operator!.push(['plant', 'deleted', PRODUCER, 8, 'deleted']);
+  expect(counted(run, 'reclaimed')).toEqual([1, 2]);
+});
 
-  it('allow a claim whose hash is gone to be reclaimed without a fence', () => {
-    const run = countedRun();
-    run.files.operator!.push(['plant', 'deleted', PRODUCER, 8, 'deleted']);
-    expect(counted(run, 'reclaimed')).toEqual([1, 2]);
-  });
+it('allow that the last counts before a failover are gone', () => {
+  const run = countedRun();
+  forgetBetween(run, 1_950, 2_050); // the workers' time
+  expect(['retried', 'released', 'reclaimed'].map((name) => counted(run, name))).toEqual([
+    [0, 1],
+    [0, 1],
+    [0, expect.any(Number)],
+  ]);
+  run.snapshot.totals.retried = 2;
+  expect(verdictOf(run).violations).toContainEqual('I1: retried_total is 2, expected 0 to 1');
+});
 
-  it('allow that the last counts before a failover are gone', () => {
-    const run = countedRun();
-    forgetBetween(run, 1_950, 2_050); // the workers' time
-    expect(['retried', 'released', 'reclaimed'].map((name) => counted(run, name))).toEqual([
-      [0, 1],
-      [0, 1],
-      [0, expect.any(Number)],
-    ]);
-    run.snapshot.totals.retried = 2;
-    expect(verdictOf(run).violations).toContainEqual('I1: retried_total is 2, expected 0 to 1');
-  });
+it('take the answer to a claim that may be forgotten for the repeat of another', () => {
+  const run = countedRun();
+  forgetBetween(run, 2_400, 2_600);
+  cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40], ['time', 2_700], ['retry', PRODUCER, 5, 40]);
+  expect(counted(run, 'retried')).toEqual([1, 2]);
+});
 
-  it('take the answer to a claim that may be forgotten for the repeat of another', () => {
-    const run = countedRun();
-    forgetBetween(run, 2_400, 2_600);
-    cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40], ['time', 2_700], ['retry', PRODUCER, 5, 40]);
-    expect(counted(run, 'retried')).toEqual([1, 2]);
-  });
-
-  it('leave out the time before the server lost its data, and the last replies before that', () => {
-    const run = countedRun();
-    run.files = {
-      first: [
-        ['time', 2_200],
-        ['forgotten', []],
-      ],
-      ...run.files,
-    };
-    run.files.worker!.push(['time', 2_300], ...start(5, 1, 1), ['end', PRODUCER, 5, 1], ['retry', PRODUCER, 5, 1]);
-    run.files.worker!.push(['time', 9_000], ...start(5, 1, 2), ['end', PRODUCER, 5, 2], ['retry', PRODUCER, 5, 2]);
-    expect(['retried', 'released'].map((name) => counted(run, name))).toEqual([
-      [1, 2],
-      [0, expect.any(Number)],
-    ]);
-  });
+it('leave out the time before the server lost its data, and the last replies before that', () => {
+  const run = countedRun();
+  run.files = {
+    first: [
+      ['time', 2_200],
+      ['forgotten', []],
+    ],
+    ...run.files,
+  };
+  run.files.worker!.push(['time', 2_300], ...start(5, 1, 1), ['end', PRODUCER, 5, 1], ['retry', PRODUCER, 5, 1]);
+  run.files.worker!.push(['time', 9_000], ...start(5, 1, 2), ['end', PRODUCER, 5, 2], ['retry', PRODUCER, 5, 2]);
+  expect(['retried', 'released'].map((name) => counted(run, name))).toEqual([
+    [1, 2],
+    [0, expect.any(Number)],
+  ]);
 });
