@@ -2,7 +2,7 @@
 //
 //   npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
 //     [--beside CHECKOUT] [--observed] [--nest] [--slots [--only cN.Nms]…]
-//     [--queues [--only qN.mN]…] [--outbox [--only MEASURE]…] [--app] [--far] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+//     [--streams [--only ROW]…] [--queues [--only qN.mN]…] [--outbox [--only MEASURE]…] [--app] [--far] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,6 +23,7 @@ import { outboxOptions, runOutbox } from './outbox/outbox.mjs';
 import { openOutboxPeers } from './outbox/peers.mjs';
 import { queuesOptions, runQueues } from './queues/queues.mjs';
 import { runSlots, slotsOptions } from './slots/slots.mjs';
+import { runStreams, streamsOptions } from './streams/streams.mjs';
 import { Server } from './fleet/server.mjs';
 import { openObserved, OBSERVED_MEASURES, printObserved } from './turns/observed.mjs';
 import { openTrials, printTrials, TRIAL_MEASURES } from './turns/trials.mjs';
@@ -41,6 +42,7 @@ const { values: options } = parseArgs({
     flow: { type: 'boolean', default: false },
     pages: { type: 'boolean', default: false },
     slots: { type: 'boolean', default: false },
+    streams: { type: 'boolean', default: false },
     queues: { type: 'boolean', default: false },
     outbox: { type: 'boolean', default: false },
     trials: { type: 'string' },
@@ -100,6 +102,7 @@ try {
   else if (options.app) await runApp(bench, context, appOptions(options, path));
   else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
   else if (options.slots) await runSlots(bench, context, slotsOptions(options, path));
+  else if (options.streams) await runStreams(bench, context, streamsOptions(options, path));
   else if (options.queues) await runQueues(bench, context, queuesOptions(options, path));
   else if (options.outbox) await runOutbox(bench, context, outboxOptions(options, path));
   else if (options.pages) await reportPages(bench, context, options.json && path(options.json));

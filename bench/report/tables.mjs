@@ -9,6 +9,7 @@ import { fillApp } from '../app/tables.mjs';
 import { fillOutbox } from '../outbox/tables.mjs';
 import { fillPages } from '../pages/tables.mjs';
 import { fillQueues } from '../queues/tables.mjs';
+import { fillStreams } from '../streams/tables.mjs';
 import { fillCapacity } from './capacity.mjs';
 
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
@@ -128,6 +129,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('internals/figures/dashboard-pages.json')));
   const scaling = fillCapacity(readFileSync(at('scaling.md'), 'utf8'), read('internals/figures/benchmark.json'));
+  const streams = 'internals/figures/streams.json';
+  if (existsSync(at(streams))) {
+    const ofStreams = readFileSync(at('internals/streams.md'), 'utf8');
+    writeFileSync(at('internals/streams.md'), fillStreams(ofStreams, read(streams)));
+  }
   const queues = 'internals/figures/queues.json';
   writeFileSync(at('scaling.md'), existsSync(at(queues)) ? fillQueues(scaling, read(queues)) : scaling);
 }
