@@ -7,6 +7,9 @@ import { BULLMQ, NewPlace } from '#migrate/queue/new-place.js';
 import { OldPlace } from '#migrate/queue/old-place.js';
 import { MoverOvertakenError, type QueueMoveStep } from '#migrate/queue/transit.js';
 import { redisWithAllKeys } from '#queue/redis-access.js';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import { inside } from '../support/queue/inside.js';
 import { idsIn, keysOfMove, queueScene } from '../support/migrate/queue-scene.js';
 
 const HOUR = 3_600_000;
@@ -173,6 +176,23 @@ describe('groups', () => {
   });
 });
 
+async function sealedBatch(queue: JobQueue) {
+  const batch = queue.batch({ then: { name: 'last', payload: 1 } });
+  await batch.addMany(
+    'part',
+    [1, 2].map((n) => ({ payload: n, id: `p${n}` })),
+  );
+  await batch.seal();
+  return batch;
+}
+
+/** Deletes a part of the copy of a batch, before the next command of the mover, which shares the connection. */
+async function evictCopy(queue: JobQueue, part: string): Promise<void> {
+  const { client } = inside(queue).connection as unknown as { client: Redis };
+  const script = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end";
+  await client.eval(script, 0, `moved:${queue.name}:moving:batch:*:${part}`);
+}
+
 describe('jobs that belong together', () => {
   it('a batch moves with its members, and fires once', async () => {
     const { from, to, run } = queueScene();
@@ -192,6 +212,33 @@ describe('jobs that belong together', () => {
     await to.complete(last, null);
     expect(await to.findBatch(batch.id).status()).toMatchObject({ completed: 3, total: 3 });
     expect(await keysOfMove(from)).toEqual([]);
+  });
+
+  it.each(['', '/open', '/members'])(
+    'copies a batch again if the new place has evicted its copy (%s)',
+    async (part) => {
+      const { from, to, mover } = queueScene();
+      const batch = await sealedBatch(from);
+      let evictions = 0;
+      const evict = (step: QueueMoveStep) => {
+        if (step === 'copy-batch' && evictions++ === 0) void evictCopy(to, `${batch.id}${part}`);
+      };
+      await (await mover(evict)).run();
+      expect(evictions).toBe(2);
+      for (const job of await to.claimMany(9)) await to.complete(job, job.id);
+      expect(await to.claim()).toMatchObject({ name: 'last' });
+      expect(await keysOfMove(from)).toEqual([]);
+    },
+  );
+
+  it('stops with the reason if the new place evicts each copy, and the next mover goes on', async () => {
+    const { from, to, mover, run } = queueScene();
+    const batch = await sealedBatch(from);
+    const evict = (step: QueueMoveStep) => step === 'copy-batch' && void evictCopy(to, batch.id);
+    await expect((await mover(evict)).run()).rejects.toThrow(/evicted.*maxmemory/);
+    await run();
+    for (const job of await to.claimMany(9)) await to.complete(job, job.id);
+    expect(await to.claim()).toMatchObject({ name: 'last' });
   });
 
   it('an open batch stays with its members until it is sealed', async () => {

@@ -7,8 +7,10 @@
 -- ARGV[3] id
 -- ARGV[4] key      of its entry
 -- ARGV[5] created  when it was created, in ms
--- Returns stale and the larger fence of another mover, else new, known (its entry is marked) or existing (its id is in use here).
--- Repeated: known.
+-- ARGV[6..] the lengths of the copied parts: record, open, members, outcomes
+-- Returns stale and the larger fence of another mover, else new, known (its entry is marked), existing (its id is in use here) or
+--   lost (a part of the copy is gone, by an eviction or its age: copy it again).
+-- Repeated: known; lost again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/batch/by_age
@@ -22,6 +24,12 @@ if redis.call('ZSCORE', once, ARGV[4]) then
   reply = 'known'
 elseif redis.call('EXISTS', key) == 1 then
   reply = 'existing'
+end
+local length_of = { 'HLEN', 'ZCARD', 'LLEN', 'HLEN' }
+for i = 6, #ARGV do
+  if reply == 'new' and redis.call(length_of[i - 5], copied .. batch_parts[i - 5]) ~= tonumber(ARGV[i]) then
+    return 'lost'
+  end
 end
 for _, part in ipairs(batch_parts) do
   if reply ~= 'new' then

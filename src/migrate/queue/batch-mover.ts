@@ -1,7 +1,7 @@
 import { tally, type LeftCounter, type MoveReport } from '../move-report.js';
 import type { NewPlace } from './new-place.js';
 import { fieldsOf, STEP, type OldPlace } from './old-place.js';
-import type { MoverRight, QueueMoveStep } from './transit.js';
+import { type CopiedBatch, CopyEvictedError, type MoverRight, type QueueMoveStep } from './transit.js';
 
 interface Parts {
   old: OldPlace;
@@ -13,6 +13,8 @@ interface Parts {
 
 /** The lifetime of a copy that no mover finishes, in ms. */
 const COPY_MS = 3_600_000;
+/** The number of copies of a batch that the new place may lose. */
+const MOST_COPIES = 3;
 const WHY_OPEN = 'the batch is not sealed';
 
 /** Moves the records of batches, whose members follow. See docs/internals/moving.md. */
@@ -39,9 +41,7 @@ export class BatchMover {
   async finishTransit(right: MoverRight): Promise<void> {
     const { old, target, onStep, report, left } = this.parts;
     for (const [id, key] of Object.entries(await old.client.hgetall(old.moving('batches')))) {
-      const createdAt = await this.copy(right, id);
-      onStep?.('copy-batch');
-      const reply = await target.putBatch(right, { id, key, createdAt });
+      const reply = await this.put(right, id, key);
       onStep?.('put-batch');
       if (reply === 'existing') {
         left.add('batch', 'a batch with its id is at the new place already', id);
@@ -53,6 +53,20 @@ export class BatchMover {
         await target.forget(right.source, [key]);
       }
     }
+  }
+
+  /** Copies a batch until its whole copy is the record there. @throws CopyEvictedError */
+  private async put(right: MoverRight, id: string, key: string): Promise<'new' | 'known' | 'existing'> {
+    const { target, onStep } = this.parts;
+    for (let copies = 0; copies < MOST_COPIES; copies++) {
+      const copied = await this.copy(right, id);
+      onStep?.('copy-batch');
+      const reply = await target.putBatch(right, { id, key, ...copied });
+      if (reply !== 'lost') {
+        return reply;
+      }
+    }
+    throw new CopyEvictedError(target.queue.name, id);
   }
 
   /**
@@ -94,8 +108,8 @@ export class BatchMover {
     return after === null || after === '' ? [] : after.split('\n');
   }
 
-  /** Copies the parts of a batch into keys of this mover. Returns when the batch was created. */
-  private async copy(right: MoverRight, id: string): Promise<string> {
+  /** Copies the parts of a batch into keys of this mover. Returns their lengths, and when the batch was created. */
+  private async copy(right: MoverRight, id: string): Promise<Pick<CopiedBatch, 'createdAt' | 'lengths'>> {
     const { old, target } = this.parts;
     const from = (part: string) => old.moving(`batch:${id}${part}`);
     const to = (part: string) => target.copyKey(right, id, part);
@@ -104,7 +118,8 @@ export class BatchMover {
       await target.client.del(to(part));
     }
     const record = await old.client.hgetall(from(''));
-    await this.write(fieldsOf(record), 2, (slice) => target.client.hset(to(''), ...slice));
+    const fields = fieldsOf(record);
+    await this.write(fields, 2, (slice) => target.client.hset(to(''), ...slice));
     const open = await old.client.zrange(from('/open'), '0', '-1', 'WITHSCORES');
     const scored = open.map((_, i) => open[i ^ 1]!); // ZADD takes the score first
     await this.write(scored, 2, (slice) => target.client.zadd(to('/open'), ...slice));
@@ -115,7 +130,8 @@ export class BatchMover {
     for (const part of parts) {
       await target.client.pexpire(to(part), String(COPY_MS));
     }
-    return record['created_at_ms'] ?? '0';
+    const lengths = [fields.length / 2, open.length / 2, members.length, outcomes.length / 2];
+    return { createdAt: record['created_at_ms'] ?? '0', lengths };
   }
 
   private async write(

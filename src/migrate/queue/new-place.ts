@@ -5,7 +5,7 @@ import { listOf, textOf, wholeNumberOf } from '../../queue/replies/check-reply.j
 import { JobQueueError } from '../../queue/errors/errors.js';
 import type { Source } from '../bullmq/source.js';
 import { Place } from './place.js';
-import type { MoverRight, MoveTarget, MovingJob, PutReply } from './transit.js';
+import type { CopiedBatch, MoverRight, MoveTarget, MovingJob, PutReply } from './transit.js';
 
 /** The kinds of settings that are copied. */
 type SettingKind = 'announced' | 'queue' | 'groups' | 'group' | 'ended' | 'unique';
@@ -130,11 +130,11 @@ export class NewPlace extends Place implements MoveTarget {
 
   async putBatch(
     { source, fence }: MoverRight,
-    { id, key, createdAt }: { id: string; key: string; createdAt: string },
-  ): Promise<'new' | 'known' | 'existing'> {
-    const args = [source, fence, id, key, createdAt];
+    { id, key, createdAt, lengths }: CopiedBatch,
+  ): Promise<'new' | 'known' | 'existing' | 'lost'> {
+    const args = [source, fence, id, key, createdAt, ...lengths];
     const reply = await this.run('migrateQueuePutBatch', args, (found) => found);
-    return textOf(this.mine(reply)) as 'new' | 'known' | 'existing';
+    return textOf(this.mine(reply)) as 'new' | 'known' | 'existing' | 'lost';
   }
 
   /** Lets maintenance check a batch, or a job that waits for others. */

@@ -69,6 +69,29 @@ export class MoverOvertakenError extends JobQueueError {
   }
 }
 
+/** A batch whose parts a mover has copied to the new place. */
+export interface CopiedBatch {
+  id: string;
+  /** The key of its entry. */
+  key: string;
+  /** When it was created, in ms. */
+  createdAt: string;
+  /** The lengths of the copied parts: record, open, members, outcomes. */
+  lengths: number[];
+}
+
+/** The Redis of the new place has deleted the copy of a batch several times. The batch is still in transit. */
+export class CopyEvictedError extends JobQueueError {
+  static override readonly code: string = 'COPY_EVICTED';
+
+  constructor(queue: string, batch: string) {
+    super(
+      `The Redis at the new place of queue "${queue}" has evicted the copy of batch ${batch} several times. Nothing is lost. ` +
+        'Give it more memory, or maxmemory-policy noeviction, and run the command again.',
+    );
+  }
+}
+
 /** The steps of a move, after each of which a test kills it. */
 export type QueueMoveStep =
   | 'begin'

@@ -15,7 +15,8 @@ it('migrate/queue/put-batch.lua: makes the copy the record once, and drops a cop
     );
     await target.client.zadd(target.copyKey(right, 'b', '/open'), '1', 'm');
   };
-  const batch = { id: 'b', key: '1-b1', createdAt: '5' };
+  const batch = { id: 'b', key: '1-b1', createdAt: '5', lengths: [3, 1, 0, 0] };
+  expect(await target.putBatch(right, batch)).toBe('lost');
   await copy();
   expect(await target.putBatch(right, batch)).toBe('new');
   await copy();
