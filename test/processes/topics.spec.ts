@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { JobQueueService, OnTopic, type PublishOptions } from 'nest-job-queue';
 import { JobQueue } from '#queue/job-queue.js';
+import { startApp } from '../nest/app.js';
 import { bundle } from '../support/bundle.mjs';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 
@@ -38,15 +40,31 @@ function start(topic: string, plan: object) {
     child.kill('SIGKILL');
     await ended;
   };
-  return { next, kill, ended };
+  return { next, kill };
+}
+
+/** Subscribes twice to a topic, in an app that then ends. */
+async function subscribeAndLeave(topic: string): Promise<void> {
+  class Subscriber {
+    @OnTopic(topic, { subscription: 'a' })
+    @OnTopic(topic, { subscription: 'b' })
+    note(): void {}
+  }
+  const app = await startApp({ providers: [Subscriber] });
+  await app.close();
+}
+
+/** Publishes from an app of this process. Returns the outcomes of its jobs. */
+async function publish(topic: string, id: string, options: PublishOptions = {}): Promise<unknown[]> {
+  const app = await startApp({});
+  const { jobs } = await app.get(JobQueueService).publish(topic, id, { id, ...options });
+  return jobs.map(({ outcome }) => outcome);
 }
 
 it('a subscription whose process is away gets its jobs, and ends when somebody says so', async () => {
   const topic = uniqueQueueName();
-  await start(topic, { subscribes: true, leaves: true }).ended;
-
-  const publisher = start(topic, { publishes: 'one' });
-  expect(await publisher.next('published')).toEqual(['new', 'new']);
+  await subscribeAndLeave(topic);
+  expect(await publish(topic, 'one')).toEqual(['new', 'new']);
 
   const subscriber = start(topic, { subscribes: true });
   expect([await subscriber.next('ran'), await subscriber.next('ran')].map(String).toSorted()).toEqual([
@@ -58,12 +76,12 @@ it('a subscription whose process is away gets its jobs, and ends when somebody s
   await subscriber.kill();
   await connect().zincrby(`queue:${topic}/b:names`, -60_000, `${topic}/b`); // as time does
   expect(await topics.remove(topic, 'b')).toBe(true);
-  expect(await start(topic, { publishes: 'two' }).next('published')).toEqual(['new']);
+  expect(await publish(topic, 'two')).toEqual(['new']);
 });
 
 it('a publisher is killed between two jobs, and the next one adds what is missing', async () => {
   const topic = uniqueQueueName();
-  await start(topic, { subscribes: true, leaves: true }).ended;
+  await subscribeAndLeave(topic);
 
   const dying = start(topic, { publishes: 'one', holdsB: true });
   expect(await dying.next('added')).toBe(`one:${topic}/a`);
@@ -71,7 +89,7 @@ it('a publisher is killed between two jobs, and the next one adds what is missin
   const of = (name: string) => new JobQueue(connect(), `${topic}/${name}`).stats();
   expect([(await of('a')).pending, (await of('b')).pending]).toEqual([1, 0]);
 
-  expect(await start(topic, { publishes: 'one' }).next('published')).toEqual(['existing', 'new']);
+  expect(await publish(topic, 'one')).toEqual(['existing', 'new']);
   expect([(await of('a')).pending, (await of('b')).pending]).toEqual([1, 1]);
 });
 
@@ -79,7 +97,7 @@ it('a worker that hands a publication on is killed between two jobs, and another
   const topic = uniqueQueueName();
   const dying = start(topic, { subscribes: true, holdsB: true });
   await dying.next('ready');
-  await start(topic, { publishes: 'one', fanOut: 'worker' }).next('published');
+  await publish(topic, 'one', { fanOut: 'worker' });
   expect(await dying.next('added')).toBe(`one:${topic}/a`);
   await dying.kill();
 

@@ -10,11 +10,8 @@ interface Plan {
   subscribes?: boolean;
   /** The id of a publication. */
   publishes?: string;
-  fanOut?: 'worker';
   /** True if its enqueues for the subscription b never end. */
   holdsB?: boolean;
-  /** True if it ends once it has booted. */
-  leaves?: boolean;
 }
 
 const plan = JSON.parse(process.argv[2]!) as Plan;
@@ -55,13 +52,6 @@ class AppModule {}
 
 const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
 say('ready');
-if (plan.leaves) await app.close();
 if (plan.publishes !== undefined) {
-  const { jobs } = await app
-    .get(JobQueueService)
-    .publish(plan.topic, plan.publishes, { id: plan.publishes, fanOut: plan.fanOut });
-  say(
-    'published',
-    jobs.map(({ outcome }) => outcome),
-  );
+  await app.get(JobQueueService).publish(plan.topic, plan.publishes, { id: plan.publishes });
 }
