@@ -72,6 +72,7 @@ function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settin
   return new Cluster(nodes, {
     lazyConnect,
     clusterRetryStrategy: retryStrategy!,
+    enableReadyCheck: false, // it asks any node, and that one may be silent
     ...(protocol === 'rediss:' && { dnsLookup: keepName }),
     redisOptions: { ...settings, ...credentials(username, password), ...(protocol === 'rediss:' && { tls: {} }) },
   });

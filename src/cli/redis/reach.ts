@@ -1,4 +1,5 @@
 // Connects a command to Redis. Refuses a server that has only a part of its queues, or those of another database.
+import type { Cluster, Redis } from 'ioredis';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
@@ -41,13 +42,23 @@ interface Greeting {
 }
 
 async function greet(client: RedisClient): Promise<Greeting> {
+  const there = isCluster(client) ? await firstThere(client) : client;
   const [time, info] = await Promise.all([
-    client.time().catch(() => undefined),
+    there.time().catch(() => undefined),
     isCluster(client) ? '' : client.info('server').catch(() => ''),
-    client.ping(),
+    there.ping(),
   ]);
   const [, mode] = /^redis_mode:(\w+)/m.exec(info) ?? [];
   return { mode, skewMs: time ? Number(time[0]) * 1_000 + Number(time[1]) / 1_000 - Date.now() : 0 };
+}
+
+/** Returns the first master that replies. Others may be away. @throws the error of a master if none replies */
+async function firstThere(cluster: Cluster): Promise<Redis> {
+  try {
+    return await Promise.any(cluster.nodes('master').map((node) => node.ping().then(() => node)));
+  } catch (error) {
+    throw (error as AggregateError).errors[0] ?? error;
+  }
 }
 
 /**
