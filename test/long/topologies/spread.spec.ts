@@ -10,11 +10,13 @@ import { SnapshotFeed } from '#dashboard/live/snapshot-feed.js';
 import { visibleOverview } from '#dashboard/live/visible-overview.js';
 import { Permissions } from '#dashboard/security/permissions.js';
 import type { OverviewView } from '#dashboard/views/views.js';
+import { EXIT } from '#cli/exit-codes.js';
+import { cli } from '../../cli/run-cli.js';
 import { startApp } from '../../nest/app.js';
 import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { eventually } from '../../support/faults/wait.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
 
 const SHARDS = 8;
 
@@ -40,9 +42,14 @@ async function startSpread(concurrency: number, imports: DynamicModule[] = []) {
   const app = await startApp({ jobs: { redis }, providers: [Handler], imports });
   const jobs = app.get(JobQueueService);
   const shards = jobs.shards(name);
-  const owners = shards.map((shard) => cluster.nodes[Math.floor((slotOf(shard.name) * 3) / 16_384)]!);
+  const owners = shards.map(ownerOf);
   const isOn = (master: OwnRedis) => (shard: JobQueue) => owners[shards.indexOf(shard)] === master;
   return { app, name, jobs, shards, owners, isOn, ran };
+}
+
+/** Returns the master of a shard. */
+function ownerOf({ name }: JobQueue): OwnRedis {
+  return cluster.nodes[Math.floor((slotOf(name) * 3) / 16_384)]!;
 }
 
 function add(jobs: JobQueueService, name: string, count: number): Promise<JobHandle[]> {
@@ -132,6 +139,64 @@ it('is one row of the dashboard, which names a shard whose master is stopped', a
     expect(row.totals['completed']).toBeLessThanOrEqual(8);
   });
 });
+
+it('is paused from the command line on the other masters, which exits with 10 and names what it did not reach', async () => {
+  const { name, jobs, shards, isOn } = await startSpread(10);
+  await add(jobs, name, SHARDS);
+  const away = cluster.nodes[0]!;
+  const [there, here] = [true, false].map((is) => shards.filter((shard) => isOn(away)(shard) === is));
+  await freeze(away, async () => {
+    const env = { REDIS_URL: cluster.nodes[1]!.url };
+    const { code, stdout, stderr } = await cli(['pause', name, '--cluster'], env);
+    expect({ code, stderr }).toEqual({ code: EXIT.warning, stderr: '' });
+    expect(stdout).toContain(`paused. Not reached: ${there!.map((shard) => shard.name).join(', ')}.`);
+    const stats = await Promise.all(here!.map((shard) => shard.stats()));
+    expect(stats.every(({ pausedAt }) => pausedAt !== null)).toBe(true);
+  });
+}, 60_000);
+
+/** Starts an app whose queue of eight shards has a limit. Its handler notes each job, and the most jobs at once. */
+async function startLimited(maxRunning: number, concurrency: number) {
+  const name = uniqueQueueName();
+  const limit = `partner-${name}`;
+  const [ran, running] = [new Set<string>(), new Set<string>()];
+  const seen = { mostAtOnce: 0 };
+
+  @JobHandler(name, { spread: SHARDS, concurrency, limits: [limit] })
+  class Handler {
+    async handle({ id }: Job) {
+      running.add(id);
+      seen.mostAtOnce = Math.max(seen.mostAtOnce, running.size);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running.delete(id);
+      ran.add(id);
+    }
+  }
+  const options = { redis: cluster.connect(), limits: { [limit]: { maxRunning } } };
+  const jobs = (await startApp({ jobs: options, providers: [Handler] })).get(JobQueueService);
+  const holder = await cluster.ownerOf(`queue:limit:{${limit}}`);
+  const away = cluster.nodes.find((node) => node !== holder)!;
+  const handles = await add(jobs, name, 240);
+  await eventually(() => ran.size > 20, { what: 'the first jobs' });
+  const onAway = jobs.shards(name).filter((shard) => ownerOf(shard) === away);
+  const others = handles.filter(({ queue }) => onAway.every((shard) => shard.name !== queue));
+  return { ran, seen, away, handles, others };
+}
+
+it('never exceeds a named limit while one master is stopped and comes back', async () => {
+  const { seen, away, handles } = await startLimited(3, 10);
+  await freeze(away, () => sleep(1_000)); // longer than a claim waits before its slots go to the others
+  await Promise.all(handles.map((handle) => handle.result({ timeoutMs: 60_000 })));
+  expect(seen.mostAtOnce).toBe(3);
+}, 120_000);
+
+it('runs the jobs of the other masters under a named limit that has more permits than the claims of the stopped one', async () => {
+  const { away, handles, others, ran } = await startLimited(20, 4); // at most three shards hold four permits each
+  await freeze(away, async () => {
+    await eventually(() => others.every(({ id }) => ran.has(id)), { what: 'jobs of the others' });
+  });
+  await Promise.all(handles.map((handle) => handle.result({ timeoutMs: 60_000 })));
+}, 120_000);
 
 it('starts while one master is stopped', async () => {
   const away = cluster.nodes[0]!;

@@ -9,6 +9,7 @@ import {
   NonRetryableError,
   OnJobEvent,
   OnJobFailed,
+  type FleetJobEvent,
   type Job,
   type JobFailure,
   type JobQueueMiddleware,
@@ -17,7 +18,7 @@ import { JobQueueTesting, JobQueueTestingModule, runHandler } from 'nest-job-que
 import { shardOfKey } from '#queue/model/spread.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
-import { onEachStore, passTime, startApp } from '../app.js';
+import { handlerOf, onEachStore, passTime, startApp } from '../app.js';
 
 const SHARDS = 4;
 
@@ -307,6 +308,25 @@ it('names the place in the call if a job of a transaction is refused, and refuse
   expect(faults[1]).toContain('enqueue.after');
   expect(faults[2]).toContain('enqueueMany[1].after');
   await module.close();
+});
+
+it('tells `drained` of each shard, under the name of the queue', async () => {
+  const name = uniqueQueueName();
+  const app = await startApp({
+    jobs: { queues: { [name]: { eventExtras: { drained: true } } } },
+    providers: [handlerOf(name, () => undefined, { spread: SHARDS })],
+  });
+  const jobs = app.get(JobQueueService);
+  const seen: FleetJobEvent[] = [];
+  const listening = jobs.events.where({ queue: name, status: 'drained' }).subscribe((event) => seen.push(event));
+  // A drain before the subscription is not seen.
+  while (seen.length < SHARDS) {
+    const before = seen.length;
+    await Promise.all(Array.from({ length: SHARDS }, (_, i) => jobs.enqueue(name, i)));
+    await eventually(() => seen.length > before, { timeoutMs: 1_000 }).catch(() => undefined);
+  }
+  listening.unsubscribe();
+  for (const event of seen) expect(event).toEqual({ queue: name, id: '', name, status: 'drained' });
 });
 
 it('has its events under its name, in whatever shard it was', async () => {
