@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
 -- Reads the subscriptions of a topic, or of all topics.
--- KEYS[1] topics  hash, topic -> its subscriptions as JSON: name -> { queue, since (ms, as text), prefix }
+-- KEYS[1] topics  hash, topic -> its subscriptions as JSON: name -> { queue, since (ms, as text), prefix, tagged ('1' or '0') }
 -- ARGV[1] the topic, '' for all
 -- Returns for each topic its name and its subscriptions. Repeated: reads again.
 local topics, topic = KEYS[1], ARGV[1]

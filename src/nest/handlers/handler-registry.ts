@@ -179,8 +179,13 @@ export class HandlerRegistry {
       this.queues.configure(publications, { groups: { maxRunning: 1 } }); // keeps the order of a group
       refuseBareContent(found.subject, this.queues.queue(queue), this.queues.queue(publications));
       const register = this.queues.reference(PUBLICATIONS); // the one that a publication reads
-      const { prefix } = this.queues.queue(queue).options;
-      DeclaredTopics.of(register.store).add(register, { ...found.subscribes, queue, prefix });
+      const { prefix, hashTag } = this.queues.queue(queue).options;
+      DeclaredTopics.of(register.store).add(register, {
+        ...found.subscribes,
+        queue,
+        prefix,
+        ...withoutUndefined({ hashTag }),
+      });
     }
   }
 

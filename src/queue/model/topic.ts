@@ -15,6 +15,8 @@ export interface TopicSubscription {
   since: Date;
   /** The prefix of the keys of that queue. Absent if an older version has declared it. */
   prefix?: string;
+  /** Whether the name of that queue is a hash tag in its keys. Absent if an older version has declared it. */
+  hashTag?: boolean;
 }
 
 /** A subscription as the code of an app declares it. */

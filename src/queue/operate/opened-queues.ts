@@ -13,8 +13,8 @@ export class OpenedQueues {
   constructor(
     private readonly queue: QueueAccess,
     private readonly limit: CallLimit,
-    /** The prefix of their keys. */
-    private readonly prefix = queue.options.prefix,
+    /** The options of their keys that differ from those of the queue. */
+    private readonly place: Partial<Pick<QueueAccess['options'], 'prefix' | 'hashTag'>> = {},
   ) {}
 
   async run<Reply>(name: string, build: (calls: StoreCalls) => StoreCall<Reply>): Promise<Reply> {
@@ -54,7 +54,7 @@ export class OpenedQueues {
   }
 
   private get options(): QueueAccess['options'] {
-    return { ...this.queue.options, prefix: this.prefix };
+    return { ...this.queue.options, ...this.place };
   }
 }
 

@@ -5,6 +5,7 @@ import { show } from '../errors/show.js';
 import { jobNameOf, type TopicSubscription } from '../model/topic.js';
 import type { ActionAuthor } from '../store/action-entry.js';
 import type { QueueAccess } from '../store/queue-store.js';
+import { withoutUndefined } from '../runtime/fields.js';
 import { groupBy } from '../runtime/group-by.js';
 import { checkText } from '../validation/names.js';
 import { OpenedQueues } from './opened-queues.js';
@@ -39,7 +40,9 @@ export class Topics {
   async listIn(topic: string | undefined, isWanted: (queue: string) => boolean): Promise<ListedSubscription[]> {
     if (topic !== undefined) checkText('topic', topic);
     const all = (await this.of(topic)).filter(({ queue }) => isWanted(queue));
-    const byQueue = [...groupBy(all, ({ prefix, queue }) => JSON.stringify([prefix, queue])).values()];
+    const byQueue = [
+      ...groupBy(all, ({ prefix, hashTag, queue }) => JSON.stringify([prefix, hashTag, queue])).values(),
+    ];
     const listed = await Promise.all(byQueue.map((each) => this.looked(each)));
     return listed.flat().toSorted(byJobName);
   }
@@ -82,8 +85,7 @@ export class Topics {
 
   /** Returns the subscriptions with jobs in a queue that no live worker of it handles. @internal */
   async unhandledIn(queue: QueueAccess): Promise<TopicSubscription[]> {
-    const { prefix } = queue.options;
-    const own = (await this.of()).filter((each) => each.queue === queue.name && (each.prefix ?? prefix) === prefix);
+    const own = (await this.of()).filter((each) => each.queue === queue.name && isAt(each, queue));
     const names = own.map(jobNameOf);
     const idle = own.length > 0 ? await queue.exec((calls) => calls.topics.unhandled({ names })) : [];
     return own.filter((each) => idle.includes(jobNameOf(each)));
@@ -107,13 +109,19 @@ export class Topics {
     }
   }
 
-  /** Returns the queues that have the prefix of a subscription's queue. */
-  private placeOf({ prefix }: TopicSubscription): OpenedQueues {
+  /** Returns the queues that have the keys of a subscription's queue. */
+  private placeOf({ prefix, hashTag }: TopicSubscription): OpenedQueues {
     const home = this.queueOf();
-    return new OpenedQueues(home, home.callLimit, prefix);
+    return new OpenedQueues(home, home.callLimit, withoutUndefined({ prefix, hashTag }));
   }
 }
 
 function byJobName(a: TopicSubscription, b: TopicSubscription): number {
   return jobNameOf(a) < jobNameOf(b) ? -1 : 1;
+}
+
+/** Returns whether a queue has the keys of a subscription's queue, as far as its declaration says. */
+export function isAt({ prefix, hashTag }: TopicSubscription, { options, store }: QueueAccess): boolean {
+  const isTagged = options.hashTag ?? store.isSharded;
+  return (prefix ?? options.prefix) === options.prefix && (hashTag ?? isTagged) === isTagged;
 }

@@ -103,8 +103,10 @@ export class DeclaredTopics {
   }
 
   private async declare(keepsKnown: boolean): Promise<void> {
-    const { register, subscriptions } = this;
-    const moved = await register?.exec((calls) => calls.topics.declare({ keepsKnown, subscriptions }));
+    const { register, store } = this;
+    // Only a store that has reached its Redis knows whether that is a Cluster.
+    const placed = () => this.subscriptions.map((each) => ({ ...each, hashTag: each.hashTag ?? store.isSharded }));
+    const moved = await register?.exec((calls) => calls.topics.declare({ keepsKnown, subscriptions: placed() }));
     moved?.forEach(({ topic, name, queue, before }) =>
       this.store.logger.warn(
         `Subscription ${show(name)} of topic ${show(topic)} has the queue ${show(queue)} from now on, because this app declares ` +

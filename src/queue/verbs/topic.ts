@@ -19,7 +19,9 @@ export const TOPICS = {
     keys: register,
     args: {
       keepsKnown: optional(flag, '0'),
-      subscriptions: each(fields({ topic: text, name: text, queue: text, prefix: optional(text) })),
+      subscriptions: each(
+        fields({ topic: text, name: text, queue: text, prefix: optional(text), hashTag: optional(flag) }),
+      ),
     },
     repeat: 'same',
     reply: (reply, { subscriptions }) =>
@@ -58,13 +60,14 @@ function decode(topic: string, stored: string): TopicSubscription[] {
     const remedy = 'restart its apps, which declare them again';
     throw new UnexpectedReply(`the subscriptions of topic ${show(topic)} as JSON (${remedy})`, stored);
   }
-  return Object.entries(value as Record<string, { queue: string; since: string; prefix?: unknown }>).map(
-    ([name, { queue, since, prefix }]) => ({
-      topic,
-      name,
-      queue: textOf(queue),
-      since: new Date(Number(since)),
-      ...(typeof prefix === 'string' && { prefix }),
-    }),
-  );
+  return Object.entries(
+    value as Record<string, { queue: string; since: string; prefix?: unknown; tagged?: unknown }>,
+  ).map(([name, { queue, since, prefix, tagged }]) => ({
+    topic,
+    name,
+    queue: textOf(queue),
+    since: new Date(Number(since)),
+    ...(typeof prefix === 'string' && { prefix }),
+    ...(typeof tagged === 'string' && { hashTag: tagged === '1' }),
+  }));
 }

@@ -120,14 +120,11 @@ export class TopicClient {
       queue: this.queueOf(publications),
       handlers: { [name]: this.publisher.handler },
     });
-    const { prefix } = target.options;
+    const { prefix, hashTag } = target.options;
     const { register } = this;
-    DeclaredTopics.of(register.store).add(register, {
-      topic: name,
-      name: subscription,
-      queue: target.name,
-      prefix,
-    });
+    const place = { prefix, ...(hashTag !== undefined && { hashTag }) };
+    const declared = { topic: name, name: subscription, queue: target.name, ...place };
+    DeclaredTopics.of(register.store).add(register, declared);
   }
 
   /** Returns the queues of the subscriptions, and those of the publications that a worker hands on: `new Worker(topics.workerQueues())`. */

@@ -23,8 +23,10 @@ import {
   PUBLICATIONS,
   publicationsOf,
   publicationIdOf,
+  type TopicSubscription,
 } from '../../queue/model/topic.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { isAt } from '../../queue/operate/topics.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
@@ -183,6 +185,7 @@ export class TopicPublisher {
     const jobs = subscriptions.map((each): MixedJob => {
       const jobName = jobNameOf(each);
       const target = this.queues.requested(each.queue);
+      refuseOtherKeys(each, target);
       const definition = isTopicDefinition(topic) ? topic.jobsOf(jobName) : undefined;
       const ofName = definition || target.name === jobName ? undefined : { name: jobName };
       const own = { ...options, ...ofName, id: jobIdOf(publication, jobName) } as EnqueueOptions;
@@ -224,5 +227,18 @@ export function refuseBareContent(subject: string, { name, options }: JobQueue, 
       lacksCodec && codec ? `the codec ${show(codec.name)}` : 'none that covers it',
       'Set codec and redact for all queues, in forRoot itself, or in its queues for the queue of publications too.',
     );
+  }
+}
+
+/** @throws InvalidOptionError if this process would add the jobs under other keys than those that the workers read */
+function refuseOtherKeys(subscription: TopicSubscription, target: JobQueue): void {
+  if (!isAt(subscription, target)) {
+    const { options, store, name } = target;
+    const { prefix = options.prefix, hashTag } = subscription;
+    const subject = `the keys of queue ${show(name)}, to which ${show(jobNameOf(subscription))} subscribes`;
+    const found = { prefix: options.prefix, hashTag: options.hashTag ?? store.isSharded };
+    const hint =
+      'Give the queue the same prefix and hashTag here as in the app of the subscription, in forRoot({ queues }).';
+    throw new InvalidOptionError(subject, JSON.stringify({ prefix, hashTag }), JSON.stringify(found), hint);
   }
 }

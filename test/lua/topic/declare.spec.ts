@@ -63,3 +63,17 @@ it('notes the prefix of a queue, also of a subscription that an older version ha
   expect(await t.run(declare({ subscriptions: [{ ...known, prefix: 'billing' }] }))).toEqual([]);
   expect(await t.run(list({ topic }))).toMatchObject([{ ...known, prefix: 'billing' }]);
 });
+
+it('notes whether the queue has a hash tag, and that it changed', async () => {
+  const t = testQueue();
+  const topic = uniqueQueueName();
+  const { declare, list } = t.scripts.topics;
+  const known = { topic, name: 'stock', queue: 'a', prefix: 'p' };
+  const stored = async () => (await t.run(list({ topic }))).map(({ hashTag }) => hashTag);
+  expect(await t.run(declare({ subscriptions: [known] }))).toEqual([]);
+  expect(await stored()).toEqual([undefined]);
+  for (const hashTag of [true, false]) {
+    expect(await t.run(declare({ subscriptions: [{ ...known, hashTag }] }))).toEqual([]);
+    expect(await stored()).toEqual([hashTag]);
+  }
+});

@@ -206,6 +206,26 @@ it('a subscription whose queue has another prefix is looked for there', async ()
   expect(await failure(() => topics.remove(topic, 'stock'))).toBeInstanceOf(InvalidOptionError);
 });
 
+it('a subscription whose queue has a hash tag is looked for there, and gets no publication under other keys', async () => {
+  const topic = uniqueQueueName();
+  const queue = `${topic}/stock`;
+  const tagged = { queues: { [queue]: { hashTag: true } } };
+  const got: [string, unknown][] = [];
+  await startApp({ providers: [subscribersOf(topic, got)], jobs: tagged });
+  const plain = (await startApp({})).get(JobQueueService);
+  expect(await plain.topics.list(topic)).toMatchObject([
+    { isHandled: true, hashTag: false },
+    { isHandled: true, hashTag: true },
+  ]);
+  const error = await failure(() => plain.publish(topic, 1));
+  expect(error).toBeInstanceOf(InvalidOptionError);
+  expect(error).toMatchObject({ hint: expect.stringContaining('same prefix and hashTag') });
+  const alike = (await startApp({ jobs: tagged })).get(JobQueueService);
+  const { jobs } = await alike.publish(topic, 1);
+  await Promise.all(jobs.map((job) => job.result()));
+  expect(got.map(([name]) => name).toSorted()).toEqual(['receipts', 'receipts', 'stock']);
+});
+
 it('a subscription whose queue cannot be read is not ended, and the others are listed', async () => {
   const topic = uniqueQueueName();
   const app = await startApp({ providers: [subscribersOf(topic, [])], jobs: { worker: false } });
