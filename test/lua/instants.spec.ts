@@ -16,6 +16,7 @@ const stats = (q: TestQueue) => q.run(q.scripts.stats());
 describe('at the very ms of its end', () => {
   it.each<[what: string, fields: Record<string, number>]>([
     ['a rest of the queue', { rests_until_ms: NOW, rest_ms: 1_000 }],
+    ['a rest of a queue with a limit', { rests_until_ms: NOW, rest_ms: 1_000, max_running: 5 }],
     ['a pause of the queue', { paused_at_ms: NOW - 5, paused_until_ms: NOW }],
   ])('%s holds no job back', async (_, fields) => {
     const q = queueAtNow();

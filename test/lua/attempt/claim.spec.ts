@@ -275,16 +275,22 @@ describe('attempt/claim.lua: jobs that must not run', () => {
     expect(await q.job('bad')).toMatchObject({ status: ended, last_error: refused[0]!.error.message });
   });
 
-  it('skips an id that is in pending although its job has ended', async () => {
-    const { q, job } = await claimedJob('twice');
-    await q.complete(job, '1');
-    await q.redis.rpush(q.keys.pending, 'twice');
-    await q.addAll('next');
-    expect((await q.claim(2)).map(({ id }) => id)).toEqual(['next']);
-    expect(await q.status('twice')).toBe('completed');
-    await q.redis.lpush(q.keys.pending, 'twice');
-    expect(await q.claim(1)).toEqual([]);
-  });
+  it.each(['completed', 'failed', 'cancelled'])(
+    'skips an id that is in pending although its job is %s',
+    async (status) => {
+      const { q, job } = await claimedJob('twice');
+      if (status === 'completed') await q.complete(job, '1');
+      else await q.fail(job, { final: true });
+      if (status === 'cancelled') await q.redis.hset(q.keys.job('twice'), { status });
+      q.broken = true;
+      await q.redis.rpush(q.keys.pending, 'twice');
+      await q.addAll('next');
+      expect((await q.claim(2)).map(({ id }) => id)).toEqual(['next']);
+      expect(await q.status('twice')).toBe(status);
+      await q.redis.lpush(q.keys.pending, 'twice');
+      expect(await q.claim(1)).toEqual([]);
+    },
+  );
 
   it('I6: counts no attempt for a refusal', async () => {
     const q = await queueWith('late');

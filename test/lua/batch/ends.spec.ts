@@ -29,13 +29,19 @@ it('returns the report of a member with its number, until it is delivered', asyn
   expect(end).toEqual(report);
 });
 
-it('returns the end of a member whose report was lost', async () => {
+it.each([
+  ['completed', '{"n":1}'],
+  ['failed', 'no'],
+  ['cancelled', ''],
+])('returns the end of a member that is %s, whose report was lost', async (status, detail) => {
   const q = await seededRemoteMembers('x');
+  if (status === 'cancelled') await q.run(q.scripts.cancel({ id: 'x' }));
   const [job] = await q.claim(1);
-  await q.complete(job!, '{"n":1}');
+  if (status === 'completed') await q.complete(job!, detail);
+  if (status === 'failed') await q.fail(job!, { final: true });
   await q.redis.del(q.keys.batchOutbox);
   const [end] = await q.run(q.scripts.batches.ends({ home: 'home', members: look(['x']) }));
-  expect(end).toMatchObject({ number: '0', state: 'completed', detail: '{"n":1}' });
+  expect(end).toMatchObject({ number: '0', state: status, detail });
 });
 
 it('leaves a key of another type to the claim of that job', async () => {

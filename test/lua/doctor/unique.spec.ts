@@ -26,3 +26,13 @@ it('bounds the time of a key by the window of its owner only if the window is of
   expect(faults.map(({ subject }) => subject.split(' ')[1])).toEqual(['order', '12']);
   expect(await q.redis.hkeys(q.keys.unique)).toEqual(['order:12']);
 });
+
+it.each(['completed', 'failed', 'cancelled'])('frees the key of a job that is %s', async (status) => {
+  const { q, doctor } = examined();
+  q.broken = true;
+  await q.redis.hset(q.keys.job('owner'), { status });
+  await q.redis.hset(q.keys.unique, 'stuck', 'owner');
+  const faults = await q.run(doctor.unique({ uniqueKeys: ['stuck'], repair: true }));
+  expect(faults).toMatchObject([{ subject: 'stuck', found: `held by owner, which is ${status}` }]);
+  expect(await q.redis.exists(q.keys.unique)).toBe(0);
+});

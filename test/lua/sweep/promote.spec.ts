@@ -44,6 +44,17 @@ describe('sweep/promote.lua', () => {
     expect(await q.field('late', 'rank')).toBe(await q.redis.zscore(q.keys.prioritized, 'late'));
   });
 
+  it.each(['completed', 'failed', 'cancelled', 'processing'])('drops an id whose job is %s', async (status) => {
+    const q = testQueue();
+    q.broken = true;
+    await q.add('a', { delay_ms: 60_000 });
+    await q.redis.hset(q.keys.job('a'), { status });
+    if (status === 'processing') await q.redis.zadd(q.keys.claims, 1, 'a');
+    await q.makeDue('a');
+    expect(await q.run(q.scripts.sweep.promote({ limit: 10 }))).toBe(1);
+    expect([await q.pending(), await q.ranked(q.keys.scheduled), await q.status('a')]).toEqual([[], [], status]);
+  });
+
   it('keeps due jobs scheduled while their line has another type, and doubles none', async () => {
     const q = testQueue();
     await q.add('plain', { delay_ms: 60_000 });
