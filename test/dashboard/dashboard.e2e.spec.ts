@@ -559,6 +559,10 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403);
     expect(await status({ origin: 'https://evil.example' })).toBe(403);
     expect(await status({ origin: 'null' })).toBe(403);
+    const host = `localhost:${new URL(app.url).port}`;
+    expect(await status({ host, origin: `http://${host}` })).toBe(200);
+    expect(await status({ host, origin: `http://evil-${host}` })).toBe(403);
+    expect(await status({ host, origin: `http://${host}0` })).toBe(403);
     expect(await status({ origin: new URL(app.url).origin })).toBe(200);
     expect(await status({ origin: 'https://admin.example.com' })).toBe(200);
     // A form cannot add the header.

@@ -338,5 +338,15 @@ describe('the used slots of a queue whose jobs take several', () => {
     expect(signs).toMatchObject({ slots: 4, stuckSlots: 4, stuckJobs: 1 });
     expect(verdictOf(signs).summary).toContain('4 of 4 slots are kept by handlers that do not end');
     expect(verdictOf({ ...signs, maxRunning: 1 }).summary).toContain('4 of 4 slots');
+    const six = [{ name: 'heavy', slots: 6 }];
+    const workers = [{ ...worker('w', 20), weights: six, stuck: [...stuck, { id: '2', name: 'heavy' }] }];
+    const twelve = signsOf({
+      queue: 'video',
+      limits: { source: 'none' },
+      workers,
+      stats: STATS,
+      history: history(() => ({}), 20),
+    });
+    expect(twelve).toMatchObject({ stuckSlots: 12, stuckJobs: 2 });
   });
 });

@@ -43,6 +43,21 @@ describe('schedule/declare.lua', () => {
     }
   });
 
+  it.each(['w1', 'w12', 'w12w1w'])(
+    'rests none while a worker lives whose id is only like that of %s, which stops',
+    async (worker) => {
+      const { q, schedules } = testSchedules();
+      await schedules.put(schedules.define('s'), worker);
+      await q.redis.zadd(q.keys.workers, await q.now(), 'w12w1');
+      const asked = { worker, declares: false, schedules: [schedules.define('s')] };
+      await q.run(schedules.scripts.declare(asked));
+      expect(await schedules.dueAt('s')).toBeLessThan(Infinity);
+      await q.redis.zadd(q.keys.workers, 1, 'w12w1'); // it has died since
+      await q.run(schedules.scripts.declare(asked));
+      expect(await schedules.dueAt('s')).toBe(Infinity);
+    },
+  );
+
   it('a version that waits keeps the schedule going too', async () => {
     const { q, schedules } = testSchedules();
     await schedules.put(schedules.define('s'), 'w1');

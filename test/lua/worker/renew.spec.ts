@@ -5,8 +5,11 @@ import { TestQueue, testQueue } from '../../support/queue/queue-state.js';
 
 const HANDLERS = ['mail', 'fax'].map((name) => ({ name, maxAttempts: 5, maxCrashes: 3 }));
 
-async function renew(queues: readonly TestQueue[], { checks = true, worker = 'w1' } = {}): Promise<boolean[]> {
-  const all = queues.map(({ scripts: calls }) => ({ calls, handlers: HANDLERS }));
+async function renew(
+  queues: readonly TestQueue[],
+  { checks = true, worker = 'w1', handlers = HANDLERS } = {},
+): Promise<boolean[]> {
+  const all = queues.map(({ scripts: calls }) => ({ calls, handlers }));
   const { queues: verbs } = RedisStore.of(queues[0]!.redis);
   const outcomes = await verbs.renew(all, { worker, checks }, { timeoutMs: 5_000 });
   return outcomes.map((outcome) => outcome.ok && outcome.reply.isKnown);
@@ -65,6 +68,13 @@ describe('worker/renew.lua', () => {
     await q.run(q.scripts.workers.register({ worker: 'w1', serves: true, handlers: HANDLERS }));
     expect(await q.redis.pttl(q.keys.retention)).toBe(-1);
     expect(await renew([q])).toEqual([true]);
+  });
+
+  it.each([true, false])('renews a worker that has no handler in a queue, with checks: %s', async (checks) => {
+    const q = await announced();
+    const before = await q.redis.zrange(q.keys.names, '0', '-1', 'WITHSCORES');
+    expect(await renew([q], { checks, handlers: [] })).toEqual([true]);
+    expect(await q.redis.zrange(q.keys.names, '0', '-1', 'WITHSCORES')).toEqual(before);
   });
 
   it('asks for one where the layout is another, or the details are gone', async () => {

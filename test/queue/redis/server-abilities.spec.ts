@@ -89,6 +89,7 @@ describe.each(Object.entries(OTHERS))('%s', (_, told) => {
 });
 
 it.each([
+  ['the oldest Redis that is supported', 'redis_version:7.0.0\r\ngcc_version:12.2.0'],
   ['Redis', 'redis_version:7.4.3\r\ngcc_version:12.2.0'],
   ['Valkey', 'redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\ngcc_version:12.2.0'],
   ['Redict', 'redis_version:7.2.4\r\nredict_version:7.3.6\r\ngcc_version:12.2.0'],

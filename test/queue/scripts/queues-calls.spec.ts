@@ -23,6 +23,19 @@ function verbsOf(isSharded: boolean) {
   return { verbs: queuesVerbs(store as Parameters<typeof queuesVerbs>[0]), sizes };
 }
 
+it('only the queue that was asked for gets the list of its workers', async () => {
+  const store = {
+    isSharded: false,
+    serverOf: () => '',
+    exec: ({ decode }: ScriptCall<unknown>) => Promise.resolve(decode([[], [], []])),
+  };
+  const verbs = queuesVerbs(store as unknown as Parameters<typeof queuesVerbs>[0]);
+  const announced = queues.slice(0, 25).map((calls) => ({ calls, handlers: [] }));
+  const lists = { calls: queues[1]!, most: 100 };
+  const outcomes = await verbs.renew(announced, { worker: 'w', checks: false, lists }, LIMIT);
+  expect(outcomes.flatMap((each, i) => (each.ok && each.reply.workers ? [i] : []))).toEqual([1]);
+});
+
 it.each([false, true])('have at most 3,999 arguments for 5,000 queues, in a Cluster: %s', async (isSharded) => {
   const { verbs, sizes } = verbsOf(isSharded);
   const announced = queues.map((calls) => ({ calls, handlers: [{ name: 'mail', maxAttempts: 3, maxCrashes: 3 }] }));

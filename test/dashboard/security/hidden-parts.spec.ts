@@ -1,0 +1,27 @@
+// What a viewer may not see is left out, also where a name is like one that may be seen.
+import { expect, it } from '@jest/globals';
+import type { DashboardRequest } from '#dashboard/dashboard-options.js';
+import { HiddenParts } from '#dashboard/security/hidden-parts.js';
+import type { Permissions } from '#dashboard/security/permissions.js';
+import type { QueueSigns } from '#inspect/queue-signs.js';
+
+it('hides the queues of a shared limit whose names begin or end with that of the page', async () => {
+  let looks = 0;
+  const permissions = {
+    areOpen: false,
+    allows: () => Promise.resolve(true),
+    visibleQueues: (_: DashboardRequest, names: readonly string[]) =>
+      looks++ < 3
+        ? Promise.resolve(names.filter((name) => name === 'seen'))
+        : Promise.reject(new Error('A hidden queue is left, so it looks without end.')),
+  };
+  const queues = ['mail', 'e-mail', 'mail-2', 'mai', 'seen'];
+  const limit = { name: 'api', queues, waiting: queues, holders: queues.map((queue) => ({ queue })) };
+  const signs = { queue: 'mail', sharedLimits: [limit] } as unknown as QueueSigns;
+  const hidden = new HiddenParts(permissions as unknown as Permissions, {} as DashboardRequest);
+  const { sharedLimits } = await hidden.ofQueue(signs);
+  const shown = ['mail', 'seen'];
+  expect(sharedLimits).toEqual([
+    { name: 'api', queues: shown, waiting: shown, holders: shown.map((queue) => ({ queue })) },
+  ]);
+});
