@@ -101,7 +101,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts, snapshot), ...recurring(facts, snapshot), ...uncontrolled(facts));
-  verdict.violations.push(...misflowed(facts), ...facts.steps.changed, ...overShared(facts));
+  verdict.violations.push(...misflowed(facts, snapshot), ...facts.steps.changed, ...overShared(facts));
   const sums = sumsOf(facts, shared.names);
   verdict.jobs += sums.ticks;
   verdict.completed = sums.completed + sums.doubts;

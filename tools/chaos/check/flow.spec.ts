@@ -81,6 +81,24 @@ it('finds a group of a queue with shards that leaves its order', () => {
   expect(ofShards({ 0: 300 })).toEqual(['I8: job 5:16 of sensor-0 was claimed before 5:0 had ended']);
 });
 
+it('finds a group with jobs in two shards', () => {
+  const found = violations([101, 102, 103, 104, 105], ({ files, snapshot }) => {
+    files.spread = [['process', 9, 'spread-producer']];
+    for (const [n, id] of [
+      [0, 'a~1'],
+      [16, 'b~1'],
+      [2, 'c~0'],
+      [18, 'd~2'],
+    ] as const) {
+      // prettier-ignore
+      snapshot.jobs.push({ ...snapshot.jobs[0]!, id, work: { p: 9, n, kind: 'plain' } });
+    }
+  });
+  expect(found.filter((each) => each.startsWith('spread'))).toEqual([
+    'spread: sensor-1 has jobs in the shards 0, 2',
+  ]);
+});
+
 it('finds a step whose result changes, unless the server may have lost it', () => {
   const STEP = /job 5:0 got the result 101 of its step, and 7/;
   const steps: Entry[] = [

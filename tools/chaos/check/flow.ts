@@ -4,9 +4,12 @@ import type { Jobs } from '../histories/jobs.js';
 import { ADDED } from '../histories/marks.js';
 import { BATCH_NUMBERS, groupOf, isFollowUp } from '../processes/flow-work.js';
 import { sensorOf } from '../processes/spread-work.js';
+import { shardOfId } from '#queue/model/spread.js';
+import { keptIn } from '#queue/runtime/kept.js';
+import type { Snapshot } from './snapshot.js';
 import { ranOutOfOrder } from './rules.js';
 
-export function misflowed(facts: Facts): string[] {
+export function misflowed(facts: Facts, snapshot: Snapshot): string[] {
   const judged = (processes: ReadonlySet<number>, faultsOf: (process: number, jobs: Jobs) => string[]) =>
     [...processes].flatMap((process) => {
       const jobs = facts.jobs.get(process);
@@ -18,7 +21,20 @@ export function misflowed(facts: Facts): string[] {
       ...earlyFollowUps(process, jobs),
     ]),
     ...judged(facts.spread, (process, jobs) => outOfGroupOrder(process, jobs, sensorOf)),
+    ...splitGroups(facts, snapshot),
   ];
+}
+
+/** Returns the groups with jobs in two shards. Fences of two shards cannot be compared, so their order would not be known. */
+function splitGroups(facts: Facts, { jobs }: Snapshot): string[] {
+  const shards = new Map<string, Set<number | undefined>>();
+  for (const { id, work } of jobs) {
+    const group = work && facts.spread.has(work.p) ? sensorOf(work.n) : undefined;
+    if (group !== undefined) keptIn(shards, group, () => new Set()).add(shardOfId(id));
+  }
+  return [...shards]
+    .filter(([, found]) => found.size > 1)
+    .map(([group, found]) => `spread: ${group} has jobs in the shards ${[...found].join(', ')}`);
 }
 
 /** Returns jobs of a group that were claimed before the last claim of an earlier job, retries and crashes included. */
