@@ -27,6 +27,22 @@ const LONGEST = [
   'test/queue/doctor/doctor-random.spec.ts',
   'test/cli/outage.spec.ts',
   'test/inspect/incident.spec.ts',
+  'test/queue/validation/secret-options.spec.ts',
+  'test/worker/runner/fairness.spec.ts',
+  'test/security/fields.spec.ts',
+  'test/codemod/codemod.spec.ts',
+  'test/nest/handlers/threads.spec.ts',
+  'test/security/hostile-keys.spec.ts',
+  'test/outbox/clients.spec.ts',
+  'test/security/outsize-scripts.spec.ts',
+  'test/dashboard/dashboard.e2e.spec.ts',
+  'test/dashboard/jobs/any-record.e2e.spec.ts',
+  'test/nest/context/async-context.spec.ts',
+  'test/outbox/injection.spec.ts',
+  'test/lua/limits/rates.spec.ts',
+  'test/lua/group/turns/interleavings.spec.ts',
+  'test/nest/connection/several-servers.spec.ts',
+  'test/processes/topics.spec.ts',
 ].map((file) => root + file);
 
 const gone = LONGEST.filter((file) => !existsSync(file));
