@@ -2,6 +2,7 @@
 // file begins with `@jest-environment ./test/support/own-environment.mjs`.
 import { TestEnvironment } from 'jest-environment-node';
 import './end-at-once.mjs';
+import './optimize-later.mjs';
 import { keepCompiledCode } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
 import { disableStorages } from './used-storages.mjs';

@@ -3,6 +3,7 @@
 // own-environment.mjs. Changes of `process.env` and of globals end with the file.
 import { ModuleMocker } from 'jest-mock';
 import './end-at-once.mjs';
+import './optimize-later.mjs';
 import { keepCompiledCode, SHARED_REALM } from './code-cache.mjs';
 import { replaceStorage, restoreAtSetup, restoreStorage } from './sequential-storage.mjs';
 import { disableStorages } from './used-storages.mjs';
