@@ -1,4 +1,5 @@
 // Who sees and changes what: for each event of the stream, for each id, and for requests of other sites.
+import { Permissions } from '#dashboard/security/permissions.js';
 import { describe, expect, it } from '@jest/globals';
 import type { DashboardAction, DashboardSubject } from 'nest-job-queue/dashboard';
 import type { RunView } from '#dashboard/views/views.js';
@@ -297,6 +298,17 @@ describe('the action log', () => {
     const reply = await app.post('/api/jobs/act', { action: 'remove', queue: name, state: 'pending', ids: [id] });
     expect(reply.status).toBe(500);
     expect((await app.queue(name).stats()).pending).toBe(1);
+  });
+
+  it.each([
+    ['ada', 'ada'],
+    [{ email: 'ada@x.example', username: 'ada', id: 7 }, 'ada@x.example'],
+    [{ username: 'ada', name: 'Ada L.', id: 7 }, 'ada'],
+    [{ name: 'Ada L.', id: 7 }, 'Ada L.'],
+    [{ id: 7 }, '7'],
+    [{ roles: [] }, 'unknown'],
+  ])('names the user %j of the request, whom a guard has found, as %s', (user, name) => {
+    expect(new Permissions({} as never, {} as never).userOf({ user } as never)).toBe(name);
   });
 
   it('takes a number for a name', async () => {

@@ -28,3 +28,26 @@ it('copies them again where their number has changed, also from 3 to 13, and els
   await round();
   expect(copied).toEqual([3, 13]);
 });
+
+it('copies of a history only what is newer than at the last round', async () => {
+  const completed = ['b', 'a'];
+  const copied: string[][] = [];
+  const client = {
+    lrange: async (key: string) => (key === 'completed' ? [...completed] : []),
+    hgetall: async (id: string) => ({ name: id }),
+    pttl: async () => 60_000,
+    zcard: async () => 0,
+    zrange: async () => [],
+  };
+  const target = {
+    putEnded: async (_: string, jobs: readonly { id: string }[]) => copied.push(jobs.map(({ id }) => id)),
+  };
+  const keys = { completed: 'completed', cancelled: 'cancelled', job: (id: string) => id };
+  const copier = new EndedCopier({ client, keys } as unknown as OldPlace, target as unknown as NewPlace);
+  await copier.run();
+  await copier.run();
+  expect(copied).toEqual([['a', 'b']]);
+  completed.unshift('c');
+  await copier.run();
+  expect(copied).toEqual([['a', 'b'], ['c']]);
+});

@@ -15,6 +15,7 @@ import {
   type TopicPayload,
 } from 'nest-job-queue';
 import { z } from 'zod';
+import { checkPublicationId } from '#queue/model/topic.js';
 import { WorkerLifecycle } from '#nest/lifecycle/worker-lifecycle.js';
 import { failure } from '../../support/faults/failure.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -442,6 +443,11 @@ it.each([
   const error = await failure(() => app.init());
   expect(error).toBeInstanceOf(InvalidOptionError);
   expect(error).toMatchObject({ message: expect.stringContaining(words) });
+});
+
+it('takes the longest id of a publication that may be, and none longer', () => {
+  expect(() => checkPublicationId('x'.repeat(64))).not.toThrow();
+  expect(() => checkPublicationId('x'.repeat(65))).toThrow('publish.id');
 });
 
 it.each([

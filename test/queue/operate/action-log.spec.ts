@@ -56,6 +56,15 @@ onEachStore('the action log', () => {
     expect(last!.by).toMatch(new RegExp(`@.+ \\(pid ${process.pid}\\)$`));
   });
 
+  it.each(['dashboard', 'cli', 'app'] as const)('finds the entries of the way %s', async (via) => {
+    const queue = newQueue();
+    for (const way of ['dashboard', 'cli', 'app'] as const) {
+      queue.author = { via: way, by: 'ada' };
+      await (way === 'cli' ? queue.resume() : queue.pause());
+    }
+    expect((await queue.actionLog.latest({ via })).map((entry) => entry.via)).toEqual([via]);
+  });
+
   it('counts dead letters that were redriven or discarded', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     await queue.enqueueMany(['a', 'b', 'c', 'd'].map((id) => ({ payload: 1, id })));

@@ -49,6 +49,20 @@ it('claims as many more as its option says, and runs them in order, never more a
   expect(load.most).toBe(1);
 });
 
+it('of 1 claims the next job while the one before it runs', async () => {
+  const queue = newQueue();
+  await enqueue(queue, 4);
+  const gates = [gate(), gate()];
+  const handle = (job: Job<number>) => gates[job.payload]?.promise;
+  const worker = await startWorker([{ queue, concurrency: 1, prefetch: 1, handlers: { [queue.name]: handle } }]);
+  await eventually(async () => (await queue.stats()).processing === 2);
+  gates[0]!.open();
+  await eventually(async () => (await queue.stats()).pending === 1);
+  expect(await queue.stats()).toMatchObject({ processing: 2, completed: 1 });
+  gates[1]!.open();
+  await worker.event('completed', 4);
+});
+
 it('of handlers without a promise completes in their order', async () => {
   const queue = newQueue();
   const ids = await enqueue(queue, 30);
