@@ -194,7 +194,8 @@ export class Worker {
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
     if (this.stopping) return;
-    await DeclaredTopics.of(store).keepWriting();
+    const topics = DeclaredTopics.of(store);
+    if (!topics.isEmpty) await topics.keepWriting();
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);

@@ -31,6 +31,11 @@ export class DeclaredTopics {
 
   private constructor(private readonly store: QueueStore) {}
 
+  /** True if the code of this process subscribes to no topic. */
+  get isEmpty(): boolean {
+    return this.subscriptions.length === 0;
+  }
+
   /** @param register the queue by which this process reads the register of topics too */
   add(register: QueueAccess, subscription: DeclaredSubscription): void {
     this.register = register;
@@ -76,7 +81,7 @@ export class DeclaredTopics {
   /** Adds what the register has lost every two minutes, in a process without a worker. Does nothing without a subscription. */
   keepAdding(): void {
     this.store.clock.clear(this.beat);
-    if (this.subscriptions.length > 0) {
+    if (!this.isEmpty) {
       const add = () => {
         void this.addMissing().catch(() => undefined);
         this.keepAdding();
