@@ -25,12 +25,12 @@ export function describeAcknowledge(Library: Seeded): void {
 
   it('are passed over where another mover acknowledges them between two reads', async () => {
     const { old, jobs } = await inTransit(Library, ['a', 'b']);
-    const read = old.redis.zrange.bind(old.redis) as (key: string, from: string, to: string) => Promise<string[]>;
-    old.redis.zrange = (async (key: string, from: string, to: string) => {
+    const read = old.redis.zrange.bind(old.redis);
+    old.redis.zrange = async (key: string, from: string, to: string) => {
       const ids = await read(key, from, to);
       await old.source.acknowledge(jobs.slice(0, 1));
       return ids;
-    }) as typeof old.redis.zrange;
+    };
     expect((await old.source.inTransit()).map(({ id }) => id)).toEqual(['b']);
   });
 
