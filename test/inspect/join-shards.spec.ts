@@ -67,6 +67,22 @@ it('adds the jobs, and takes the worst age and the workers once', () => {
   expect(slots).toBe(10);
 });
 
+const unservedFor = (...waits: [name: string, waitingMs: number][]) => ({
+  unserved: waits.map(([name, waitingMs]) => ({ name, waitingMs, since: AT })),
+});
+
+it('names a job name without a worker once, with its longest wait, and the longest of all first', () => {
+  const { stats } = joinSigns('ingest', [
+    shard(0, unservedFor(['x', 7], ['y', 90])),
+    shard(1, unservedFor(['x', 900])),
+    shard(2, unservedFor(['y', 8])),
+  ]);
+  expect(stats.unserved.map(({ name, waitingMs }) => [name, waitingMs])).toEqual([
+    ['x', 900],
+    ['y', 90],
+  ]);
+});
+
 it('adds rates, and weighs the failed share', () => {
   const joined = joinSigns('ingest', [
     shard(0, {}, { rates: rates(90, 0) }),
