@@ -121,6 +121,22 @@ it('lists the late schedules of all queues with the cause and the next step', as
   expect(await cli(['schedules', well.name, 'pause', 'hourly', '--late'])).toMatchObject({ code: EXIT.usage });
 });
 
+it('lists the schedules of all queues, the one that is late for longest first', async () => {
+  const [one, other] = [newQueue(), newQueue()];
+  const redis = connect();
+  for (const [queue, id, lateMs] of [
+    [one, 'late', 600_000],
+    [other, 'later', 1_200_000],
+    [other, 'in-time', -60_000],
+  ] as const) {
+    await queue.schedules.upsert(id, { everyMs: 60_000 });
+    await redis.zadd(`queue:${queue.name}:schedule_due`, Date.now() - lateMs, id);
+  }
+  const found = JSON.parse((await cli(['schedules', '--json'])).stdout) as { queue: string; id: string }[];
+  const own = found.filter(({ queue }) => queue === one.name || queue === other.name);
+  expect(own.map(({ id }) => id)).toEqual(['later', 'late', 'in-time']);
+});
+
 describe('discard', () => {
   it('asks with the number of dead letters, also of those that fit a filter', async () => {
     const queue = newQueue();
