@@ -59,7 +59,7 @@ describe('a simulated fleet', () => {
 
   it('claims jobs of groups without limits ahead', async () => {
     const ahead = new Set<string>();
-    const simulation = new Simulation(3, casesOf(1_800, 600), plant('nothing', 'groups'));
+    const simulation = new Simulation(3, casesOf(1_800, 900), plant('nothing', 'groups'));
     const { server, watched } = simulation;
     const run = watched.run.bind(watched);
     watched.run = (call, task) => {
