@@ -13,6 +13,10 @@ import { IdleLooks } from './idle-looks.js';
 import { passWake } from './pass-wake.js';
 import { areAtRest, LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
 
+/** The shortest wait for a job that is due later, in ms. */
+const SHORTEST_DUE_MS = 1;
+
+/** The shortest wait where a job is due now and the last claim did not take it, in ms. */
 const SHORTEST_WAIT_MS = 5;
 
 /** The pause after a wait that ended with a transient error, such as a failover, in ms. */
@@ -138,7 +142,7 @@ export class IdleWait implements BackgroundRole {
     if (!this.waiting) return false;
     const leftMs = this.endsAtMs - this.clock.monotonic();
     return (
-      leftMs > SHORTEST_WAIT_MS &&
+      leftMs > SHORTEST_DUE_MS &&
       this.options.runners.some((runner) => (runner.outlook.nextDueInMs ?? Infinity) < leftMs && isIdle(runner))
     );
   }
@@ -232,7 +236,7 @@ export class IdleWait implements BackgroundRole {
       longestMs,
       ...runners.map(({ permits, outlook }) => (permits ?? outlook).nextDueInMs ?? Infinity),
     );
-    const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
+    const waitMs = Math.max(dueInMs > 0 ? SHORTEST_DUE_MS : SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
     this.endsAtMs = this.clock.monotonic() + waitMs;
