@@ -27,6 +27,8 @@ import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
 
+export type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+
 /**
  * A queue on Redis, without Nest and without a worker. It has all verbs of producers, operators and manual consumers.
  *

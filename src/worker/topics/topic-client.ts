@@ -3,7 +3,7 @@ import type { JobQueueOptions } from '../../queue/enqueue/enqueue-middleware.js'
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { JobQueue } from '../../queue/job-queue.js';
+import { type ForeignRedisClient, JobQueue, type RedisClient } from '../../queue/job-queue.js';
 import { checkTopicName, jobNameOf, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import { keptIn } from '../../queue/runtime/kept.js';
@@ -54,7 +54,7 @@ export class TopicClient {
    * @throws InvalidOptionError
    */
   constructor(
-    private readonly client: ConstructorParameters<typeof JobQueue>[0],
+    private readonly client: RedisClient | ForeignRedisClient,
     { queues = [], ...options }: TopicClientOptions = {},
   ) {
     if (!Array.isArray(queues) || !queues.every((queue) => queue instanceof JobQueue)) {
