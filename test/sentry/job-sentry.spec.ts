@@ -212,10 +212,10 @@ describe('sentryJobs', () => {
     ]);
   });
 
-  it('captures a dead letter whose worker was killed', async () => {
-    const middleware = [sentryJobs(fakeSdk(), { capture: 'dead-letters' })];
-    const queue = new JobQueue(connect(), uniqueQueueName(), { maxAttempts: 1 });
-    const { id } = await queue.enqueue({});
+  it('captures a dead letter whose worker was killed, without what the queue hides', async () => {
+    const middleware = [sentryJobs(fakeSdk(), { capture: 'dead-letters', payload: true })];
+    const queue = new JobQueue(connect(), uniqueQueueName(), { maxAttempts: 1, redact: ['iban'] });
+    const { id } = await queue.enqueue({ to: 'ada', iban: 'DE1234567890' });
     await queue.claim();
     const { client, scripts } = await serverOf(queue);
     await client.zadd(scripts.keys.claims, 1, id);
@@ -223,6 +223,8 @@ describe('sentryJobs', () => {
     const worker = await startWorker([{ queue, handlers }], undefined, { middleware, sweepIntervalMs: 50 });
     await worker.event('failed');
     expect(noted.errors).toMatchObject([{ error: { name: 'WorkerCrash' }, tags: { 'job.id': id } }]);
+    expect(noted.errors[0]!.context['job']).toMatchObject({ payload: { to: 'ada' } });
+    expect(JSON.stringify(noted.errors[0]!.context)).not.toContain('DE1234567890');
   });
 
   it('captures an error that is not retried at once, and no snooze', async () => {

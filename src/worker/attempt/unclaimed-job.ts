@@ -47,5 +47,6 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     prefetched: false,
     expires: false,
   };
-  return new Job(claim, noReporter);
+  const { redact } = queue.options;
+  return new Job(claim, redact ? { ...noReporter, redact } : noReporter);
 }
