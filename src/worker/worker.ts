@@ -193,9 +193,9 @@ export class Worker {
     const repeats = (this.repeats = new RepeatedStart(store, logger));
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
-    if (this.stopping) return;
     const topics = DeclaredTopics.of(store);
-    if (!topics.isEmpty) await topics.keepWriting();
+    if (!this.stopping && !topics.isEmpty) await topics.keepWriting();
+    if (this.stopping) return;
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);
