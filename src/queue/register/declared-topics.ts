@@ -81,7 +81,7 @@ export class DeclaredTopics {
   /** Adds what the register has lost every two minutes, in a process without a worker. Does nothing without a subscription. */
   keepAdding(): void {
     this.store.clock.clear(this.beat);
-    if (!this.isEmpty) {
+    if (!this.ended && !this.isEmpty) {
       const add = () => {
         void this.addMissing().catch(() => undefined);
         this.keepAdding();

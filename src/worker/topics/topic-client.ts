@@ -106,15 +106,16 @@ export class TopicClient {
     const jobName = jobNameOf({ topic: name, name: subscription });
     const target = this.queueOf(queue ?? jobName);
     const subject = `subscribe(${show(name)}, ${show(subscription)})`;
-    const served = keptIn(this.served, target.name, (): ServedQueue => ({ queue: target, handlers: {} }));
-    if (jobName in served.handlers) {
+    if (this.served.get(target.name)?.handlers[jobName]) {
       throw new InvalidOptionError(subject, 'one call for each subscription', 'a second one');
     }
     const publications = publicationsOf(name);
     refuseBareContent(subject, target, this.queueOf(publications));
-    served.handlers[jobName] = isTopicDefinition(topic)
+    const handler = isTopicDefinition(topic)
       ? defineHandler(topic.jobsOf(jobName), handle as never, options)
       : { ...checkHandlerOptions(subject, options), handle };
+    const served = keptIn(this.served, target.name, (): ServedQueue => ({ queue: target, handlers: {} }));
+    served.handlers[jobName] = handler;
     served.concurrency = concurrency ?? served.concurrency;
     this.served.set(publications, {
       queue: this.queueOf(publications),
@@ -132,9 +133,11 @@ export class TopicClient {
     return [...this.served.values()];
   }
 
-  /** Declares the subscriptions without a worker, so that they get publications from now on. */
-  declare(): Promise<void> {
-    return DeclaredTopics.of(this.register.store).whenWritten();
+  /** Declares the subscriptions without a worker, so that they get publications from now on. Adds later what Redis has lost. */
+  async declare(): Promise<void> {
+    const topics = DeclaredTopics.of(this.register.store);
+    await topics.whenWritten();
+    topics.keepAdding();
   }
 
   /** Closes the connections that its queues have opened. The client stays open. */

@@ -12,6 +12,7 @@ import {
 import { z } from 'zod';
 import { eventually } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 
 const ends: (() => unknown)[] = [];
 afterEach(() => Promise.all(ends.splice(0).map((end) => end())));
@@ -78,6 +79,18 @@ it('declares subscriptions without a worker', async () => {
   expect((await publisher.publish(topic, 1)).jobs).toHaveLength(1);
 });
 
+it('declares them again without a worker, where Redis has lost them', async () => {
+  const timers = holdTimers(120_000);
+  const [topic, prefix] = [uniqueQueueName(), uniqueQueueName('p')];
+  const subscriber = newClient({ prefix });
+  subscriber.subscribe(topic, 'a', () => undefined);
+  await subscriber.declare();
+  await connect().del(`${prefix}:topics`);
+  await timers.fire();
+  const publisher = newClient({ prefix });
+  await eventually(async () => (await publisher.publish(topic, 1, { ifNone: 'ignore' })).jobs.length === 1);
+});
+
 it('refuses a second subscription of a name, a bad name, and a queue whose publications would not be encrypted', () => {
   const topic = uniqueQueueName();
   const codec = { name: 'own', encode: JSON.stringify, decode: JSON.parse };
@@ -88,4 +101,7 @@ it('refuses a second subscription of a name, a bad name, and a queue whose publi
   expect(() => client.subscribe(topic, 'a', () => undefined)).toThrow(/one call for each subscription/);
   expect(() => client.subscribe(topic, 'no spaces', () => undefined)).toThrow(/subscribe.subscription/);
   expect(() => client.subscribe(topic, 'b', () => undefined, { queue: secret.name })).toThrow(/codec of queue/);
+  expect(() => client.subscribe(topic, 'c', () => undefined, { maxAttempts: -1 })).toThrow(/maxAttempts/);
+  const served = client.workerQueues().map(({ queue }) => queue.name);
+  expect(served).toEqual([`${topic}/a`, `topic-publications/${topic}`]);
 });
