@@ -5,6 +5,7 @@ import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
 import { errorFingerprint } from '../queue/errors/error-kind.js';
 import { isNonRetryable } from '../queue/errors/errors.js';
 import { serializeError } from '../queue/errors/serialize-error.js';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { SCHEDULE_PREFIX } from '../queue/validation/names.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
@@ -159,9 +160,10 @@ function publish(
   request: EnqueueRequest,
   next: () => Promise<JobHandle[]>,
 ): Promise<JobHandle[]> {
-  const { queue, jobs } = request;
-  const attributes = { 'messaging.system': 'nest_job_queue', 'messaging.destination.name': queue };
-  return sentry.startSpan({ name: queue, op: 'queue.publish', attributes }, async (span) => {
+  const { jobs } = request;
+  const name = wholeOfShard(request.queue);
+  const attributes = { 'messaging.system': 'nest_job_queue', 'messaging.destination.name': name };
+  return sentry.startSpan({ name, op: 'queue.publish', attributes }, async (span) => {
     if (span.spanContext().traceFlags % 2 === 1) {
       sendTrace(sentry, request);
     }
@@ -221,7 +223,12 @@ function processJob(
 /** Runs a function in an isolation scope of the job. */
 function inScopeOf<Value>(sentry: SentrySdk, options: ResolvedOptions, job: Job, run: () => Value): Value {
   return sentry.withIsolationScope((scope) => {
-    scope.setTags({ queue: job.queue, 'job.name': job.name, 'job.id': job.id, 'job.attempt': job.attempt });
+    scope.setTags({
+      queue: wholeOfShard(job.queue),
+      'job.name': job.name,
+      'job.id': job.id,
+      'job.attempt': job.attempt,
+    });
     scope.setContext('job', contextOf(job, options));
     return run();
   });
@@ -235,7 +242,7 @@ function processBulk(
 ): Promise<unknown> {
   const [first] = jobs;
   return sentry.withIsolationScope((scope) => {
-    scope.setTags({ queue: first!.queue, 'job.name': first!.name });
+    scope.setTags({ queue: wholeOfShard(first!.queue), 'job.name': first!.name });
     scope.setContext('jobs', { ids: jobs.map(({ id }) => id).join(', '), count: jobs.length });
     return inSpan(sentry, jobs, async (span) => {
       keepScope(options, jobs);
@@ -255,7 +262,7 @@ async function inSpan(
   jobs: readonly Job[],
   run: (span: SentrySpan) => Promise<unknown>,
 ): Promise<unknown> {
-  const name = jobs[0]!.queue;
+  const name = wholeOfShard(jobs[0]!.queue);
   const attributes = { 'messaging.system': 'nest_job_queue', 'messaging.destination.name': name };
   const options = { name, op: 'queue.process', forceTransaction: true, attributes };
   const end = await sentry.startSpan(options, async (span): Promise<SpanEnd> => {
@@ -316,7 +323,7 @@ function captureError(sentry: SentrySdk, job: Job, jobs: readonly Job[], error: 
   sentry.withScope((scope) => {
     const shown = shownError(error, (text) => jobs.reduce((rest, each) => each.shownText(rest), text));
     scope.setTags({ 'job.id': job.id, 'job.attempt': job.attempt });
-    scope.setFingerprint([job.queue, job.name, errorFingerprint(serializeError(shown))]);
+    scope.setFingerprint([wholeOfShard(job.queue), job.name, errorFingerprint(serializeError(shown))]);
     sentry.captureException(shown);
   });
 }

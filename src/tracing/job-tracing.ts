@@ -15,6 +15,7 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
 import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
@@ -165,15 +166,18 @@ const operations = { send: new Map<string, Operation>(), process: new Map<string
 const MOST_QUEUES = 1_000;
 
 function operationOf(operation: 'send' | 'process', queue: string): Operation {
-  const make = () => ({
-    name: `${operation} ${queue}`,
-    attributes: {
-      'messaging.system': 'nest_job_queue',
-      'messaging.operation.name': operation,
-      'messaging.operation.type': operation,
-      'messaging.destination.name': queue,
-    },
-  });
+  const make = () => {
+    const whole = wholeOfShard(queue);
+    return {
+      name: `${operation} ${whole}`,
+      attributes: {
+        'messaging.system': 'nest_job_queue',
+        'messaging.operation.name': operation,
+        'messaging.operation.type': operation,
+        'messaging.destination.name': whole,
+      },
+    };
+  };
   return keptIn(operations[operation], queue, make, MOST_QUEUES);
 }
 

@@ -13,6 +13,7 @@ import {
 import { type SentrySdk, sentryJobs } from 'nest-job-queue/sentry';
 import { errorFingerprint } from '#queue/errors/error-kind.js';
 import { serializeError } from '#queue/errors/serialize-error.js';
+import { shardName } from '#queue/model/spread.js';
 import { eventually } from '../support/faults/wait.js';
 import { serverOf } from '../support/queue/inside.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
@@ -162,6 +163,22 @@ describe('sentryJobs', () => {
     expect(event!.fingerprint).toEqual([queue.name, queue.name, kind]);
     expect(event!.context['job']).toMatchObject({ id, attempt: 3, maxAttempts: 3 });
     expect(JSON.stringify(event!.context)).not.toContain('ada');
+  });
+
+  it('names the queue of a shard, so that its shards are one queue and their errors one issue', async () => {
+    const middleware = [sentryJobs(fakeSdk())];
+    const name = uniqueQueueName();
+    const queue = new JobQueue(connect(), shardName(name, 3), { middleware });
+    const handlers = { [name]: () => Promise.reject(new Error('no')) };
+    const worker = await startWorker([{ queue, handlers }], undefined, { middleware });
+    await queue.enqueue({}, { name, maxAttempts: 1 });
+    await worker.event('failed');
+    expect(noted.errors).toMatchObject([{ tags: { queue: name }, fingerprint: [name, name, expect.any(String)] }]);
+    const destinations = noted.spans.map((span) => [span.name, span.attributes['messaging.destination.name']]);
+    expect(destinations).toEqual([
+      [name, name],
+      [name, name],
+    ]);
   });
 
   it('captures each failure by option, and with the payload if it is asked for', async () => {

@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { RateLimitedError, RedisStateError, type Job, JobQueue } from 'nest-job-queue/core';
 import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
+import { shardName } from '#queue/model/spread.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually, gate } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
@@ -53,10 +54,13 @@ function sent() {
 }
 
 /** Makes a traced queue and worker. */
-async function traced(handler: (job: Job) => unknown, options?: JobTracingOptions) {
+async function traced(handler: (job: Job) => unknown, options?: JobTracingOptions, shard = 0) {
   const middleware = [jobTracing(options)];
   const name = uniqueQueueName();
-  const queue = new JobQueue(connect(), name, { middleware, backoff: { type: 'fixed', delayMs: 0 } });
+  const queue = new JobQueue(connect(), shardName(name, shard), {
+    middleware,
+    backoff: { type: 'fixed', delayMs: 0 },
+  });
   await startWorker([{ queue, handlers: { [name]: handler } }], undefined, { middleware });
   return { queue, name };
 }
@@ -178,6 +182,16 @@ describe('by link', () => {
     expect(attempt!.links.map((link) => link.context.spanId)).toEqual([send!.spanContext().spanId]);
     expect(attempt!.spanContext().traceId).not.toBe(send!.spanContext().traceId);
     expect(traceInside).toBe(attempt!.spanContext().traceId);
+  });
+
+  it('names the queue of a shard', async () => {
+    const { queue, name } = await traced(() => 1, {}, 3);
+    await queue.enqueue({}, { name });
+    const spansOfJob = [...(await processed(1)), ...sent()];
+    expect(spansOfJob.map((span) => [span.name, span.attributes['messaging.destination.name']])).toEqual([
+      [`process ${name}`, name],
+      [`send ${name}`, name],
+    ]);
   });
 
   it('each attempt has its own, and an error is of low cardinality', async () => {
