@@ -35,7 +35,7 @@ export type DashboardAction =
 
 /** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {
-  /** The queue of the action. */
+  /** The queue of the action. That of a shard, where it is on one. */
   queue?: string;
   /** The job, the schedule, or the batch. Absent for an action on many jobs, or on the queue itself. */
   id?: string;

@@ -1,6 +1,7 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import { show } from '../../queue/errors/show.js';
 import { ACTIONS, encodesPayloads } from '../../queue/model/actions.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import { startOf } from '../../queue/runtime/cut.js';
 import { FAILURE_PREFIX } from '../../queue/validation/names.js';
 import {
@@ -148,7 +149,7 @@ export class Permissions {
     if (action !== 'view' && (readOnly || this.otherRefusal(action, about) !== undefined)) {
       return { isAllowed: false, isById: false };
     }
-    const { subject, isIdRead } = watchedSubject(about);
+    const { subject, isIdRead } = watchedSubject(ofWhole(about));
     const isAllowed = can ? await can(action, request, subject) : true;
     const isById = isIdRead();
     const told = action === 'view' && isById && isAllowed ? toldJobOf(about.id) : undefined;
@@ -178,6 +179,11 @@ export class Permissions {
       ? undefined
       : `${why}, so the dashboard only shows it. To change it here, set the dashboard's option otherQueues: 'operate'.`;
   }
+}
+
+/** Returns the subject with the queue of a shard in its place. An app names queues only. */
+function ofWhole({ queue, ...subject }: DashboardSubject): DashboardSubject {
+  return queue === undefined ? subject : { ...subject, queue: wholeOfShard(queue) };
 }
 
 /** Returns the id of the job whose failure a failure job tells, because it quotes that job. */

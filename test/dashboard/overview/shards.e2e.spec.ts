@@ -68,16 +68,24 @@ it('names a shard that gives no reply in the row, and shows the others', async (
   expect(shards.find((shard) => shard.name === names[2])).not.toHaveProperty('depths');
 });
 
-it('shows a viewer the shards that the viewer may see', async () => {
+it('asks `can` about the queue, never about a shard', async () => {
+  const asked = new Set<string | undefined>();
   let hidden = '';
-  const { app, name, names, overview } = await startShards({
-    can: (_action, _request, { queue }) => queue !== hidden,
+  const { app, name, plain, names, overview } = await startShards({
+    can: (_action, _request, { queue }) => {
+      asked.add(queue);
+      return queue !== hidden;
+    },
   });
   await Promise.all(Array.from({ length: 8 }, () => app.jobs.enqueue(name, null)));
-  hidden = names[1]!;
+  const whole = await overview();
+  expect(whole.queues.find((row) => row.name === name)).toMatchObject({ depths: { pending: 8 } });
+  hidden = name;
   const { queues, shards } = await overview();
-  expect(queues.find((row) => row.name === name)).toMatchObject({ depths: { pending: 6 } });
-  expect(shards.map((shard) => shard.name)).not.toContain(hidden);
+  expect([queues.map((row) => row.name), shards]).toEqual([[plain], []]);
+  const shard = encodeURIComponent(names[1]!);
+  expect((await app.get(`/api/jobs?queue=${shard}&state=pending`)).status).toBe(403);
+  expect([...asked].filter((queue) => names.slice(1).includes(queue!))).toEqual([]);
 });
 
 it('joins the shards of a queue that the app does not know', async () => {
