@@ -179,7 +179,7 @@ export class EnqueueBatcher {
     try {
       for (let followed; this.leader && this.leader !== followed;) {
         this.isFollowed = true;
-        await deadline.limit((followed = this.leader));
+        await deadline.limitSilence((followed = this.leader), via);
       }
       let { calls } = this;
       if (!calls || !store.isReady) {
@@ -271,7 +271,7 @@ class Deadline {
     return Promise.race([promise, this.passed]);
   }
 
-  /** Limits the wait for a reply, and extends it while bytes move over the connection. */
+  /** Limits the wait for a reply, also for one of another batch. Extends it while bytes move over the connection. */
   limitSilence<Value>(reply: Promise<Value>, via: Pick<QueueStore, 'patience'>): Promise<Value> {
     const limited = this.limit(reply);
     this.patience = via.patience(this.begunAt);

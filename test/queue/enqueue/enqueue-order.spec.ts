@@ -1,11 +1,13 @@
 // Enqueues of one caller keep their order, also at the moment when the connection becomes ready.
 import { expect, it } from '@jest/globals';
+import { sleep } from '../../support/faults/wait.js';
 import { intercept } from '../../support/faults/intercept.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
+import { connect } from '../../support/redis/redis.js';
 import { inside } from '../../support/queue/inside.js';
 
 it('jobs that wait for the connection leave before those that find it ready', async () => {
-  const { queue } = coreQueue();
+  const { queue } = coreQueue({}, connect());
   const { store, connection } = inside(queue);
   await store.whenReady();
   let isReady = false;
@@ -44,5 +46,16 @@ it('the first batch is answered before another leaves, because the server may no
   expect(sent).toBe(1);
   answer();
   await Promise.all([first, second]);
+  expect((await queue.list('pending')).map(({ id }) => id)).toEqual(['first', 'second']);
+});
+
+it('a batch that waits for the first one has its time while bytes move, as the first one has', async () => {
+  const { queue } = coreQueue({ enqueueTimeoutMs: 50 }, connect());
+  const { store } = inside(queue);
+  await store.whenReady();
+  store.patience = () => () => 50; // bytes move
+  intercept(queue, { jobEnqueue: (run) => sleep(200).then(run) });
+  const both = [queue.enqueue(null, { id: 'first' }), sleep(0).then(() => queue.enqueue(null, { id: 'second' }))];
+  await Promise.all(both);
   expect((await queue.list('pending')).map(({ id }) => id)).toEqual(['first', 'second']);
 });
