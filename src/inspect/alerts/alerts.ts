@@ -16,8 +16,8 @@ const CALM_MS = 60_000;
 const KIND_REMEMBERED_MS = 86_400_000;
 /** A database or a shard that cannot be read for less than this is no incident, in ms. */
 const UNREAD_MS = 30_000;
-/** The most kinds that are remembered. A queue counts 101 at a time. */
-const MOST_KINDS = 300;
+/** The most kinds that are remembered beside those of now. */
+const MOST_KINDS = 200;
 const LONGEST_ERROR = 200;
 /** A flood of new kinds has ended when none joined it for this long, in ms; see lua/lib/kind/change_kind.lua. */
 const FLOOD_ENDS_MS = 600_000;
@@ -129,7 +129,7 @@ export function alertsOf(told: AlertRecord, facts: AlertFacts): AlertStep[] {
   const isFlooded = isTellingFlood(told.kinds, facts);
   for (const { fresh, error, isTold } of newErrors(told, facts)) {
     const known = fresh.map(({ kind }): [string, number] => [kind, nowMs]);
-    kinds = [...kinds, ...known].slice(-MOST_KINDS);
+    kinds = [...kinds, ...known].slice(-MOST_KINDS - facts.kinds.length);
     const isQuiet = isTold || (isFlooded && !error);
     const causes = fresh.map((kind) => keyOf({ ...kind, queue: facts.verdict.queue }));
     steps.push({ ...(!isQuiet && { notice: newError(facts, fresh, error), causes }), record: record() });
