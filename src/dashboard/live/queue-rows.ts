@@ -1,4 +1,5 @@
 // The rows of the overview. The shards of a queue are one row.
+import { asCommand } from '../../inspect/display/as-command.js';
 import { joinHistory, joinSigns, unlikeOthers } from '../../inspect/join-shards.js';
 import type { QueueSigns } from '../../inspect/queue-signs.js';
 import { drainWords } from '../../inspect/rule.js';
@@ -102,14 +103,11 @@ function verdictOfAll(name: string, rows: readonly Row[]): VerdictView {
   }));
   const unlike = unlikeOthers(shards);
   if (!unlike) {
-    return verdictView(
-      findingOf(
-        joinSigns(
-          name,
-          shards.map(({ signs }) => signs!),
-        ),
-      ),
-    );
+    const signs = shards.map((shard) => shard.signs!);
+    const verdict = verdictView(findingOf(joinSigns(name, signs)));
+    // A button would resume the shard of this name alone.
+    const remedyAt = { at: 'command', command: asCommand('resume', name) } as const;
+    return verdict.remedyAt?.at === 'resume' ? { ...verdict, remedyAt } : verdict;
   }
   const { which, lost } = unlike;
   const { verdict } = unlike.shard;

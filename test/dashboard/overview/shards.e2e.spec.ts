@@ -44,7 +44,13 @@ it('is paused once all shards are', async () => {
   expect(queues.find((row) => row.name === name)!.pausedAt).toBeNull();
   expect(shards.find((shard) => shard.name === names[2])).toMatchObject({ pausedAt: expect.any(Number) });
   await app.jobs.pause(name);
-  await eventually(async () => (await overview()).queues.find((row) => row.name === name)!.pausedAt !== null);
+  await Promise.all(names.map(() => app.jobs.enqueue(name, null)));
+  const row = await eventually(async () =>
+    (await overview()).queues.find((each) => each.name === name && each.pausedAt !== null),
+  );
+  expect(row).toMatchObject({
+    verdict: { remedyAt: { at: 'command', command: `npx nest-job-queue resume ${name}` } },
+  });
 });
 
 it('names a shard that gives no reply in the row, and shows the others', async () => {
