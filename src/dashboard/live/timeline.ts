@@ -3,7 +3,8 @@
 import { count, markInWords } from '../../inspect/words.js';
 import { type ActionName, ACTIONS, type ActionRow } from '../../queue/model/actions.js';
 import { oneLine } from '../../queue/errors/one-line.js';
-import type { ActionEntry } from '../../queue/store/action-entry.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import type { EndedWorkerView, TimelineEvent } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
 
@@ -14,6 +15,8 @@ const MOST_EVENTS = 30;
 /** The most first deaths of kinds of error. A flood of kinds would hide the other events. */
 const MOST_KINDS = 8;
 const LONGEST_WORDS = 80;
+/** Entries of the shards of a queue within this time may be of one call, in ms. */
+const ONE_CALL_MS = 10_000;
 /** Outages of several queues, or deaths, within this time of each other are one event, in ms. */
 const ONE_SERIES_MS = 300_000;
 
@@ -26,15 +29,15 @@ interface TimelineParts extends Pick<OverviewReading, 'at' | 'deploys' | 'entrie
 /** Returns the events of the last hour, the oldest first. */
 export function timelineOf({ at, deploys, entries, kinds, ended, outboxSince }: TimelineParts): TimelineEvent[] {
   const isRecent = (time: Date) => at - time.getTime() <= TIMELINE_MS;
-  const firsts = kinds
+  const firsts = onceForShards(kinds)
     .filter(({ firstAt, kind }) => isRecent(firstAt) && !kind.startsWith('@'))
     .toSorted((a, b) => b.count - a.count)
     .slice(0, MOST_KINDS);
   const events: TimelineEvent[] = [
     ...deploysOf(deploys.filter(({ mark }) => isRecent(mark.at))),
-    ...entries
-      .filter((entry) => isRecent(entry.at) && !entry.target && entry.count !== 0)
-      .flatMap((entry) => eventOf(entry)),
+    ...callsOf(entries.filter((entry) => isRecent(entry.at) && !entry.target && entry.count !== 0)).flatMap(
+      (call) => eventOf(call),
+    ),
     ...deathsOf(ended),
     ...firsts.map(({ queue, kind, firstAt, error, cause }): TimelineEvent => ({
       at: firstAt.getTime(),
@@ -93,7 +96,36 @@ function deploysOf(deploys: OverviewReading['deploys']): TimelineEvent[] {
   return events;
 }
 
-function eventOf({ at, action, by, queue }: ActionEntry & { queue: string }): TimelineEvent[] {
+/** Returns each kind of error once for the shards of a queue: where it was first. */
+function onceForShards(kinds: OverviewReading['kinds']): OverviewReading['kinds'] {
+  const ordered = kinds.toSorted((a, b) => a.firstAt.getTime() - b.firstAt.getTime());
+  const first = groupBy(ordered, ({ queue, kind }) => `${wholeOfShard(queue)} ${kind}`);
+  return [...first.values()].map(([kind]) => kind!);
+}
+
+type QueueEntry = OverviewReading['entries'][number];
+
+/** Returns the entries by calls: one call that acts on all shards of a queue leaves an entry in each. */
+function callsOf(entries: readonly QueueEntry[]): QueueEntry[][] {
+  const calls: QueueEntry[][] = [];
+  const last = new Map<string, QueueEntry[]>();
+  for (const entry of entries.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
+    const key = [wholeOfShard(entry.queue), entry.action, entry.by].join(' ');
+    const call = last.get(key);
+    const isSame = call && entry.at.getTime() - call[0]!.at.getTime() < ONE_CALL_MS;
+    if (isSame && call.every(({ queue }) => queue !== entry.queue)) {
+      call.push(entry);
+    } else {
+      calls.push([entry]);
+      last.set(key, calls.at(-1)!);
+    }
+  }
+  return calls;
+}
+
+function eventOf(call: readonly QueueEntry[]): TimelineEvent[] {
+  const { at, action, by, queue: first } = call[0]!;
+  const queue = call.length > 1 ? wholeOfShard(first) : first;
   const row: ActionRow | undefined = ACTIONS[action as ActionName]; // none for an entry of another version
   const kind = row?.onTimeline;
   const text = `${action} of ${queue} by ${oneLine(by, LONGEST_WORDS)}`;

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { timelineOf } from '#dashboard/live/timeline.js';
+import { shardNames } from '#queue/model/spread.js';
 
 const MINUTE = 60_000;
 const NOW = 60 * MINUTE;
@@ -61,4 +62,38 @@ it('has events of each kind in the order of time', () => {
     [40, 'deploy'],
     [55, 'death'],
   ]);
+});
+
+it('has a call on all shards of a queue once, and a call on one shard by its name', () => {
+  const [first, second] = shardNames('ingest', 2) as [string, string];
+  const entryId = '1-0';
+  const paused = (queue: string, ms: number) => {
+    return {
+      entryId,
+      queue,
+      action: 'pause',
+      by: 'ada',
+      via: 'app' as const,
+      at: new Date(ms),
+      subject: '',
+      count: 1,
+    };
+  };
+  const entries = [paused(second, 1_001), paused(first, 1_000), paused(first, 5_000), paused(second, 40_000)];
+  const events = timelineOf({ at: NOW, deploys: [], entries, kinds: [], ended: [], outboxSince: null });
+  expect(events.map(({ at, text }) => [at, text])).toEqual([
+    [1_000, 'pause of ingest by ada'],
+    [5_000, 'pause of ingest by ada'],
+    [40_000, `pause of ${second} by ada`],
+  ]);
+});
+
+it('has a kind of error of several shards once, where it was first', () => {
+  const names = shardNames('ingest', 3);
+  const kinds = [...names, 'email'].map((queue, i) => {
+    const times = { firstAt: new Date(4_000 - i), lastAt: new Date(5_000) };
+    return { queue, kind: 'a1', count: 1, lastHour: 1, error: '410 Gone', ...times };
+  });
+  const events = timelineOf({ at: NOW, deploys: [], entries: [], kinds, ended: [], outboxSince: null });
+  expect(events.map(({ text }) => text)).toEqual(['first in email: 410 Gone', `first in ${names[2]!}: 410 Gone`]);
 });
