@@ -46,6 +46,7 @@ it('opens and closes the rows of the shards by the keyboard, and keeps them open
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await says(page, 'h1', 'ingest');
+  await says(page, '.page-head', 'One of the 4 shards of ingest. An action here leaves the others alone.');
   await page.goBack();
   await patiently(async () => (await rows()).length === 5);
   await chevron.focus();

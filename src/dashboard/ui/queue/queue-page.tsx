@@ -118,6 +118,18 @@ function stateOf(param: string | null, { depths }: QueueView): State {
   return (found ?? first ?? STATES[0]!)[0];
 }
 
+/** Says that a page is of one shard. The first shard has the name of its queue. */
+function AboutShard({ name }: { name: string }) {
+  const whole = overview.value?.queues.find(({ shards }) => shards?.includes(name));
+  return (
+    whole && (
+      <p class="quiet">
+        One of the {whole.shards?.length} shards of <bdi>{whole.name}</bdi>. An action here leaves the others alone.
+      </p>
+    )
+  );
+}
+
 /** Links to the queues before and after this one by name, in the same view. */
 function Neighbours({ name }: { name: string }) {
   const names = [...queues.value, ...unreadable.value]
@@ -183,6 +195,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
         )}
       </VerdictLine>
       <AboutOther queue={name} />
+      <AboutShard name={name} />
       <dl class="figures">
         <Figure term="Oldest waiting" value={depths.pending > 0 ? duration(oldestPendingAgeMs) : '–'} />
         <Figure term="In per second" value={rate(rates?.inPerS)} />
