@@ -148,10 +148,13 @@ export class VerdictWatch implements BackgroundRole {
         return alertsOf(told, facts);
       }
       const { history } = shards[read.findIndex(({ signs }) => signs)]!;
+      const what = `the causes of queue "${name}"`;
       try {
-        return alertsOf(told, { ...facts, causes: await this.causes.turnsOf({ name, history }, fresh, nowMs) });
-      } catch {
-        // The record of the causes is away. A later look tells the new kinds.
+        const causes = await this.causes.turnsOf({ name, history }, fresh, nowMs);
+        this.faults.succeeded(what);
+        return alertsOf(told, { ...facts, causes });
+      } catch (error) {
+        this.faults.failed(what, `Could not read ${what}; a later look tells its new errors`, error);
         return alertsOf(told, { ...facts, kinds: kinds.filter((kind) => !fresh.includes(kind)) });
       }
     });
