@@ -78,7 +78,7 @@ export interface SentrySdk {
 export interface JobSentryOptions {
   /**
    * The failures that become events. `last`: those after which the job is not tried again. `each`: every failed attempt.
-   * `dead-letters`: the jobs that Redis has kept as dead letters, also those that ran no code.
+   * `dead-letters`: each job that became a dead letter, even if it never ran.
    * @default `last`
    */
   capture?: 'last' | 'each' | 'dead-letters' | undefined;

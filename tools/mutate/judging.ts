@@ -85,7 +85,7 @@ export class Judging {
     return this.inMemory.some(({ file }) => file === spec);
   }
 
-  /** Returns the specs that import a source, without those that do not reach the mutant. Known ones come first. */
+  /** Returns the specs that import a source and reach the mutant. Known ones come first. */
   private specsOfSource(index: number, file: string): string[] {
     const specs = this.nearest.of(file);
     if (!this.workplace.isSwitched(index)) return specs;

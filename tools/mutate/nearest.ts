@@ -14,7 +14,7 @@ const LEFT_OUT = /^(test\/(browser|long|package|bench)|tools)\//;
 const WITH_SERVER = 2;
 const WITH_APP = 4;
 
-/** A spec with the name of the file is so many imports nearer. One in a folder of the same name is, too. */
+/** A spec with the name of the file counts as this many imports nearer. So does one in a folder of the same name. */
 const SAME_NAME = 3;
 const SAME_FOLDER = 2;
 

@@ -35,7 +35,7 @@ local function fullness_beside(owner, payload, options)
   end
 end
 
--- Counts an older job of so many bytes as gone. So the queue does not refuse the newer one.
+-- Subtracts an older job, with its bytes, from what waits. So the queue does not refuse the newer one.
 local function make_room(bytes)
   local room = queue_bounds()
   if room.waiting then

@@ -322,7 +322,7 @@ export class JobQueueService {
     id: string,
     options?: ReadStreamOptions & QueueChoice,
   ): JobStream<ChunkInput<Definition>, ResultOf<Definition>>;
-  /** Reads the stream of a job. The types of chunks and result are those that the caller expects: nothing checks the chunks. */
+  /** Reads the stream of a job. The caller names the types of chunks and result. The chunks are not checked. */
   stream<Data = unknown, Result = unknown>(
     job: string | JobDefinition,
     id: string,

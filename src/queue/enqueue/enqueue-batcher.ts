@@ -77,8 +77,8 @@ export class EnqueueBatcher {
   private inTick = false;
   private calls: StoreCalls | undefined;
   /**
-   * The first batch after a connect. It opens the queue, and brings the script to a server without it. The others follow,
-   * because one that overtakes it would change the order of the jobs.
+   * The first batch where the connection is not ready, or the queue is not open. It opens the queue, and brings the
+   * script to a server without it. The others follow, because one that overtakes it would change the order of the jobs.
    */
   private leader: Promise<void> | undefined;
   private isFollowed = false;
@@ -154,7 +154,7 @@ export class EnqueueBatcher {
     return calls;
   }
 
-  /** Begins to lead. @returns what ends it. Those that follow leave before any later batch. */
+  /** Begins to lead. Returns a function that ends it. Batches that wait for the leader are sent before later ones. */
   private lead(): () => void {
     let end!: () => void;
     const leader = new Promise<void>((resolve) => (end = resolve));

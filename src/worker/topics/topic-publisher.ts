@@ -230,7 +230,7 @@ export function refuseBareContent(subject: string, { name, options }: JobQueue, 
   }
 }
 
-/** @throws InvalidOptionError if this process would add the jobs under other keys than those that the workers read */
+/** @throws InvalidOptionError if the workers read other keys than those to which this process would add the jobs */
 function refuseOtherKeys(subscription: TopicSubscription, target: JobQueue): void {
   if (!isAt(subscription, target)) {
     const { options, store, name } = target;

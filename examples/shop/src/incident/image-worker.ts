@@ -7,7 +7,7 @@ import { VERSION } from './incident-backlog.js';
 import type { Order } from './incident-handlers.js';
 import { DEADLY_QUEUE } from './incident-queues.js';
 
-/** One job in so many has a picture that is too large. */
+/** The number of jobs of which one has a picture that is too large. */
 const DEADLY = 60;
 
 @Injectable()
