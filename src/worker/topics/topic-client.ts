@@ -1,17 +1,19 @@
 import { isTopicDefinition, type TopicDefinition, type TopicInput } from '../../queue/enqueue/define-topic.js';
 import type { JobQueueOptions } from '../../queue/enqueue/enqueue-middleware.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { StartTime } from '../../queue/enqueue/enqueue-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { type ForeignRedisClient, JobQueue, type RedisClient } from '../../queue/job-queue.js';
 import { checkTopicName, jobNameOf, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
+import { type ListedSubscription, Topics } from '../../queue/operate/topics.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import { defineHandler, type TypedHandlerFunction } from '../handlers/define-handler.js';
 import { checkHandlerOptions } from '../handlers/handler-options.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../handlers/handler.js';
 import type { WorkerQueue } from '../handlers/worker-queue.js';
-import { type Publication, type PublishOptions, refuseBareContent, TopicPublisher } from './topic-publisher.js';
+import { type Publication, type PublishFields, refuseBareContent, TopicPublisher } from './topic-publisher.js';
 
 /** The options of a TopicClient. They are those of its queues. */
 export interface TopicClientOptions extends JobQueueOptions {
@@ -47,6 +49,7 @@ export class TopicClient {
   /** What a worker serves, by queue. */
   private readonly served = new Map<string, ServedQueue>();
   private readonly publisher: TopicPublisher;
+  private readonly topics = new Topics(() => this.register);
   private readonly options: JobQueueOptions;
 
   /**
@@ -75,7 +78,7 @@ export class TopicClient {
   publish<Topic extends string | TopicDefinition>(
     topic: Topic,
     payload: TopicInput<Topic>,
-    options: PublishOptions = {},
+    options: Omit<PublishFields, 'transaction' | 'ordered'> & StartTime = {},
   ): Promise<Publication> {
     return this.publisher.publish(topic, payload, options);
   }
@@ -138,6 +141,20 @@ export class TopicClient {
     const topics = DeclaredTopics.of(this.register.store);
     await topics.whenWritten();
     topics.keepAdding();
+  }
+
+  /** Returns the subscriptions of a topic, or of all topics, also those of other programs. */
+  list(topic?: string): Promise<ListedSubscription[]> {
+    return this.topics.list(topic);
+  }
+
+  /**
+   * Ends a subscription whose code is gone: later publications add no job for it. Returns false if there was none.
+   *
+   * @throws InvalidOptionError while a live worker handles it, or if its queue cannot be read
+   */
+  remove(topic: string, subscription: string): Promise<boolean> {
+    return this.topics.remove(topic, subscription);
   }
 
   /** Closes the connections that its queues have opened. The client stays open. */

@@ -1,7 +1,7 @@
 // docs/without-nest.md: its program runs a job and stops, and its loop claims by hand.
 import { expect, it } from '@jest/globals';
-import type { JobQueue } from 'nest-job-queue/core';
-import { testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
+import type { JobQueue, TopicClient, Worker } from 'nest-job-queue/core';
+import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 import { loadExample } from '../example.js';
 
@@ -31,4 +31,23 @@ it('the loop completes and fails jobs', async () => {
   expect([await workOnce(queue, work), await workOnce(queue, work)]).toEqual([true, true]);
   expect((await queue.get(good.id))?.status).toBe('completed');
   expect((await queue.get(bad.id))?.status).toBe('failed');
+});
+
+it('the topic reaches its subscriber', async () => {
+  interface Example {
+    subscribe(
+      redis: unknown,
+      send: (orderId: string) => Promise<void>,
+    ): Promise<{ topics: TopicClient; worker: Worker }>;
+    paid(topics: TopicClient, orderId: string): Promise<{ jobs: readonly { result(): Promise<unknown> }[] }>;
+  }
+  const { subscribe, paid } = await loadExample<Example>('without-nest.md', 'topics');
+  const sent: string[] = [];
+  const { topics, worker } = await subscribe(connect(), async (orderId) => void sent.push(orderId));
+  const orderId = uniqueQueueName();
+  const { jobs } = await paid(topics, orderId);
+  await Promise.all(jobs.map((job) => job.result()));
+  expect(sent).toContain(orderId);
+  await worker.stop();
+  topics.close();
 });

@@ -79,6 +79,24 @@ it('declares subscriptions without a worker', async () => {
   expect((await publisher.publish(topic, 1)).jobs).toHaveLength(1);
 });
 
+it('lists the subscriptions of all programs, and removes one that no live worker handles', async () => {
+  const prefix = uniqueQueueName('p');
+  const [served, gone] = [newClient({ prefix }), newClient({ prefix })];
+  served.subscribe('paid', 'receipts', () => undefined);
+  gone.subscribe('paid', 'stock', () => undefined);
+  await Promise.all([start(served), gone.declare()]);
+  const other = newClient({ prefix });
+  const listed = await other.list('paid');
+  expect(listed.map(({ name, isHandled }) => [name, isHandled])).toEqual([
+    ['receipts', true],
+    ['stock', false],
+  ]);
+  expect(await other.remove('paid', 'stock')).toBe(true);
+  expect(await other.remove('paid', 'stock')).toBe(false);
+  await expect(other.remove('paid', 'receipts')).rejects.toThrow(/Deploy the app without it first/);
+  expect((await other.list()).map(({ name }) => name)).toEqual(['receipts']);
+});
+
 it('declares them again without a worker, where Redis has lost them', async () => {
   const timers = holdTimers(120_000);
   const [topic, prefix] = [uniqueQueueName(), uniqueQueueName('p')];
