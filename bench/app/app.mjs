@@ -1,7 +1,8 @@
 // `--app`: what an idle app costs, and the first calls of a process. Each sample is a new process; all alternate.
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { median } from '../report/stats.mjs';
 import { placesOf } from '../report/places.mjs';
@@ -51,6 +52,7 @@ export async function runApp(bench, { machine, redis, contestants }, { json, pag
   );
   const report = { machine, redis, versions, rounds, quick: bench.quick, medians, runs: values };
   console.log(appTable(report));
+  await mkdir(dirname(json), { recursive: true });
   await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   if (page) await fillAppPage(page, report);
 }
