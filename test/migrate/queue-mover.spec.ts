@@ -241,6 +241,27 @@ describe('jobs that belong together', () => {
     expect(await to.claim()).toMatchObject({ name: 'last' });
   });
 
+  it('leaves only keys that expire where it dies in the middle of a copy', async () => {
+    const { from, to, mover, run } = queueScene();
+    const batch = await sealedBatch(from);
+    const { client, keys } = await redisWithAllKeys(from);
+    const members = `${keys.base}moving:batch:${batch.id}/members`;
+    const breakMembers = async () => {
+      void client.rename(members, `${members}/aside`);
+      await client.set(members, 'no list');
+    };
+    const dying = await mover((step) => step === 'take-batch' && void breakMembers());
+    await expect(dying.run()).rejects.toThrow(/WRONGTYPE/);
+    const { client: there, keys: names } = await redisWithAllKeys(to);
+    const copies = await keysOfMove(to);
+    expect(copies).toHaveLength(2);
+    for (const copy of copies) expect(await there.pttl(`${names.base}moving:${copy}`)).toBeGreaterThan(0);
+    await client.rename(`${members}/aside`, members);
+    await run();
+    for (const job of await to.claimMany(9)) await to.complete(job, job.id);
+    expect(await to.claim()).toMatchObject({ name: 'last' });
+  });
+
   it('an open batch stays with its members until it is sealed', async () => {
     const { from, to, run, report } = queueScene();
     const batch = from.batch({ then: { name: 'last', payload: 1 } });

@@ -1,3 +1,4 @@
+import type { ChainableCommander } from 'ioredis';
 import { tally, type LeftCounter, type MoveReport } from '../move-report.js';
 import type { NewPlace } from './new-place.js';
 import { fieldsOf, STEP, type OldPlace } from './old-place.js';
@@ -119,28 +120,30 @@ export class BatchMover {
     }
     const record = await old.client.hgetall(from(''));
     const fields = fieldsOf(record);
-    await this.write(fields, 2, (slice) => target.client.hset(to(''), ...slice));
+    await this.write(to(''), fields, 2, (writes, slice) => writes.hset(to(''), ...slice));
     const open = await old.client.zrange(from('/open'), '0', '-1', 'WITHSCORES');
     const scored = open.map((_, i) => open[i ^ 1]!); // ZADD takes the score first
-    await this.write(scored, 2, (slice) => target.client.zadd(to('/open'), ...slice));
+    await this.write(to('/open'), scored, 2, (writes, slice) => writes.zadd(to('/open'), ...slice));
     const members = await old.client.lrange(from('/members'), '0', '-1');
-    await this.write(members, 1, (slice) => target.client.rpush(to('/members'), ...slice));
+    await this.write(to('/members'), members, 1, (writes, slice) => writes.rpush(to('/members'), ...slice));
     const outcomes = fieldsOf(await old.client.hgetall(from('/outcomes')));
-    await this.write(outcomes, 2, (slice) => target.client.hset(to('/outcomes'), ...slice));
-    for (const part of parts) {
-      await target.client.pexpire(to(part), String(COPY_MS));
-    }
+    await this.write(to('/outcomes'), outcomes, 2, (writes, slice) => writes.hset(to('/outcomes'), ...slice));
     const lengths = [fields.length / 2, open.length / 2, members.length, outcomes.length / 2];
     return { createdAt: record['created_at_ms'] ?? '0', lengths };
   }
 
+  /** Writes values by steps, each together with the lifetime: a mover that dies leaves no key without one. */
   private async write(
+    key: string,
     values: readonly string[],
     size: number,
-    send: (slice: string[]) => Promise<unknown>,
+    add: (writes: ChainableCommander, slice: string[]) => ChainableCommander,
   ): Promise<void> {
     for (let i = 0; i < values.length; i += size * STEP) {
-      await send(values.slice(i, i + size * STEP));
+      const writes = add(this.parts.target.client.multi(), values.slice(i, i + size * STEP));
+      const replies = await writes.pexpire(key, COPY_MS).exec();
+      const error = replies?.find(([failure]) => failure)?.[0];
+      if (error) throw error;
     }
   }
 }
