@@ -194,7 +194,7 @@ export class Worker {
     void this.halted.then(() => repeats.end());
     await repeats.run('Connecting this worker', () => Promise.race([store.whenReady(), this.halted]));
     const topics = DeclaredTopics.of(store);
-    if (!this.stopping && !topics.isEmpty) await topics.keepWriting();
+    if (!this.stopping && !topics.isEmpty) await topics.keepWriting(this);
     if (this.stopping) return;
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
@@ -252,7 +252,7 @@ export class Worker {
     await drain({ store, runners, loops, schedules, reports }, timeoutMs, options.logger);
     runners.flatMap(({ attempts }) => [...attempts]).forEach((attempt) => attempt.abandon());
     failures.flush();
-    DeclaredTopics.of(store).end();
+    DeclaredTopics.of(store).end(this);
     reports?.abandon();
     loops?.abandon();
   }

@@ -50,7 +50,7 @@ class Fleet {
     for (const [name, queue] of Object.entries(version)) {
       declared.add(queueOf(PUBLICATIONS), { topic: TOPIC, name, queue });
     }
-    await settled(this.clock, declared.keepWriting());
+    await settled(this.clock, declared.keepWriting(process));
     const handOn = { [TOPIC]: publisher.handler };
     const served = Object.entries(version).map(([name, queue]) => ({
       queue: queueOf(queue),

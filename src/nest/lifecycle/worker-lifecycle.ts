@@ -246,8 +246,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     if (!this.audited || this.expected) await this.parts.redis.connection.whenReady();
     if (!this.audited && !this.draining) await this.auditOnce();
     if (this.expected && !this.draining) await this.openThreads();
-    if (!this.draining) await this.declaredTopics.keepWriting();
-    if (!this.draining && !this.expected) this.declaredTopics.keepAdding();
+    if (!this.draining) await this.declaredTopics.keepWriting(this);
+    if (!this.draining && !this.expected) this.declaredTopics.keepAdding(this);
     if (!this.draining) await this.startWorker();
   }
 
@@ -266,9 +266,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const queues = this.draining ? [] : await this.parts.handlers.bindLoaded();
     await this.parts.handlers.schedules.whenChecked();
     if (this.audited) await this.checkLoaded(queues);
-    if (queues.length > 0) await this.declaredTopics.keepWriting();
+    if (queues.length > 0 && !this.draining) await this.declaredTopics.keepWriting(this);
     if (queues.length === 0 || !this.canServe || this.awaitsCall) {
-      this.declaredTopics.keepAdding();
+      if (!this.draining) this.declaredTopics.keepAdding(this);
       return;
     }
     await this.parts.handlers.openThreads(queues);
@@ -389,7 +389,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const { shutdownTimeoutMs } = this.parts.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
     this.starts.end();
-    this.declaredTopics.end();
+    this.declaredTopics.end(this);
     const stopped = Promise.all([
       ...this.workers.map((worker) => worker.stop()),
       this.maintenance.stop(shutdownTimeoutMs),

@@ -23,7 +23,8 @@ export class DeclaredTopics {
   private timer: Timer | undefined;
   private beat: Timer | undefined;
   private failure: string | undefined;
-  private ended = false;
+  /** The workers and clients that still want the register kept. */
+  private readonly keepers = new Set<object>();
 
   static of(store: QueueStore): DeclaredTopics {
     return keptIn(DeclaredTopics.known, store, () => new DeclaredTopics(store));
@@ -50,8 +51,8 @@ export class DeclaredTopics {
   }
 
   /** Writes all of them, and goes on until the register has them. Resolves after the first try, whatever its outcome. */
-  keepWriting(): Promise<void> {
-    this.ended = false;
+  keepWriting(keeper: object): Promise<void> {
+    this.keepers.add(keeper);
     return this.tryToWrite();
   }
 
@@ -61,10 +62,11 @@ export class DeclaredTopics {
       await this.whenWritten();
       this.failure = undefined;
     } catch (error) {
-      if (this.ended) return;
+      if (this.keepers.size === 0) return;
       const passes = this.store.passes(error);
       const pauseMs = passes ? SOON_MS : LATER_MS;
       this.failed(error as Error, passes, pauseMs);
+      this.store.clock.clear(this.timer); // another keeper may have set it meanwhile
       this.timer = this.store.clock.setTimeout(() => void this.tryToWrite(), pauseMs);
       this.timer.unref();
     }
@@ -79,21 +81,27 @@ export class DeclaredTopics {
   }
 
   /** Adds what the register has lost every two minutes, in a process without a worker. Does nothing without a subscription. */
-  keepAdding(): void {
+  keepAdding(keeper: object): void {
+    this.keepers.add(keeper);
+    this.addLater();
+  }
+
+  private addLater(): void {
     this.store.clock.clear(this.beat);
-    if (!this.ended && !this.isEmpty) {
+    if (!this.isEmpty) {
       const add = () => {
         void this.addMissing().catch(() => undefined);
-        this.keepAdding();
+        this.addLater();
       };
       this.beat = this.store.clock.setTimeout(add, ADDED_MS);
       this.beat.unref();
     }
   }
 
-  /** Tries no more. */
-  end(): void {
-    this.ended = true;
+  /** Tries no more once all have ended that keep the register. */
+  end(keeper: object): void {
+    this.keepers.delete(keeper);
+    if (this.keepers.size > 0) return;
     this.store.clock.clear(this.timer);
     this.store.clock.clear(this.beat);
   }

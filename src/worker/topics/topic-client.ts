@@ -140,7 +140,7 @@ export class TopicClient {
   async declare(): Promise<void> {
     const topics = DeclaredTopics.of(this.register.store);
     await topics.whenWritten();
-    topics.keepAdding();
+    topics.keepAdding(this);
   }
 
   /** Returns the subscriptions of a topic, or of all topics, also those of other programs. */
@@ -159,7 +159,10 @@ export class TopicClient {
 
   /** Closes the connections that its queues have opened. The client stays open. */
   close(): void {
-    this.made.forEach((queue) => queue.close());
+    this.made.forEach((queue) => {
+      DeclaredTopics.of(queue.store).end(this);
+      queue.close();
+    });
   }
 
   private get register(): JobQueue {
