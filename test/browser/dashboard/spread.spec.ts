@@ -42,7 +42,6 @@ it('opens and closes the rows of the shards by the keyboard, and keeps them open
   expect(new Set((await rows()).slice(1))).toEqual(new Set(NAMES));
   expect(await violationsInEveryLook(page)).toEqual([]);
   await pictureOf(page, 'spread-open');
-  await chevron.focus(); // a row that moves loses the focus
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await says(page, 'h1', 'ingest');
@@ -52,6 +51,24 @@ it('opens and closes the rows of the shards by the keyboard, and keeps them open
   await chevron.focus();
   await page.keyboard.press(' ');
   await patiently(async () => (await rows()).length === 1);
+}, 60_000);
+
+it('keeps the focus of the keyboard in its row, although another row gets worse', async () => {
+  await page.goto(`${world.url}#/`);
+  const chevron = page.getByRole('button', { name: 'ingest' });
+  await chevron.waitFor();
+  const names = () =>
+    page.locator('tr[data-queue]').evaluateAll((all) => all.map((row) => row.getAttribute('data-queue')));
+  const before = await names();
+  await page.keyboard.press('Tab');
+  await chevron.focus();
+  await world.jobs.resume('ingest'); // no worker takes its jobs
+  await says(page, 'tr[data-queue=ingest]', 'no worker');
+  expect(await names()).toEqual(before);
+  expect(await page.locator('tr[data-queue=ingest] button:focus').count()).toBe(1);
+  await chevron.blur();
+  await patiently(async () => (await names()).join() !== before.join());
+  await world.jobs.pause('ingest');
 }, 60_000);
 
 it('names a shard that gives no reply in the one row', async () => {

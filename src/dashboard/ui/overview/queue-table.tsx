@@ -37,6 +37,7 @@ export function QueueTable({ queues, unreadable, shards, outbox }: QueueTablePro
   const { params } = route.value;
   const [text, only, sort] = [params.get('q') ?? '', params.get('only'), params.get('sort')];
   const held = useRef<string[] | null>(null);
+  const isOver = useRef(false);
   const found = sorted(selected(queues, text, only), sort);
   const isOpen = ({ name, shards: has }: QueueVerdictView) => has !== undefined && name === params.get('shards');
   const shardsOf = ({ shards: names = [] }: QueueVerdictView) =>
@@ -80,6 +81,11 @@ export function QueueTable({ queues, unreadable, shards, outbox }: QueueTablePro
       />
     ));
   };
+  // The rows stand still below the pointer. They do so for a keyboard too, because a row that moves loses the focus.
+  const hold = () => {
+    const isHeld = isOver.current || document.activeElement?.matches('.queues tbody :focus-visible');
+    held.current = isHeld ? ordered.map(({ name }) => name) : null;
+  };
   if (ordered.length + broken.length === 0 && !hasOutbox) {
     return (
       <Notice title="No queue matches.">
@@ -95,9 +101,15 @@ export function QueueTable({ queues, unreadable, shards, outbox }: QueueTablePro
       role="region"
       aria-label="Queues"
       onPointerEnter={({ pointerType }) => {
-        if (pointerType === 'mouse') held.current = ordered.map(({ name }) => name);
+        isOver.current = pointerType === 'mouse';
+        hold();
       }}
-      onPointerLeave={() => (held.current = null)}
+      onPointerLeave={() => {
+        isOver.current = false;
+        hold();
+      }}
+      onFocusIn={hold}
+      onFocusOut={hold}
     >
       <table class="queues">
         <thead>
