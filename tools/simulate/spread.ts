@@ -106,7 +106,7 @@ class Fleet {
       const work: Work = { label, place, ...(group !== undefined && { group }) };
       const hasId = fate < 0.8;
       if (this.random.chance(0.15)) this.killLater(process);
-      while (!(await this.send(process, work, hasId)) && process.isDead) {
+      while (!(await this.send(process, work, hasId))) {
         process = this.newProducer(this.plant.number ?? SHARDS);
         if (!hasId) break; // the job may be there, and nobody knows its id
       }

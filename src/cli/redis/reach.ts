@@ -1,5 +1,5 @@
 // Connects a command to Redis. Refuses a server that has only a part of its queues, or those of another database.
-import type { Cluster, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
@@ -41,24 +41,27 @@ interface Greeting {
   skewMs: number;
 }
 
+/** Asks the server, or the masters of a Cluster, of which others than the first may be away. @throws the error of a server */
 async function greet(client: RedisClient): Promise<Greeting> {
-  const there = isCluster(client) ? await firstThere(client) : client;
-  const [time, info] = await Promise.all([
-    there.time().catch(() => undefined),
-    isCluster(client) ? '' : client.info('server').catch(() => ''),
-    there.ping(),
-  ]);
-  const [, mode] = /^redis_mode:(\w+)/m.exec(info) ?? [];
-  return { mode, skewMs: time ? Number(time[0]) * 1_000 + Number(time[1]) / 1_000 - Date.now() : 0 };
-}
-
-/** Returns the first master that replies. Others may be away. @throws the error of a master if none replies */
-async function firstThere(cluster: Cluster): Promise<Redis> {
+  if (!isCluster(client)) {
+    return greetServer(client);
+  }
   try {
-    return await Promise.any(cluster.nodes('master').map((node) => node.ping().then(() => node)));
+    const { skewMs } = await Promise.any(client.nodes('master').map(greetServer));
+    return { skewMs };
   } catch (error) {
     throw (error as AggregateError).errors[0] ?? error;
   }
+}
+
+async function greetServer(server: Redis): Promise<Greeting> {
+  const [time, info] = await Promise.all([
+    server.time().catch(() => undefined),
+    server.info('server').catch(() => ''),
+    server.ping(),
+  ]);
+  const [, mode] = /^redis_mode:(\w+)/m.exec(info) ?? [];
+  return { mode, skewMs: time ? Number(time[0]) * 1_000 + Number(time[1]) / 1_000 - Date.now() : 0 };
 }
 
 /**
