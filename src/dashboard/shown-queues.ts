@@ -2,20 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
+import { inTime, unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { PUBLICATIONS } from '../queue/model/topic.js';
-import { RedisUnsuitableError } from '../queue/errors/errors.js';
-import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
 import { isQueueName } from '../queue/validation/names.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
 import { ToldErrors } from './told-errors.js';
 import { DASHBOARD_OPTIONS } from './tokens.js';
 import { OtherQueues } from '../inspect/other-queues.js';
-
-/** The time of a read that the dashboard goes on without, in ms. For example of a shard. */
-export const OPTIONAL_MS = 2_000;
 
 /** What was read of several queues. */
 export interface Gathered<Found> {
@@ -121,11 +115,7 @@ export class ShownQueues {
 
   /** Waits for a reading. Another app's queue or a shard has a limited time, because its master may be silent. */
   inTime<Value>(name: string, reading: Promise<Value>): Promise<Value> {
-    return this.isOptional(name)
-      ? within(systemClock, OPTIONAL_MS, reading, () => {
-          throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${OPTIONAL_MS / 1_000} s.`);
-        })
-      : reading;
+    return this.isOptional(name) ? inTime(this.get(name), reading) : reading;
   }
 
   /**

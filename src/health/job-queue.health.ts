@@ -118,7 +118,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
         outsideOfCaller(() => watch?.refresh()); // later checks use what it finds
         return Promise.all([
           Promise.all(queues.map((shards) => signsOrVerdict(shards, limits.timeoutMs))),
-          serverVerdict(registry, limits.timeoutMs).then((verdict) => (server = verdict)),
+          readServerVerdict(redis.store, limits.timeoutMs * SHARD_SHARE).then((verdict) => (server = verdict)),
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
         ]);
       });
@@ -195,15 +195,6 @@ function outboxHealth(verdict: OutboxVerdict | undefined, failOn: JobQueueHealth
   return fails(verdict.severity, failOn)
     ? { verdict, reasons: words, warnings: [] }
     : { verdict, reasons: [], warnings: words };
-}
-
-/** Reads the verdict on Redis. A queue with shards goes on without one of the masters, so its silence is no failure then. */
-function serverVerdict(
-  { redis, hasSpreads }: QueueRegistry,
-  timeoutMs: number,
-): Promise<ServerVerdict | undefined> {
-  const reading = readServerVerdict(redis.store);
-  return hasSpreads ? within(systemClock, timeoutMs * SHARD_SHARE, reading, () => undefined) : reading;
 }
 
 /** Reads the signs of a queue, or returns the verdict on an unreadable one. @param shards the queue, or all of its shards */

@@ -4,12 +4,13 @@ import type { HistoryPoint } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { groupBy } from '../queue/runtime/group-by.js';
-import type { QueueSigns, QueueVerdict, RecentPace, RecentRates, Severity } from './queue-signs.js';
-import { verdictOf, worstOf } from './verdict.js';
+import type { QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
+import type { Finding } from './rule.js';
+import { findingOf, worstOf } from './verdict.js';
 
 /** What is known of one queue or shard. */
 export interface KnownQueue {
-  verdict: QueueVerdict;
+  verdict: Finding & { queue: string };
   /** Absent if it is unreadable. */
   signs?: QueueSigns;
 }
@@ -26,11 +27,10 @@ export function byWhole<Each>(all: readonly Each[], nameOf: (each: Each) => stri
   return [...groupBy(all, (each) => wholeOfShard(nameOf(each)))].map(([queue, shards]) => ({ queue, shards }));
 }
 
-/** Returns a function that says whether a name is one of several shards of a queue among these names. */
-export function shardsAmong(names: readonly string[]): (name: string) => boolean {
-  const wholes = names.map(wholeOfShard);
-  const spread = new Set(wholes.filter((whole, i) => wholes.indexOf(whole) < i));
-  return (name) => spread.has(wholeOfShard(name));
+/** The finding on a queue with shards. `shard` is the one that it names; absent if it is of all jobs together. */
+interface JoinedFinding {
+  finding: Finding & { queue: string };
+  shard?: string;
 }
 
 /**
@@ -38,42 +38,29 @@ export function shardsAmong(names: readonly string[]): (name: string) => boolean
  * that of the worst shard, by its name.
  */
 export function joinVerdicts(queue: string, shards: readonly KnownQueue[]): QueueVerdict {
-  const worst = unlikeOthers(shards);
-  if (!worst) {
-    return verdictOf(joinSigns(queue, readOf(shards)));
-  }
-  const { shard, which, lost } = worst;
-  const more = lost ? `; shard "${lost.verdict.queue}" is unreadable` : '';
-  return { ...shard.verdict, queue, summary: `${which} "${shard.verdict.queue}": ${shard.verdict.summary}${more}` };
+  const { remedy: _ofDashboard, ...verdict } = joinFindings(queue, shards).finding;
+  return verdict;
 }
 
-/** A shard as far as the verdict on all of them depends on it. */
-interface JudgedShard {
-  verdict: { severity: Severity; state?: string };
-  signs?: QueueSigns;
-}
-
-/**
- * Returns the worst shard, and how many there are like it, in words. `lost` is an unreadable one beside others. Undefined if all
- * shards are in the same state, so that one verdict on all jobs says it.
- */
-export function unlikeOthers<Shard extends JudgedShard>(
-  shards: readonly Shard[],
-): { shard: Shard; which: string; lost: Shard | undefined } | undefined {
+/** Returns the verdict on a queue with shards, with the place of the next step. @param quoted returns a name in quotes */
+export function joinFindings(
+  queue: string,
+  shards: readonly KnownQueue[],
+  quoted: (name: string) => string = (name) => `"${name}"`,
+): JoinedFinding {
   const severity = worstOf(shards.map(({ verdict }) => verdict));
   const worst = shards.filter(({ verdict }) => verdict.severity === severity);
-  const [shard] = worst as [Shard];
-  const same = worst.filter(({ verdict }) => verdict.state === shard.verdict.state).length;
-  if ((severity === 'ok' || same === shards.length) && readOf(shards).length === shards.length) {
-    return undefined;
+  const [{ verdict }] = worst as [KnownQueue];
+  const same = worst.filter((shard) => shard.verdict.state === verdict.state).length;
+  const read = shards.flatMap(({ signs }) => signs ?? []);
+  if ((severity === 'ok' || same === shards.length) && read.length === shards.length) {
+    return { finding: findingOf(joinSigns(queue, read)) };
   }
-  const lost = shards.find(({ signs, verdict }) => !signs && verdict.state !== shard.verdict.state);
-  return { shard, which: same === 1 ? 'shard' : `${same} of ${shards.length} shards, such as`, lost };
-}
-
-/** Returns the signs of the shards that could be read. */
-function readOf(shards: readonly JudgedShard[]): QueueSigns[] {
-  return shards.flatMap(({ signs }) => signs ?? []);
+  const lost = shards.find((shard) => !shard.signs && shard.verdict.state !== verdict.state)?.verdict.queue;
+  const which = same === 1 ? 'shard' : `${same} of ${shards.length} shards, such as`;
+  const more = lost === undefined ? '' : `; shard ${quoted(lost)} is unreadable`;
+  const summary = `${which} ${quoted(verdict.queue)}: ${verdict.summary}${more}`;
+  return { finding: { ...verdict, queue, summary }, shard: verdict.queue };
 }
 
 /** Returns the signs of all shards of a queue together: sums of jobs, and the worst ages. */
@@ -114,6 +101,9 @@ const HIGHEST: readonly string[] = [
   'errorKinds',
 ];
 
+/** What is known of a pause, beside its time. */
+const PAUSE = ['pausedUntil', 'pausedBy', 'pauseReason'] as const;
+
 function joinStats(shards: readonly QueueStats[]): QueueStats {
   const numbers = Object.keys(Object.assign({}, ...shards) as object).filter((key) =>
     shards.some((each) => typeof each[key as keyof QueueStats] === 'number'),
@@ -122,7 +112,7 @@ function joinStats(shards: readonly QueueStats[]): QueueStats {
   const maintained = shards.map(({ maintainedAt }) => maintainedAt);
   const overdue = shards.flatMap(({ schedulesOverdueSince }) => schedulesOverdueSince ?? []);
   return {
-    ...(Object.assign({}, ...shards) as QueueStats),
+    ...withoutPause(Object.assign({}, ...shards) as QueueStats),
     ...withFields(
       shards,
       numbers.filter((key) => !HIGHEST.includes(key)),
@@ -137,9 +127,32 @@ function joinStats(shards: readonly QueueStats[]): QueueStats {
     unserved: longestWaits(shards.flatMap(({ unserved }) => unserved)),
     maintainedAt: maintained.some((at) => at === null) ? null : earliest(maintained as Date[]),
     maintenanceOverdue: shards.some(({ maintenanceOverdue }) => maintenanceOverdue),
-    pausedAt: shards.every(({ pausedAt }) => pausedAt !== null) ? shards[0]!.pausedAt : null,
+    ...pauseOf(shards),
     ...(overdue.length > 0 && { schedulesOverdueSince: earliest(overdue) }),
   };
+}
+
+function withoutPause({
+  pausedUntil: _until,
+  pausedBy: _by,
+  pauseReason: _reason,
+  ...stats
+}: QueueStats): QueueStats {
+  return stats;
+}
+
+/** Returns the pause of a queue: that of the shard that goes on first. It has none if a shard has none. */
+function pauseOf(shards: readonly QueueStats[]): Pick<QueueStats, 'pausedAt' | (typeof PAUSE)[number]> {
+  const [first] = shards.toSorted((a, b) => untilOf(a) - untilOf(b)) as [QueueStats];
+  if (shards.some(({ pausedAt }) => pausedAt === null)) {
+    return { pausedAt: null };
+  }
+  const known = PAUSE.flatMap((field) => (first[field] === undefined ? [] : [[field, first[field]]]));
+  return { pausedAt: first.pausedAt, ...Object.fromEntries(known) };
+}
+
+function untilOf({ pausedUntil }: QueueStats): number {
+  return pausedUntil?.getTime() ?? Number.MAX_SAFE_INTEGER;
 }
 
 /** Returns the kinds of error of all shards, each once. The first mark of a kind counts for all. */

@@ -1,4 +1,5 @@
 import { QueueLayoutError } from '../queue/errors/layout-error.js';
+import { RedisUnsuitableError } from '../queue/errors/errors.js';
 import { oneLine } from '../queue/errors/one-line.js';
 import {
   RedisKeyTypeError,
@@ -6,10 +7,15 @@ import {
   wrongKeysRemedy,
   RedisPermissionError,
 } from '../queue/errors/redis-errors.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { within } from '../queue/runtime/within.js';
 import type { QueueVerdict } from './queue-signs.js';
 import type { Finding } from './rule.js';
 
 const LONGEST_REASON = 400;
+
+/** The time of a read that a window goes on without, in ms. For example of a shard. */
+export const OPTIONAL_MS = 2_000;
 
 /** The next steps without a command of their own. The dashboard has one for each. */
 export const UPGRADE = 'upgrade nest-job-queue here';
@@ -46,6 +52,13 @@ export function unreadableByAny(
     const reason = oneLine(error instanceof Error ? tell(error) : String(error), LONGEST_REASON).replace(/\.$/, '');
     return { queue, severity: 'warning', state: 'unreadable', summary: `unreadable: ${reason}` };
   }
+}
+
+/** Waits for a reply of a queue whose master may be silent. @throws the error of the call, or that it took too long */
+export function inTime<Reply>({ name, store }: JobQueue, call: Promise<Reply>): Promise<Reply> {
+  return within(store.clock, OPTIONAL_MS, call, () => {
+    throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${OPTIONAL_MS / 1_000} s.`);
+  });
 }
 
 /** Waits for a list of a queue's records. Returns an empty one if the queue is unreadable. */

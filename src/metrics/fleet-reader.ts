@@ -2,7 +2,7 @@ import type { QueueStats } from '../queue/model/job.js';
 import { announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { FleetFigure, InstrumentKey, Labels } from './instruments.js';
-import { shardOfName, wholeOfShard } from '../queue/model/spread.js';
+import { shardOfName, shardsAmong, wholeOfShard } from '../queue/model/spread.js';
 import { outboxFigures, type MeasuredOutbox } from './outbox-figures.js';
 
 type Announced = Awaited<ReturnType<NonNullable<MeasuredQueue['workers']>>>;
@@ -76,16 +76,14 @@ function joinShards(all: readonly FleetFigure[]): FleetFigure[] {
 
 /** Returns the figures with the number of the shard as a label. */
 function withShards(all: readonly FleetFigure[]): FleetFigure[] {
-  const names = new Set(all.flatMap(({ labels: { queue } }) => queue ?? []));
-  const spread = new Set([...names].map(wholeOfShard).filter((whole, i, wholes) => wholes.indexOf(whole) !== i));
+  const isShard = shardsAmong([...new Set(all.flatMap(({ labels: { queue } }) => queue ?? []))]);
   return all.map((figure) => {
     const { queue } = figure.labels;
-    const whole = queue && wholeOfShard(queue);
-    if (queue === undefined || whole === undefined || !spread.has(whole)) {
+    if (queue === undefined || !isShard(queue)) {
       return figure;
     }
     const shard = String(shardOfName(queue)?.shard ?? 0);
-    return { ...figure, labels: { ...figure.labels, queue: whole, shard } };
+    return { ...figure, labels: { ...figure.labels, queue: wholeOfShard(queue), shard } };
   });
 }
 

@@ -127,6 +127,20 @@ it('speaks of the whole queue if all shards are in one state', () => {
   expect(idle).toMatchObject({ severity: 'ok', state: 'idle' });
 });
 
+it('knows a pause only while all shards have one, until the first of them goes on', () => {
+  const pauseOf = (...all: QueueSigns[]) => {
+    const { pausedAt, pausedBy, pauseReason, pausedUntil } = joinSigns('ingest', all).stats;
+    return { pausedAt, pausedBy, pauseReason, pausedUntil };
+  };
+  const none = { pausedBy: undefined, pauseReason: undefined, pausedUntil: undefined };
+  const byAda = shard(1, { ...paused, pausedBy: 'ada', pauseReason: 'a fault', pausedUntil: new Date(9) });
+  const byBob = shard(2, { ...paused, pausedBy: 'bob', pausedUntil: new Date(99) });
+  expect(pauseOf(shard(0, {}), byAda, byBob)).toEqual({ ...none, pausedAt: null });
+  const ada = { pausedAt: AT, pausedBy: 'ada', pauseReason: 'a fault', pausedUntil: new Date(9) };
+  expect(pauseOf(shard(0, paused), byBob, byAda)).toEqual(ada);
+  expect(pauseOf(shard(0, paused), shard(1, paused))).toEqual({ ...none, pausedAt: AT });
+});
+
 it('adds the counts of the history, with the durations of the slowest shard', () => {
   expect(joinHistory([point(5), undefined, point(80), point(null)])).toMatchObject({
     enqueued: 3,

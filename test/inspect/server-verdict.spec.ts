@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/servers/server-verdict.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
+import { freeze, startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
 
@@ -142,6 +142,20 @@ describe('a real server', () => {
     await seen.enqueue(2);
     seen.close();
     await admin.config('SET', 'save', ''); // a server that cannot save does not end
+  });
+
+  it('is a warning where the server keeps silent', async () => {
+    const server = await startOwnRedis();
+    const seen = new JobQueue(connect({}, server.url), queue.name);
+    await seen.stats();
+    await freeze(server, async () => {
+      expect(await readServerVerdict(seen.store, 50)).toEqual({
+        severity: 'warning',
+        summary: 'Redis gave no reply to INFO',
+        next: 'look at the log and the disk of Redis',
+      });
+    });
+    seen.close();
   });
 
   it('says nothing to a user that may not ask', async () => {

@@ -8,10 +8,9 @@ import { serverNow } from '../actions/run-store.js';
 import { Redactor } from '../security/redactor.js';
 import { JobDescriber } from '../views/job-describer.js';
 import type { OverviewView, QueueView } from '../views/views.js';
-import type { QueueVerdictView } from '../views/verdict-views.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
-import { OPTIONAL_MS, ShownQueues } from '../shown-queues.js';
+import { ShownQueues } from '../shown-queues.js';
 import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { GOES_ON_MS, withCause, type KindOfQueue } from '../../inspect/shared-errors.js';
@@ -30,11 +29,10 @@ import {
 import type { LimitsInForce } from '../../queue/model/limits.js';
 import { HistoryCache, type HourReport } from './history-cache.js';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
-import { unreadable } from '../../inspect/unreadable.js';
+import { OPTIONAL_MS, unreadable } from '../../inspect/unreadable.js';
 import { ownRatesInWords } from '../../inspect/shared-limit-rules.js';
 import { RateWindow } from '../../inspect/rate-window.js';
-import { figuresOf } from './queue-rows.js';
-import { verdictView } from './verdict-view.js';
+import { figuresOf, type UnreadQueue } from './queue-rows.js';
 import { endedOf, workersOf, type ClaimedView, type SeenWorker } from './workers-view.js';
 
 /** The time that the database of the outbox may take, in ms. Then the page says that it gives no answer. */
@@ -60,7 +58,7 @@ type ReadQueue = Omit<QueueView, 'verdict'> & { signs: QueueSigns; history: Hour
 /** All queues as they were read, before it is known who looks. */
 export interface OverviewReading extends Omit<
   OverviewView,
-  'queues' | 'shards' | 'sentence' | 'outbox' | 'errors' | 'timeline' | 'sharedLimits' | 'hasTopics'
+  'queues' | 'unreadable' | 'shards' | 'sentence' | 'outbox' | 'errors' | 'timeline' | 'sharedLimits' | 'hasTopics'
 > {
   outbox: OutboxVerdict | null;
   /** The kinds of error with a death in the last hour. */
@@ -74,6 +72,7 @@ export interface OverviewReading extends Omit<
   /** The queues of the subscriptions of topics. */
   topicQueues: readonly string[];
   queues: ReadQueue[];
+  unreadable: UnreadQueue[];
 }
 
 /** One queue as it was read, with its workers. */
@@ -92,7 +91,7 @@ interface QueueReading {
 export class OverviewReader {
   private readonly rates = new RateWindow();
   /** The last reading of each queue that the app does not know. */
-  private readonly others = new KeptReads<QueueReading | QueueVerdictView>(OTHERS_MS);
+  private readonly others = new KeptReads<QueueReading | UnreadQueue>(OTHERS_MS);
   /** The schedules of each queue. A schedule counts as late only after a minute. */
   private readonly schedules = new KeptReads<readonly ScheduleRecord[]>(OTHERS_MS);
   /** The kinds of error of each queue with a death in the last hour. */
@@ -124,7 +123,7 @@ export class OverviewReader {
     const at = await this.now(names);
     // In parallel with the queues, because one master may be silent.
     const beside = Promise.all([
-      this.inTime(readServerVerdict(this.queues.redis.store)),
+      readServerVerdict(this.queues.redis.store),
       readOutboxVerdict(this.queues.outbox, OUTBOX_MS),
       this.inTime(this.topicQueues.get('', at, () => this.shown.topicQueues().catch((): string[] => []))),
     ]);
@@ -225,17 +224,14 @@ export class OverviewReader {
     this.heardAt = this.queues.redis.store.clock.monotonic();
   }
 
-  private readOrVerdict(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
+  private readOrVerdict(name: string, atMs: number): Promise<QueueReading | UnreadQueue> {
     return this.shown
       .inTime(name, this.readQueue(this.shown.get(name), atMs))
-      .catch((error: unknown): QueueVerdictView => ({
-        name,
-        verdict: verdictView(this.shown.verdictOn(name, error)),
-      }));
+      .catch((error: unknown): UnreadQueue => ({ name, verdict: this.shown.verdictOn(name, error) }));
   }
 
   /** Reads a queue that the app does not know. */
-  private async readOther(name: string, atMs: number): Promise<QueueReading | QueueVerdictView> {
+  private async readOther(name: string, atMs: number): Promise<QueueReading | UnreadQueue> {
     const read = await this.readOrVerdict(name, atMs);
     if ('view' in read) {
       read.view.isOther = true;

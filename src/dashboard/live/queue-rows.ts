@@ -1,7 +1,8 @@
 // The rows of the overview. The shards of a queue are one row.
+import { isDeepStrictEqual } from 'node:util';
 import { asCommand } from '../../inspect/display/as-command.js';
-import { joinHistory, joinSigns, unlikeOthers } from '../../inspect/join-shards.js';
-import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { joinFindings, joinHistory, joinSigns } from '../../inspect/join-shards.js';
+import type { QueueSigns, QueueVerdict } from '../../inspect/queue-signs.js';
 import { drainWords } from '../../inspect/rule.js';
 import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
 import { capitalised } from '../../inspect/words.js';
@@ -47,14 +48,25 @@ export function figuresOf(signs: QueueSigns, history: HourReport): QueueFigures 
   };
 }
 
+/** A queue that could not be read, or a shard. */
+export interface UnreadQueue {
+  name: string;
+  verdict: QueueVerdict;
+  /** True for a queue that the app does not know. */
+  isOther?: true;
+}
+
 /** Returns the rows of the queues, the worst first, and the shards that are behind some of them. */
 export function rowsOf(
   seen: readonly SeenQueue[],
-  unreadable: readonly QueueVerdictView[],
+  unreadable: readonly UnreadQueue[],
 ): Pick<OverviewView, 'queues' | 'unreadable' | 'shards'> {
   const all: Row[] = [
     ...seen.map((each) => ({ ...each.view, view: each.view, harm: harmOf(each.signs), seen: each })),
-    ...unreadable.map((view) => ({ ...view, view })),
+    ...unreadable.map((unread) => {
+      const view: QueueVerdictView = { ...unread, verdict: verdictView(unread.verdict) };
+      return { ...view, view, unread: unread.verdict };
+    }),
   ];
   const groups = [...groupBy(all, ({ name }) => wholeOfShard(name))].map(([name, rows]) => ({ name, rows }));
   const joined = groups.map(({ name, rows }) => (rows.length === 1 ? rows[0]! : joinRows(name, rows)));
@@ -68,6 +80,7 @@ interface Row extends QueueVerdictView {
   view: QueueView | QueueVerdictView;
   harm?: number;
   seen?: SeenQueue;
+  unread?: QueueVerdict;
 }
 
 function joinRows(name: string, rows: readonly Row[]): Row {
@@ -94,25 +107,23 @@ function joinRows(name: string, rows: readonly Row[]): Row {
   return { ...row, harm: harmOf(signs), view: { ...view, ...figuresOf(signs, hour), ...row } };
 }
 
-/** Returns the verdict on all shards of a queue. If they are not alike it is that of the worst one, by its name. */
+/** Returns the verdict on all shards of a queue. Its link leads to the shard that needs the next step. */
 function verdictOfAll(name: string, rows: readonly Row[]): VerdictView {
-  const shards = rows.map(({ name: shard, verdict, seen }) => ({
-    name: shard,
-    verdict,
-    ...(seen && { signs: seen.shown }),
-  }));
-  const unlike = unlikeOthers(shards);
-  if (!unlike) {
-    const signs = shards.map((shard) => shard.signs!);
-    const verdict = verdictView(findingOf(joinSigns(name, signs)));
-    // A button would resume the shard of this name alone.
-    const remedyAt = { at: 'command', command: asCommand('resume', name) } as const;
-    return verdict.remedyAt?.at === 'resume' ? { ...verdict, remedyAt } : verdict;
+  const known = rows.map(({ seen, unread }) =>
+    seen ? { verdict: findingOf(seen.shown), signs: seen.shown } : { verdict: unread! },
+  );
+  const { finding, shard } = joinFindings(name, known, (each) => `\`${each}\``);
+  if (shard !== undefined) {
+    return { ...verdictView({ ...finding, queue: shard }), sentence: `${capitalised(finding.summary)}.` };
   }
-  const { which, lost } = unlike;
-  const { verdict } = unlike.shard;
-  const more = lost ? ` Shard \`${lost.name}\` is unreadable.` : '';
-  return { ...verdict, sentence: `${capitalised(which)} ${verdict.sentence.replace('` is ', '`: ')}${more}` };
+  const verdict = verdictView(finding);
+  const at = verdict.remedyAt;
+  if (at?.at === 'resume') {
+    // A button would resume the shard of this name alone.
+    return { ...verdict, remedyAt: { at: 'command', command: asCommand('resume', name) } };
+  }
+  const place = at && rows.toSorted(worstFirst).find((row) => isDeepStrictEqual(row.verdict.remedyAt, at));
+  return place ? { ...verdict, queue: place.name } : verdict;
 }
 
 function isRead(view: QueueView | QueueVerdictView): view is QueueView {

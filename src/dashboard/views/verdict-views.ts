@@ -6,7 +6,7 @@ export interface VerdictView {
   severity: Severity;
   /** The state of the queue in a word: stuck, failing, paused. Absent for Redis itself. */
   state?: string;
-  /** The queue of the sentence. Absent for Redis itself. */
+  /** The queue of the next step, or its shard. Absent for Redis itself. */
   queue?: string;
   /** How many more queues need a look, beside the one of the sentence. Absent for none. */
   more?: number;

@@ -2,7 +2,9 @@ import type { Redis } from 'ioredis';
 import { isCluster } from '../../queue/redis/redis-client.js';
 import { isRedisStore } from '../../queue/redis-store.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
+import { within } from '../../queue/runtime/within.js';
 import type { Severity } from '../queue-signs.js';
+import { OPTIONAL_MS } from '../unreadable.js';
 import { size } from '../words.js';
 
 /** From this share of its memory on a server is nearly full: Redis refuses enqueues once it is. */
@@ -70,18 +72,35 @@ export function serverVerdictOf(servers: readonly ServerSigns[]): ServerVerdict 
 /**
  * Reads the server of a store and judges it. That takes one INFO of three sections for each master. After a failed
  * snapshot it also reads the settings. Undefined where the store is in memory, or the user may not ask.
+ *
+ * @param mostMs the time that a server may take, in ms. One that takes longer is a warning, if the others are well
  */
-export async function readServerVerdict(store: QueueStore): Promise<ServerVerdict | undefined> {
+export async function readServerVerdict(
+  store: QueueStore,
+  mostMs: number = OPTIONAL_MS,
+): Promise<ServerVerdict | undefined> {
   if (!isRedisStore(store)) {
     return undefined;
   }
   const { client } = store.connection;
   const nodes = isCluster(client) ? client.nodes('master') : [client];
   try {
-    return serverVerdictOf(await Promise.all(nodes.map(readServer)));
+    const read = await Promise.all(
+      nodes.map((node) => within(store.clock, mostMs, readServer(node), () => undefined)),
+    );
+    const there = read.filter((signs) => signs !== undefined);
+    const verdict = serverVerdictOf(there);
+    return verdict.severity === 'ok' && there.length < nodes.length
+      ? silentServers(nodes.length - there.length, nodes.length)
+      : verdict;
   } catch {
     return undefined;
   }
+}
+
+function silentServers(silent: number, all: number): ServerVerdict {
+  const which = all === 1 ? 'Redis' : `${silent} of ${all} masters of Redis`;
+  return { severity: 'warning', summary: `${which} gave no reply to INFO`, next: LOOK_AT_REDIS };
 }
 
 async function readServer(node: Redis): Promise<ServerSigns> {

@@ -1,11 +1,7 @@
 // The record of the told alerts of a queue with shards. Each shard has a copy, so that a silent master keeps no notice back.
 import { type AlertRecord, parseRecord } from '../../inspect/alerts/alerts.js';
-import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import { inTime } from '../../inspect/unreadable.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { within } from '../../queue/runtime/within.js';
-
-/** The longest time that a shard may take for a call, in ms. Then its master counts as away. */
-const SHARD_MS = 2_000;
 
 /** The turn of the fleet to look for alerts. */
 export interface AlertTurn {
@@ -13,13 +9,6 @@ export interface AlertTurn {
   record: AlertRecord;
   /** Keeps what was told. Returns false if another process looks now. */
   keep(record: AlertRecord): Promise<boolean>;
-}
-
-/** Waits for a call of a shard. @throws the error of the call, or that it took too long */
-export function inTime<Reply>({ name, store }: JobQueue, call: Promise<Reply>): Promise<Reply> {
-  return within(store.clock, SHARD_MS, call, () => {
-    throw new RedisUnsuitableError(`Queue "${name}" gave no reply within ${SHARD_MS / 1_000} s.`);
-  });
 }
 
 /**
@@ -46,15 +35,20 @@ export async function takeTurnOfShards(
   const copies = await Promise.allSettled(others.map((shard) => take(shard, 0)));
   const there = [shards[at]!, ...others.filter((_, i) => copies[i]!.status === 'fulfilled')];
   const texts = copies.flatMap((copy) => (copy.status === 'fulfilled' ? (copy.value?.record ?? '') : []));
-  const [record] = [turn.record, ...texts].map(parseRecord).toSorted((a, b) => copyOf(b) - copyOf(a));
+  let kept = [turn.record, ...texts];
+  const [record] = kept.map(parseRecord).toSorted((a, b) => copyOf(b) - copyOf(a));
   let copy = copyOf(record!);
   return {
     nowMs: turn.nowMs,
     record: record!,
     keep: async (next) => {
+      const same = JSON.stringify({ ...next, copy });
+      if (kept.every((text) => text === same)) {
+        return true;
+      }
       copy += 1;
       const text = JSON.stringify({ ...next, copy });
-      const [isKept] = await Promise.all(
+      const [isKept, ...isCopied] = await Promise.all(
         there.map((shard, i) => {
           const call = inTime(
             shard,
@@ -63,6 +57,7 @@ export async function takeTurnOfShards(
           return i === 0 ? call : call.catch(() => false);
         }),
       );
+      kept = [text, ...isCopied.map((is) => (is ? text : ''))];
       return isKept!;
     },
   };

@@ -12,7 +12,7 @@ import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import { readSigns } from '../../inspect/signs.js';
 import { joinKinds, joinVerdicts, type KnownQueue } from '../../inspect/join-shards.js';
-import { unreadable, unreadableByAny } from '../../inspect/unreadable.js';
+import { inTime, unreadable, unreadableByAny } from '../../inspect/unreadable.js';
 import { verdictOf } from '../../inspect/verdict.js';
 import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import { nameOfCode } from '../../queue/errors/describe-error.js';
@@ -27,7 +27,7 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { SpreadQueue } from '../connection/spread-queue.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { CausesOfFleet } from './causes-of-fleet.js';
-import { type AlertTurn, inTime, takeTurnOfShards } from './shard-turn.js';
+import { type AlertTurn, takeTurnOfShards } from './shard-turn.js';
 
 /** The time between two looks of a process, in ms. */
 const EVERY_MS = 15_000;

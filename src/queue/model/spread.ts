@@ -47,6 +47,13 @@ export function wholeOfShard(name: string): string {
   return shardOfName(name)?.queue ?? name;
 }
 
+/** Returns a function that says whether a name is one of several shards of a queue among these names. */
+export function shardsAmong(names: readonly string[]): (name: string) => boolean {
+  const wholes = names.map(wholeOfShard);
+  const spread = new Set(wholes.filter((whole, i) => wholes.indexOf(whole) < i));
+  return (name) => spread.has(wholeOfShard(name));
+}
+
 /** Returns whether a name has a slot near the place of its shard, counted from the slot of the queue. */
 function isInPlace(queue: string, shard: number, name: string): boolean {
   const distance = (slotOf(name) - slotOf(queue) - bitsReversed(shard) + 2 * SLOTS + TOLERANCE) % SLOTS;

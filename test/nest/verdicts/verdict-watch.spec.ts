@@ -36,6 +36,12 @@ async function beUnread(shards: readonly JobQueue[]): Promise<void> {
   }
 }
 
+/** Returns the number of a shard's copy of the record. */
+async function copyOf(shard: JobQueue): Promise<number> {
+  const turn = await shard.exec(({ alerts }) => alerts.takeTurn({ token: 'look', everyMs: 0 }));
+  return (JSON.parse(turn!.record) as { copy: number }).copy;
+}
+
 onEachStore('onVerdict', () => {
   it('is called once for an incident, by one process of the fleet', async () => {
     const { name, queue, watch } = await started();
@@ -187,6 +193,19 @@ onEachStore('onVerdict', () => {
       expect(told).toMatchObject([{ event: 'began', queue: name, verdict: { state: 'unreadable' } }]);
       expect(told[0]!.text).toBe(`${name} shard "${shards[away]!.name}": unreadable: no reply`);
       expect(log.lines).toEqual([]);
+    });
+
+    it('writes the copies once, and again for a shard whose copy is old', async () => {
+      const { shards, look } = await startShards();
+      const copies = () => Promise.all(shards.map(copyOf));
+      await look();
+      await look();
+      expect(await copies()).toEqual([1, 1, 1, 1]);
+      await shards[2]!.exec(({ alerts }) => alerts.takeTurn({ token: 'old', everyMs: 0 }));
+      await shards[2]!.exec(({ alerts }) => alerts.told({ token: 'old', record: '{"kinds":{},"copy":0}' }));
+      await look();
+      await look();
+      expect(await copies()).toEqual([2, 2, 2, 2]);
     });
   });
 
