@@ -6,15 +6,13 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
+import type { ClaimOutlook } from '../runner/claim-outlook.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 import type { FleetTurns } from './fleet-turns.js';
 import { IdleLooks } from './idle-looks.js';
 import { passWake } from './pass-wake.js';
 import { areAtRest, LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
-
-/** The shortest wait for a job that is due later, in ms. */
-const SHORTEST_DUE_MS = 1;
 
 /** The shortest wait where a job is due now and the last claim did not take it, in ms. */
 const SHORTEST_WAIT_MS = 5;
@@ -141,10 +139,7 @@ export class IdleWait implements BackgroundRole {
   private get waitsTooLong(): boolean {
     if (!this.waiting) return false;
     const leftMs = this.endsAtMs - this.clock.monotonic();
-    return (
-      leftMs > SHORTEST_DUE_MS &&
-      this.options.runners.some((runner) => (runner.outlook.nextDueInMs ?? Infinity) < leftMs && isIdle(runner))
-    );
+    return this.options.runners.some((runner) => dueWaitMs(runner.outlook) < leftMs && isIdle(runner));
   }
 
   /** True if a cancel of a running job would not end the wait. */
@@ -232,11 +227,7 @@ export class IdleWait implements BackgroundRole {
     const areFewLooks = turns?.areShared || (turns?.isAlone && isAtRest);
     const looks = this.looks && (claims.length === 0 && areFewLooks ? 'few' : 'each-second');
     const longestMs = longestWaitMs(runners, looks, isAtRest);
-    const dueInMs = Math.min(
-      longestMs,
-      ...runners.map(({ permits, outlook }) => (permits ?? outlook).nextDueInMs ?? Infinity),
-    );
-    const waitMs = Math.max(dueInMs > 0 ? SHORTEST_DUE_MS : SHORTEST_WAIT_MS, dueInMs);
+    const waitMs = Math.min(longestMs, ...runners.map(({ permits, outlook }) => dueWaitMs(outlook, permits)));
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
     this.endsAtMs = this.clock.monotonic() + waitMs;
@@ -332,6 +323,14 @@ export class IdleWait implements BackgroundRole {
 /** Returns what to do, if the message of the error does not say so. */
 function remedyOf(error: Error): string {
   return error instanceof RedisKeyTypeError ? '' : '; grant +bzpopmin';
+}
+
+/** Returns how long to wait for the next due job, in ms. Permits that a queue needs have a time of their own. */
+function dueWaitMs(
+  outlook: ClaimOutlook,
+  { nextDueInMs = Infinity }: { readonly nextDueInMs?: number | undefined } = outlook,
+): number {
+  return Math.max(nextDueInMs > 0 ? outlook.shortestDueMs : SHORTEST_WAIT_MS, nextDueInMs);
 }
 
 /** Returns whether a runner has a free slot and no job for it. */

@@ -1,5 +1,17 @@
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 
+/** The shortest wait for a job that is due later, in ms. */
+const SHORTEST_DUE_MS = 1;
+
+/** The same where other workers take the due jobs, in ms. So a job is later by this at most if all others stop. */
+const LONGEST_DUE_MS = 20;
+
+/** A job that is due within this time belongs to a burst, in ms. */
+const BURST_MS = 10;
+
+/** What a claim in a burst multiplies the shortest wait by. So two claims in three find a job. */
+const [AFTER_NOTHING, AFTER_JOBS] = [2, Math.SQRT1_2];
+
 /** The expectation of the next claim, from a runner's last claim. */
 export class ClaimOutlook {
   /** Whether Redis has the announcement of this queue. Nothing is claimed without. */
@@ -9,6 +21,7 @@ export class ClaimOutlook {
   private expectsJobs = true;
   private limited = false;
   private dueInMs: number | undefined;
+  private shortestMs = SHORTEST_DUE_MS;
   /** True if jobs wait for a slot of the queue or of their group. */
   private awaitsSlots = false;
   /** True if settlements that free such slots were sent since the last claim. */
@@ -54,6 +67,14 @@ export class ClaimOutlook {
   /** ms until the next scheduled job is due, or a limit lets the next one start. */
   get nextDueInMs(): number | undefined {
     return this.dueInMs;
+  }
+
+  /**
+   * The shortest wait for a job that is due later, in ms. In a burst it grows while other workers take the due jobs first.
+   * So a fleet looks about as often as jobs are due, and not as often as it has workers.
+   */
+  get shortestDueMs(): number {
+    return this.shortestMs;
   }
 
   /** True if a wake came since the last claim was sent. That claim may not have seen its job. */
@@ -103,6 +124,7 @@ export class ClaimOutlook {
   /** Evaluates the reply of a claim. `asked` slots were reserved for its claim. */
   learn(reply: ClaimReply, asked: number): void {
     const found = reply.jobs.length + reply.refused.length;
+    this.paceLooks(found > 0, reply.nextDueInMs);
     this.dueInMs = reply.nextDueInMs;
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
@@ -120,6 +142,15 @@ export class ClaimOutlook {
     }
     this.followsWake = false;
     this.replied?.();
+  }
+
+  private paceLooks(foundJobs: boolean, nextDueInMs = Infinity): void {
+    if (nextDueInMs > BURST_MS) {
+      this.shortestMs = SHORTEST_DUE_MS;
+    } else if ((this.dueInMs ?? Infinity) <= BURST_MS) {
+      const ms = this.shortestMs * (foundJobs ? AFTER_JOBS : AFTER_NOTHING);
+      this.shortestMs = Math.min(LONGEST_DUE_MS, Math.max(SHORTEST_DUE_MS, ms));
+    }
   }
 
   /** Calls a listener after each reply of a claim. It replaces the listener before. */

@@ -25,3 +25,20 @@ it('claims again after a wake that overtook the reply of a claim', () => {
   expect(outlook.mayHaveJobs).toBe(false);
   expect(outlook.isWoken).toBe(false);
 });
+
+it('looks less often while others take the jobs of a burst, and as before once it is over', () => {
+  const outlook = new ClaimOutlook(() => {});
+  const learn = (nextDueInMs: number | undefined, found = 0) => {
+    const jobs = Array.from({ length: found }, () => ({})) as unknown as ClaimReply['jobs'];
+    outlook.learn({ ...NOTHING, jobs, nextDueInMs }, 10);
+    return outlook.shortestDueMs;
+  };
+  expect(learn(1_000)).toBe(1);
+  expect(learn(2)).toBe(1); // the first of the burst, for which all waited
+  expect([learn(2), learn(2), learn(2)]).toEqual([2, 4, 8]);
+  expect(learn(2, 1)).toBeCloseTo(8 * Math.SQRT1_2);
+  expect(learn(undefined)).toBe(1);
+  for (let i = 0; i < 9; i++) learn(1);
+  expect(outlook.shortestDueMs).toBe(20);
+  expect(learn(1_000)).toBe(1);
+});
