@@ -1,4 +1,4 @@
-// When waiting workers start delayed jobs that are due one after the other, and how often they look, by virtual time.
+// When waiting workers start delayed jobs, and how often they look. Jobs are due one after the other, by virtual time.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptServer } from '#memory/server/script-server.js';
