@@ -261,7 +261,7 @@ function watch(pid, dir) {
   watchdog.on('error', () => {});
   watchdog.stdin.on('error', () => {});
   watchdog.unref();
-  watchdog.stdin.unref();
+  watchdog.stdin.unref?.();
   return watchdog;
 }
 

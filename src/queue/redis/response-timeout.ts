@@ -77,13 +77,18 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
     }
   };
   const lookIn = (leftMs: number) => {
-    return backgroundTimeout(() => setImmediate(look), Math.min(leftMs, limitMs / LOOKS_PER_LIMIT));
+    return backgroundTimeout(() => afterReads(look), Math.min(leftMs, limitMs / LOOKS_PER_LIMIT));
   };
   let timer = lookIn(limitMs);
   return () => {
     ended = true;
     clearTimeout(timer);
   };
+}
+
+/** Calls back once the bytes that arrived while one tick used up the time are read. Bun reads them after the first immediates. */
+function afterReads(call: () => void): void {
+  setImmediate(() => setImmediate(call));
 }
 
 /** The interval of checks of a client that does not connect, in ms. */
@@ -143,14 +148,14 @@ export async function retryUntilAnswered<Reply>(
       cut(client);
     }
   };
-  let look: NodeJS.Immediate | undefined;
-  // The bytes that arrived while one tick used up the time are read first.
-  const supervision = backgroundInterval(() => (look = setImmediate(check)), limitMs);
+  let ended = false;
+  const look = () => void (ended || check());
+  const supervision = backgroundInterval(() => afterReads(look), limitMs);
   try {
     return await reply;
   } finally {
+    ended = true;
     clearInterval(supervision);
-    clearImmediate(look);
   }
 }
 
