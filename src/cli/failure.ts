@@ -8,6 +8,7 @@ import {
   RedisStateError,
   RedisUnsuitableError,
 } from '../queue/errors/errors.js';
+import { explainState } from '../queue/errors/redis-errors.js';
 import { withoutPassword, withoutPasswords } from '../queue/errors/show.js';
 import { isUnanswered } from '../queue/redis/response-timeout.js';
 import { CliError, EXIT } from './exit-codes.js';
@@ -42,29 +43,14 @@ export function failureOf(error: unknown, place: string, isCut: boolean): unknow
   if (isUnanswered(error) || isUnanswered((error as Error).cause)) {
     return silent(place);
   }
-  const refused = refusedBy(error, place);
-  if (refused) {
-    return refused;
+  const explained = explainState(error, `Redis at ${place}`);
+  if (explained instanceof RedisStateError) {
+    return explained;
   }
   const isOfConnection = error instanceof RedisUnsuitableError || error instanceof EnqueueError;
   return isCut && (isOfConnection || !isForUser(error))
     ? new CliError(`The connection to Redis at ${place} was cut. ${IN_PART}`, EXIT.unreachable)
     : error;
-}
-
-/** Refusals of a write by Redis, and what to do; the error of an enqueue says it already. */
-const REFUSALS: readonly [RegExp, state: string, next: string][] = [
-  [/^OOM /, 'is full and refuses this', 'Raise maxmemory, or let the workers catch up.'],
-  [/^READONLY /, 'is a replica and takes no writes', 'Connect to the master, or to Sentinels with --sentinel.'],
-  [/^MISCONF /, 'cannot write to its disk and refuses this', 'Look at the log and the disk of Redis.'],
-];
-
-function refusedBy(error: unknown, place: string): CliError | undefined {
-  const message = error instanceof RedisStateError ? error.reply : (error as Error).message;
-  const [, state, next] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? [];
-  return state === undefined
-    ? undefined
-    : new CliError(`Redis at ${place} ${state} (${message.replace(/\.$/, '')}). ${next}`);
 }
 
 /** Prints the error on stderr, as JSON if the output is JSON. Returns the exit code. */

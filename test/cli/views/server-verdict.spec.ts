@@ -86,8 +86,11 @@ describe('Redis without a queue', () => {
 });
 
 it.each<[string, RegExp]>([
-  ['full', /^Redis at .* is full and refuses this \(OOM .*\)\. Raise maxmemory, or let the workers catch up\.\n$/],
-  ['replica', /^Redis at .* is a replica and takes no writes \(READONLY .*\)\. Connect to the master, or /],
+  [
+    'full',
+    /^Redis at .* is out of memory \(maxmemory\) and refused a call: OOM .*\. Free memory, .*, or raise maxmemory\.\n$/,
+  ],
+  ['replica', /^Redis at .* refused a call: READONLY .*\. Connect to the master, or by Sentinel\.\n$/],
 ])('a change that Redis refuses by one that is %s names the remedy', async (fault, words) => {
   const { env, redis } = await serve();
   await new JobQueue(redis, 'email').enqueue({});
