@@ -18,7 +18,7 @@ function sentencesOf(page: string): string[] {
   const text = page
     .replace(/^```[^]*?^```/gm, '\n')
     .replace(/<!-- (bench|nest|observed|growth|pages|flow)[^]*?<!-- \/\1 -->/g, '\n')
-    .replace(/^(\||#|<).*$/gm, '\n')
+    .replace(/^\s*(\||#|<).*$/gm, '\n')
     .replace(/^\s*([-*]|\d+\.) /gm, '\n')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/`[^`]*`/g, 'code');
