@@ -23,7 +23,8 @@
 -- ARGV[4] worker
 -- ARGV[5] max_attempts of jobs without their own
 -- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''. With a
---   colon and a number behind it, if it runs so many jobs of a group together: a group then has as many turns in a row
+--   colon and a number behind it, if it runs so many jobs of a group together: a group then has as many turns in a row. With
+--   another colon and number, if so many more may wait there for their start, although they count for all limits
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
 -- ARGV[8] '1' if the claimer is a worker that configures limits, '0' for another worker; else ''. A worker takes nothing,
 --   and announces itself, while the limits in force are those of a worker that has stopped. One that configures limits
@@ -55,9 +56,10 @@
 local job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, groups, sweep, names, workers =
   unpack(KEYS)
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local slots, most_bytes, turns_in_row = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge, 1
+local slots, most_bytes, turns_in_row, to_wait = tonumber(ARGV[6]), tonumber(ARGV[7]) or math.huge, 1, 0
 if not slots and ARGV[6] ~= '' then
-  slots, turns_in_row = unpack(cjson.decode('[' .. string.gsub(ARGV[6], ':', ',') .. ']'))
+  slots, turns_in_row, to_wait = unpack(cjson.decode('[' .. string.gsub(ARGV[6], ':', ',') .. ']'))
+  to_wait = to_wait or 0
 end
 local configures_limits, giant_bytes, first_limit = ARGV[8] == '1', 33554432, names and 13 or 10
 --@include lib/core/clock

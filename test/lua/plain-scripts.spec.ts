@@ -6,7 +6,7 @@ import { luaScripts } from '#queue/lua.generated.js';
 
 const DIGESTS = {
   jobEnqueue: 'b332745668eb',
-  attemptClaim: '60966bd0c503',
+  attemptClaim: '3273bfb7c3a3',
   attemptStart: '0a0d96ff9c25',
   attemptExtend: '1334fa6eaf69',
   attemptComplete: '713282568467',

@@ -2,7 +2,7 @@
 -- It is not a function, because a function would bind its outside variables: see lua/attempt/claim.lua,
 -- lib/limits/slots_and_rate, lib/core/rank, lib/place/promote.
 -- Needs: claims, count, groups, ids, known_jobs, limited_by, more, names, pending, prioritized, reply, scheduled,
---   sequence, slots, lib/core/clock, lib/limits/slots_and_rate.
+--   sequence, slots, to_wait, lib/core/clock, lib/limits/slots_and_rate.
 redis.call('GET', sequence) -- these raise an error before a job is taken, if the key has another type
 redis.call('ZCARD', claims)
 local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
@@ -13,7 +13,7 @@ end
 local is_due = soonest[2] and tonumber(soonest[2]) <= now
 local wait, gate_opens_in, taken_before, waits_here
 limited_by, known_jobs = is_limited and 'limited' or nil, has_groups and {} or nil
-local for_slots = math.min(count, slots or count) -- more only of groups without a limit, see lib/turn/take_head
+local for_slots = math.min(count, slots and slots + to_wait or count) -- more only of groups without a limit, see lib/turn/take_head
 if is_limited and not paused then
   count, wait = room_for((max_running or rate) and for_slots or count)
 end

@@ -7,7 +7,7 @@
 -- A claimer that runs jobs of a group together gives a group several turns in a row. They count as turns, so others have
 --   more of the next ones.
 -- Skipped groups stay in turns, so a claim searches behind them: at the first hundred, then behind a moving place.
--- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, turns_in_row, lib/group/padding,
+-- Needs: full, job, most_bytes, pending, prioritized, sequence, slots, to_wait, turns_in_row, lib/group/padding,
 --   lib/group/scores, lib/group/state, lib/group/turns, lib/limits/cost_of, lib/limits/slots_and_rate,
 --   lib/turn/claim_others, lib/turn/end_turn, lib/turn/take_head.
 --@include lib/turn/line
@@ -59,7 +59,7 @@ local function take_turns(count, taken, plain)
       bytes, cost = look_at_plain(#before)
     end
     if turn.name ~= '' then
-      local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + #before < slots)
+      local outcome, next_start = take_head(turn.name, start, taken, not slots or #taken + #before < slots + to_wait)
       if outcome == 'passed' then
         passed = passed + 1
         if passed == 100 then

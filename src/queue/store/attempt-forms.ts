@@ -25,6 +25,8 @@ export interface ClaimRequest {
    * started gets no crash if its claimer dies. Absent if the claimer does not know it; then no job waits.
    */
   slots?: number;
+  /** The number of further jobs that may wait for `start`. They count for the limits of the queue and of groups. @default 0 */
+  waits?: number;
   /** The turns that a group has in a row, for a claimer that runs jobs of a group together. @default 1 */
   turnsInRow?: number;
   /** The most payload bytes of the claim. Its first job comes in any case. Absent for no bound. */

@@ -215,7 +215,7 @@ export const ATTEMPT = {
 const RECORDED = oneOf(...STEP_OUTCOMES);
 
 function claimCall({ keys, options }: CallContext, request: ClaimRequest): ScriptCall<ClaimReply> {
-  const { count, token, worker, stream, slots, mostBytes, only, announces, turnsInRow = 1 } = request;
+  const { count, token, worker, stream, slots, mostBytes, only, announces, turnsInRow = 1, waits = 0 } = request;
   const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
   const { visibilityMs, maxPayloadBytes } = options;
   const { maxAttempts = attemptsByHand(options) } = request;
@@ -226,7 +226,7 @@ function claimCall({ keys, options }: CallContext, request: ClaimRequest): Scrip
     token,
     worker,
     maxAttempts,
-    slots === undefined || turnsInRow === 1 ? (slots ?? '') : `${slots}:${turnsInRow}`,
+    slots === undefined || (turnsInRow === 1 && waits === 0) ? (slots ?? '') : [slots, turnsInRow, waits].join(':'),
     mostBytes ?? '',
     announces ? (configuresLimits(options) ? '1' : '0') : '',
     // A worker announces these. A claim by hand notes what a sweep or a worker could not expect.

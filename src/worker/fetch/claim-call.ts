@@ -40,7 +40,9 @@ export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers
   const { token, worker, stream, count, atOnce: slots, askedAtMs } = claim;
   const { maxAttempts } = limits.others;
   const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
-  const request = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own, slots, only, turnsInRow };
+  const waits = runner.capacity.heaviest > 1 ? count - slots : 0; // the one that may wait for more slots
+  const attemptLimits = limits.own;
+  const request = { count, token, worker, stream, maxAttempts, attemptLimits, slots, only, turnsInRow, waits };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const call = calls.claim({ ...request, announces: true, mostBytes: Math.floor(bytes / sharers) });
     call.afterCut = () => build(budget.afterCut(bytes));

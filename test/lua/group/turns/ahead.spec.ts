@@ -118,3 +118,17 @@ it('a job that was claimed ahead counts as running, and the death of its worker 
   expect(await q.field('a1', 'crashes')).toBeNull();
   expect((await claim(q, 3, { slots: 3 })).ids).toEqual(['a0', 'a1', 'a2']);
 });
+
+it.each<[string, QueueLimits]>([
+  ['a queue with maxRunning', { maxRunning: 9 }],
+  ['a queue with a rate', { rateLimit: { limit: 1_000, periodMs: 1, burst: 1_000 } }],
+  ['groups of one slot', { groups: { maxRunning: 1 } }],
+  ['groups of some slots', { groups: { maxRunning: 2 } }],
+  ['groups with a rate', { groups: RATE }],
+])('takes a job of %s that may wait for its slots, and marks it', async (_, limits) => {
+  const q = await queueWith(['a', 'b', 'c'], 1, limits);
+  const { ids, jobs } = await claim(q, 2, { slots: 1, waits: 1 });
+  expect(ids).toEqual(['a0', 'b0']);
+  expect(jobs.map(({ prefetched }) => prefetched)).toEqual([false, true]);
+  expect((await claim(q, 1, { slots: 0, waits: 1 })).jobs).toMatchObject([{ id: 'c0', prefetched: true }]);
+});
