@@ -125,6 +125,7 @@ export type {
   SharedLimitUse,
   SharedLimitValues,
 } from './queue/model/shared-limit.js';
+export type { SlotRange } from './queue/model/slots.js';
 export type { LimitsInForce } from './queue/model/limits.js';
 export type {
   CancelOutcome,

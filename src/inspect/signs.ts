@@ -148,7 +148,7 @@ export interface QueueFacts {
   /** The limits that the queue shares with others. Absent for none. */
   sharedLimits?: readonly SharedLimitState[];
   /** Claimed jobs, if some jobs take several slots. */
-  claimed?: readonly Pick<JobRecord, 'name' | 'worker'>[];
+  claimed?: readonly Pick<JobRecord, 'name' | 'worker' | 'slots'>[];
 }
 
 /**
@@ -221,7 +221,7 @@ function slotsOf(
     return {};
   }
   const stuckJobs = sum(workers, ({ stuck = [] }) => stuck.length);
-  const stuckSlots = sum(workers, (worker) => sum(worker.stuck ?? [], ({ name }) => slotsOfJob(worker, name)));
+  const stuckSlots = sum(workers, (worker) => sum(worker.stuck ?? [], (job) => slotsOfJob(worker, job)));
   return {
     slots: sum(workers, ({ slots = 0 }) => slots),
     stuckSlots,
@@ -243,8 +243,8 @@ function usedSlots(
   const used = sum(workers, (worker) => {
     const { id, slots = 0, weights } = worker;
     const own = claimed.filter((job) => job.worker === id);
-    const taken = share * sum(own, ({ name }) => slotsOfJob(worker, name));
-    const lightest = weights ? Math.min(...weights.map((weight) => weight.slots)) : 1;
+    const taken = share * sum(own, (job) => slotsOfJob(worker, job));
+    const lightest = weights ? Math.min(...weights.map(({ slots: each, most }) => (most ? 1 : each))) : 1;
     return slots - taken < lightest ? slots : taken;
   });
   return Math.round(used + share * others);

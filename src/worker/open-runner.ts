@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
+import { slotBounds } from '../queue/model/slots.js';
 import { checkCount } from '../queue/validation/validate-options.js';
 import { isBulk } from './bulk/resolve-bulk.js';
 import type { ClaimBudget } from './runner/claim-budget.js';
@@ -74,8 +75,10 @@ export function checkSlots(
     const whose = most === ofProcess ? 'process' : 'queue';
     for (const [place, handlers] of Object.entries({ handlers: entry.handlers, onFailed: entry.onFailed ?? {} })) {
       for (const [name, handler] of Object.entries(handlers)) {
-        const slots = typeof handler === 'function' ? 1 : (handler.slots ?? 1);
-        const subject = `worker queue "${entry.queue.name}".${place}.${name}.slots`;
+        const given = typeof handler === 'function' ? undefined : handler.slots;
+        const slots = slotBounds(given).heaviest;
+        const field = typeof given === 'object' ? 'slots.most' : 'slots';
+        const subject = `worker queue "${entry.queue.name}".${place}.${name}.${field}`;
         if (slots > 1 && Object.values(entry.handlers).some(isBulk)) {
           const hint = 'In a queue with a bulk handler a slot is a call. Give the handler a queue of its own.';
           throw new InvalidOptionError(subject, 'none beside a bulk handler', show(slots), hint);

@@ -349,4 +349,21 @@ describe('the used slots of a queue whose jobs take several', () => {
     });
     expect(twelve).toMatchObject({ stuckSlots: 12, stuckJobs: 2 });
   });
+
+  it('count what the enqueue of a job asked for where its worker has a range', () => {
+    const ranged = { ...worker('w', 20), weights: [{ name: 'heavy', slots: 2, most: 6 }] };
+    const stuck = [{ id: '1', name: 'heavy', slots: 9 }];
+    const of = (claimed: QueueFacts['claimed']) =>
+      signsOf({
+        queue: 'video',
+        limits: { source: 'none' },
+        workers: [{ ...ranged, stuck }],
+        stats: { ...STATS, processing: claimed!.length },
+        history: history(() => ({}), 20),
+        ...(claimed && { claimed }),
+      });
+    const plain = { name: 'heavy', worker: 'w' };
+    expect(of([{ ...plain, slots: 5 }, plain, { ...plain, slots: 9 }]).usedSlots).toBe(13);
+    expect(of([{ ...plain, slots: 5 }, plain])).toMatchObject({ usedSlots: 7, stuckSlots: 6, stuckJobs: 1 });
+  });
 });

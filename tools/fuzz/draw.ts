@@ -2,7 +2,8 @@
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { JobOptionName } from '#queue/model/job-options.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { Random } from '../chaos/random.js';
+import type { SlotRange } from '#queue/model/slots.js';
+import { Random } from '../chaos/random.js';
 
 /** What the draw of a job knows of its round. */
 export interface JobScene {
@@ -56,7 +57,7 @@ const JOB_DRAWS: Record<JobOptionName, Draw<JobScene>> = {
     ]),
   timeoutMs: ({ random }) => random.between(60_000, 2_073_600_000),
   timeoutGraceMs: 'of a handler',
-  slots: 'of a handler',
+  slots: 'drawn by `drawSlots`, by a seed of its own',
   maxRateLimitRetries: 'of a handler',
   maxSnoozes: 'of a handler',
   keepResult: ({ random }) => random.chance(0.5),
@@ -95,6 +96,20 @@ export function drawJob(
     for (const name of ['delayMs', 'runAt', 'after', 'unique']) delete options[name];
   }
   return options;
+}
+
+/** Returns the range of the slots of a handler, or undefined. Takes a seed of its own, so that other draws stay as they were. */
+export function drawRange(seed: number, concurrency: number): SlotRange | undefined {
+  const random = new Random(seed ^ 0x51075);
+  if (concurrency === 1 || random.chance(0.4)) return undefined;
+  const most = random.between(2, concurrency);
+  return { most, ...(random.chance(0.5) && { default: random.between(1, most) }) };
+}
+
+/** Returns the slots of the enqueue of a job; undefined for none. */
+export function drawSlots(seed: number, index: number): number | undefined {
+  const random = new Random(seed ^ Math.imul(index + 1, 0x9e3779b1));
+  return random.chance(0.4) ? random.pick([1, 2, random.between(1, 20), 1_000]) : undefined;
 }
 
 const QUEUE_DRAWS: Record<keyof QueueOptions, Draw<Random>> = {

@@ -136,8 +136,9 @@ const fencesGrow: Rule = (seen) =>
     runs.some((run, i) => i > 0 && run.fence <= runs[i - 1]!.fence) ? [`a fence of job ${id} did not grow: ${runs.map(({ fence }) => fence).join()}`] : [], // prettier-ignore
   );
 
-function mostAtOnce(runs: readonly Run[]): number {
-  const changes = runs.flatMap(({ from, to }) => [[from, 1] as const, [to, -1] as const]);
+/** @param weigh returns how much a run counts */
+function mostAtOnce(runs: readonly Run[], weigh: (run: Run) => number = () => 1): number {
+  const changes = runs.flatMap((run) => [[run.from, weigh(run)] as const, [run.to, -weigh(run)] as const]);
   let [now, most] = [0, 0];
   for (const [, change] of changes.toSorted(([a, one], [b, other]) => a - b || one - other)) {
     now += change;
@@ -145,6 +146,18 @@ function mostAtOnce(runs: readonly Run[]): number {
   }
   return most;
 }
+
+/** Finds workers whose running jobs took more slots than there are. */
+const withinSlots: Rule = (seen) => {
+  const { slots: range, concurrency } = seen.shape;
+  if (!range) return [];
+  const byId = plansById(seen);
+  const slotsOf = ({ id }: Run) => Math.min(byId.get(id)?.options.slots ?? range.default ?? 1, range.most);
+  return [...groupBy(seen.runs, ({ worker }) => worker).values()].flatMap((each) => {
+    const most = mostAtOnce(each, slotsOf);
+    return most > concurrency ? [`jobs of ${most} slots ran at once in a worker, and its concurrency is ${concurrency}`] : []; // prettier-ignore
+  });
+};
 
 const withinBounds: Rule = ({ runs, shape, planned }) => {
   const { maxRunning = Infinity, groups, maxPending } = shape.queue;
@@ -261,6 +274,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   inOrderOfGroup,
   fencesGrow,
   withinBounds,
+  withinSlots,
   atRate,
   uniqueAlone,
   followsOnce,

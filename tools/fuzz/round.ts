@@ -8,11 +8,12 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { JobRecord } from '#queue/model/job.js';
 import { type RateLimit, ratesOf } from '#queue/model/limits.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { SlotRange } from '#queue/model/slots.js';
 import type { BulkOptions } from '#worker/handlers/bulk-handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { Random } from '../chaos/random.js';
-import { drawJob, drawQueue } from './draw.js';
+import { drawJob, drawQueue, drawRange, drawSlots } from './draw.js';
 
 /** The time after which a job that has not ended counts as lost, in ms. A drawn rate starts all jobs within seconds. */
 const PATIENCE_MS = 60_000;
@@ -56,6 +57,8 @@ export interface Shape {
   concurrency: number;
   prefetch: number | undefined;
   bulk: BulkOptions | undefined;
+  /** The slots of the handler, if each enqueue may say its own number. */
+  slots?: SlotRange | undefined;
   jobs: number;
   /** The chance of each option of a job. */
   share: number;
@@ -128,7 +131,9 @@ export class Round {
     private readonly seed: number,
   ) {
     this.random = new Random(seed);
-    this.shape = drawShape(this.random);
+    const shape = drawShape(this.random);
+    const slots = shape.bulk || shape.prefetch ? undefined : drawRange(seed, shape.concurrency);
+    this.shape = { ...shape, ...(slots && { slots }) };
     this.name = `fuzz-${seed}`;
   }
 
@@ -182,11 +187,11 @@ export class Round {
   }
 
   private async start(): Promise<void> {
-    const { workers, concurrency, prefetch, bulk } = this.shape;
+    const { workers, concurrency, prefetch, bulk, slots } = this.shape;
     for (let i = 0; i < workers; i++) {
       const handle = bulk
         ? { bulk, handle: (jobs: Job<Payload>[]) => this.handleAll(jobs, i) }
-        : (job: Job<Payload>) => this.handle(job, i, ++this.calls);
+        : { handle: (job: Job<Payload>) => this.handle(job, i, ++this.calls), slots };
       const served = { queue: this.queueOf(), concurrency, ...(prefetch !== undefined && { prefetch }) };
       const worker = new Worker([{ ...served, handlers: { '*': handle } }], {
         sweepIntervalMs: 1_000,
@@ -247,7 +252,8 @@ export class Round {
       const next = Array.from({ length: Math.min(slice, shape.jobs - planned.length) }, (_, i) => {
         const index = planned.length + i;
         const options = drawJob({ random, index, earlier, isPaused: shape.isPaused }, shape);
-        return this.enqueue(queue, index, options);
+        const slots = this.shape.slots && drawSlots(this.seed, index);
+        return this.enqueue(queue, index, slots === undefined ? options : { ...options, slots });
       });
       planned.push(...(await Promise.all(next)));
     }

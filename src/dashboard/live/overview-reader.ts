@@ -294,6 +294,7 @@ export class OverviewReader {
       claimedAt: job.claimedAt?.getTime() ?? null,
       worker: job.worker ?? null,
       isPrefetched: job.unstarted === true,
+      ...(job.slots !== undefined && { slots: job.slots }),
     };
   }
 }

@@ -9,7 +9,7 @@ export interface SeenWorker extends WorkerRecord {
   queue: string;
 }
 
-/** A claimed job with its worker. */
+/** A claimed job with its worker. `slots` are those that its enqueue asked for. */
 export interface ClaimedView extends RunningView {
   worker: string | null;
   isPrefetched: boolean;
@@ -22,12 +22,12 @@ export function workersOf(seen: readonly SeenWorker[], claimed: readonly Claimed
     const worker = byId.get(each.id) ?? newWorker(each.id);
     byId.set(each.id, { ...worker, ...joined(worker, each) });
   }
-  for (const { worker: id, isPrefetched, ...job } of claimed) {
+  for (const { worker: id, isPrefetched, slots: asked, ...job } of claimed) {
     // Also the claims of a client without an announcement, or of a worker that is gone.
     const owner = id ?? 'another client';
     const worker = byId.get(owner) ?? newWorker(owner);
     const seenBy = seen.find((each) => each.id === owner && each.queue === job.queue);
-    const slots = seenBy ? slotsOfJob(seenBy, job.name) : 1;
+    const slots = seenBy ? slotsOfJob(seenBy, { name: job.name, ...(asked !== undefined && { slots: asked }) }) : 1;
     (isPrefetched ? worker.prefetched : worker.running).push({ ...job, ...(slots > 1 && { slots }) });
     byId.set(owner, worker);
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Backoff } from '../model/backoff.js';
 import { jobFieldsAt } from '../model/job-options.js';
+import type { SlotRange } from '../model/slots.js';
 import { limitUsesField, type SharedLimitUse } from '../model/shared-limit.js';
 import { brand, brandCheck } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
@@ -9,7 +10,7 @@ import type { EnqueueFields, JobRules } from './enqueue-options.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
-export interface JobDefaults extends Omit<JobRules, 'group' | 'backoff'> {
+export interface JobDefaults extends Omit<JobRules, 'group' | 'backoff' | 'slots'> {
   /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
   queue?: string | undefined;
   /**
@@ -27,10 +28,10 @@ export interface JobDefaults extends Omit<JobRules, 'group' | 'backoff'> {
   limits?: readonly (string | SharedLimitUse)[] | undefined;
   /**
    * How much of the `concurrency` one of its jobs takes, of its queue and of the process. Only where a handler is bound by this
-   * definition.
+   * definition. With a range, `{ default: 1, most: 8 }`, each enqueue says its number.
    * @default 1
    */
-  slots?: number | undefined;
+  slots?: number | SlotRange | undefined;
 }
 
 /** The options of `defineJob`. */

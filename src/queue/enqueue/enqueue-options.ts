@@ -23,6 +23,12 @@ export interface JobRules {
   /** The time one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number | undefined;
   /**
+   * How much of the `concurrency` the job takes, 1 to 1,000, up to the `most` of its handler. Only where the `slots` of the handler are
+   * a range.
+   * @default the handler's
+   */
+  slots?: number | undefined;
+  /**
    * The group of the job, such as a tenant, a customer or a file. Groups take turns, and can have their own limits.
    * @default none; the jobs without a group are one group
    */

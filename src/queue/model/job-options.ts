@@ -9,6 +9,7 @@ import { backoffSchema, storedBackoffSchema } from './backoff.js';
 import type { JobReference } from './batch.js';
 import { groupName } from './group.js';
 import { metadataSchema, readMetadata, type JobMetadata } from './metadata.js';
+import { handlerSlotsSchema, slotsSchema } from './slots.js';
 import { flag } from '../validation/flag.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
@@ -133,7 +134,12 @@ export const JOB_OPTIONS = {
     worker: { field: 'timeoutMs', stored: z.number().min(1).max(LONGEST_TIMER_MS) },
   },
   timeoutGraceMs: { schema: timerDuration(0), places: ['handler'] },
-  slots: { schema: wholeNumber(1, 1_000), places: ['definition', 'handler'] },
+  slots: {
+    schema: slotsSchema,
+    inCode: handlerSlotsSchema,
+    places: OF_JOB,
+    worker: { field: 'slots', stored: slotsSchema },
+  },
   maxRateLimitRetries: { schema: releases, places: ['handler', 'queue'] },
   maxSnoozes: { schema: releases, places: ['handler', 'queue'] },
   keepResult: { schema: flag, places: OF_JOB, worker: { field: 'keepResult', stored: z.boolean() } },

@@ -28,6 +28,8 @@ export interface ClaimedJobOptions {
   backoff?: StoredBackoff;
   /** The time limit of an attempt in ms, if its enqueue set it. */
   timeoutMs?: number;
+  /** The slots that its enqueue asked for. */
+  slots?: number;
   /** False if its result is not kept. */
   keepResult?: boolean;
   /** The time it is kept after its completion, in ms. */
@@ -188,6 +190,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   group?: string;
   /** The metadata of the enqueue; absent if there is none. */
   metadata?: JobMetadata;
+  /** The slots that its enqueue asked for. They count only where its handler has a range. Absent: none. */
+  slots?: number;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
   /** What its handler has written by `job.stream`: the number of the last entry, and the stored bytes. Absent for nothing. */

@@ -111,6 +111,8 @@ export interface ScheduledJobOptions {
   backoff?: StoredBackoff;
   /** The time one attempt may run, in ms. */
   timeoutMs?: number;
+  /** The slots that a job takes, if its handler has a range. */
+  slots?: number;
   /** True if the result is stored. */
   keepResult?: boolean;
   /** The time an ended job can be read, in ms. */

@@ -1,4 +1,5 @@
 import { ANY_NAME } from '../validation/names.js';
+import { slotsTaken } from './slots.js';
 
 /** The details that a worker announces. */
 export interface WorkerDetails {
@@ -12,8 +13,11 @@ export interface WorkerDetails {
   version?: string;
   /** The number of its slots for this queue. Each running job takes one, or those of `weights`. */
   slots: number;
-  /** The slots of a job of each name, if some take several; `*` is for other names. Absent: each takes one. */
-  weights?: { name: string; slots: number }[];
+  /**
+   * The slots of a job of each name, if some take several; `*` is for other names. With `most`, an enqueue may ask for up to that many.
+   * Absent: each takes one.
+   */
+  weights?: { name: string; slots: number; most?: number }[];
   /** The number of slots of its process for all queues, if limited. */
   processSlots?: number;
   /** A digest of its queues and handlers. Workers with the same one look for jobs in turn. Absent: it looks by itself. */
@@ -26,8 +30,8 @@ export interface WorkerDetails {
   unprofiled?: true;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
-  /** Jobs whose handlers continue although their signals were aborted. */
-  stuck?: { id: string; name: string }[];
+  /** Jobs whose handlers continue although their signals were aborted, with the slots that their enqueues asked for. */
+  stuck?: { id: string; name: string; slots?: number }[];
 }
 
 /** A worker of a queue. */
@@ -42,10 +46,14 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   holds?: number;
 }
 
-/** Returns the slots that a job of this name takes in a worker. */
-export function slotsOfJob({ weights = [] }: Pick<WorkerDetails, 'weights'>, name: string): number {
+/** Returns the slots that a job takes in a worker. */
+export function slotsOfJob(
+  { weights = [] }: Pick<WorkerDetails, 'weights'>,
+  { name, slots: asked }: { name: string; slots?: number },
+): number {
   const weight = weights.find((each) => each.name === name) ?? weights.find((each) => each.name === ANY_NAME);
-  return weight?.slots ?? 1;
+  const { slots = 1, most } = weight ?? {};
+  return slotsTaken(most === undefined ? slots : { default: slots, most }, asked);
 }
 
 /** A job whose handler has no timeout and runs for long. */

@@ -83,6 +83,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     lastErrorAt: dateOf(hash.last_error_at_ms),
     startedOverAt: options?.startedOverAtMs === undefined ? undefined : decodeDate(options.startedOverAtMs),
     metadata: metadataOf(options?.metadata),
+    slots: typeof options?.slots === 'number' ? options.slots : undefined,
     leftOut: leftOutOf(hash),
     worker: hash.worker,
     group: hash.group,

@@ -11,14 +11,16 @@ const detailsSchema = z.object({
   app: z.string().optional(),
   version: z.string().optional(),
   slots: z.number(),
-  weights: z.array(z.object({ name: z.string(), slots: z.int().min(1) })).optional(),
+  weights: z
+    .array(z.object({ name: z.string(), slots: z.int().min(1), most: z.int().min(1).optional() }))
+    .optional(),
   processSlots: z.number().optional(),
   fleet: z.string().optional(),
   limits: z.array(z.string()).optional(),
   limitCosts: z.record(z.string(), z.number()).optional(),
   unprofiled: z.literal(true).optional(),
   paused: z.literal(true).optional(),
-  stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
+  stuck: z.array(z.object({ id: z.string(), name: z.string(), slots: z.int().min(1).optional() })).optional(),
 });
 
 /** Decodes the reply of `lua/worker/list.lua`. */

@@ -14,6 +14,7 @@ import { stateErrorIn } from '../../queue/errors/redis-errors.js';
 import { serializeError } from '../../queue/errors/serialize-error.js';
 import { backoffDelay } from '../../queue/model/backoff.js';
 import type { ClaimRef, ClaimedJob } from '../../queue/model/job.js';
+import { slotsTaken } from '../../queue/model/slots.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Completion, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
@@ -117,7 +118,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
 
   /** The slots that it takes. */
   get slots(): number {
-    return this.handler.slots ?? 1;
+    return slotsTaken(this.handler.slots, this.claim.options.slots);
   }
 
   /** Gives the attempt a slot. Its handler is called now, or after the next reply of Redis. */

@@ -1,6 +1,7 @@
 import { type Backoff, OF_PATTERN, type PatternRetries } from '../../queue/model/backoff.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { SlotRange } from '../../queue/model/slots.js';
 import { ANY_NAME } from '../../queue/validation/names.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/attempt-forms.js';
@@ -33,10 +34,13 @@ export interface HandlerOptions {
   timeoutGraceMs?: number | undefined;
   /**
    * How much of the `concurrency` one of its jobs takes, of its queue and of the process. Such a job waits in its process until so
-   * many slots are free. Later jobs of its queue wait behind it. Not in a queue with a bulk handler.
+   * many slots are free. Later jobs of its queue wait behind it. With a range each enqueue says its number. Not in a queue with a
+   * bulk handler.
+   *
    * @default 1
+   * @example slots: { default: 1, most: 8 }
    */
-  slots?: number | undefined;
+  slots?: number | SlotRange | undefined;
   /** True if the result is stored. @default true */
   keepResult?: boolean | undefined;
   /** The time a completed job can be read, in ms. @default the queue's */

@@ -8,6 +8,7 @@ import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { AskedProfile } from '../attempt/asked-profile.js';
+import type { Attempt } from '../attempt/attempt.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { WorkerContext } from './worker-context.js';
 
@@ -283,7 +284,7 @@ export class WorkerRegistration implements BackgroundRole {
     const weights = runner.capacity.announced.slice(0, MOST_WEIGHTS);
     const limits = permitsNeeded(runner.queue);
     const costly = limits.filter(({ cost }) => cost > 1).map(({ limit, cost }) => [limit, cost] as const);
-    const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
+    const stuck = [...runner.attempts].filter((attempt) => attempt.stuck).slice(0, MOST_STUCK);
     return {
       host: hostname(),
       pid: process.pid,
@@ -297,9 +298,14 @@ export class WorkerRegistration implements BackgroundRole {
       ...(costly.length > 0 && { limitCosts: Object.fromEntries(costly) }),
       ...(!profiles && { unprofiled: true as const }),
       ...(runner.state.isClosed && { paused: true as const }),
-      ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
+      ...(stuck.length > 0 && { stuck: stuck.map(stuckDetails) }),
     };
   }
+}
+
+/** Returns a stuck job as it is announced. */
+function stuckDetails({ id, claim: { name, options } }: Attempt): NonNullable<WorkerDetails['stuck']>[number] {
+  return { id, name, ...(options.slots !== undefined && { slots: options.slots }) };
 }
 
 /** Names the announcement of a queue in logs. */

@@ -1,3 +1,4 @@
+import { slotBounds, type SlotRange } from '../../queue/model/slots.js';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ClaimOutlook } from './claim-outlook.js';
@@ -27,15 +28,21 @@ interface SlotOwner {
 interface SlotWeights {
   readonly lightest: number;
   readonly heaviest: number;
-  /** The slots of each handler, by its name. */
+  /** The slots of each handler, by its name, as they are announced. */
   readonly all: NonNullable<WorkerDetails['weights']>;
 }
 
-/** Returns the slots that one job of each handler takes. */
-export function weightsOf(handlers: ReadonlyMap<string, { slots?: number | undefined }>): SlotWeights {
-  const all = [...handlers].map(([name, { slots = 1 }]) => ({ name, slots }));
-  const heaviest = Math.max(1, ...all.map(({ slots }) => slots));
-  return { lightest: Math.min(heaviest, ...all.map(({ slots }) => slots)), heaviest, all };
+/** Returns the slots that one job of each handler takes. A handler with a range may get its lightest or its heaviest job. */
+export function weightsOf(handlers: ReadonlyMap<string, { slots?: number | SlotRange | undefined }>): SlotWeights {
+  const bounds = [...handlers.values()].map(({ slots }) => slotBounds(slots));
+  const heaviest = Math.max(1, ...bounds.map((each) => each.heaviest));
+  return {
+    lightest: Math.min(heaviest, ...bounds.map((each) => each.lightest)),
+    heaviest,
+    all: [...handlers].map(([name, { slots = 1 }]) =>
+      typeof slots === 'number' ? { name, slots } : { name, slots: slots.default ?? 1, most: slots.most },
+    ),
+  };
 }
 
 /**

@@ -72,3 +72,20 @@ it('says how many slots a running job takes, by what its worker announced to the
     'email film': undefined,
   });
 });
+
+it('counts the slots that an enqueue asked for, up to the most of the range of its worker', () => {
+  const weights = [{ name: '*', slots: 1, most: 4 }];
+  const seen = [{ id: 'web-1:1:a', queue: 'render', seenAt: at(1), slots: 10, weights }];
+  const jobs = [3, 9].map((slots) => ({ ...claimed('render', `film ${slots}`), slots }));
+  const [worker] = workersOf(seen, [
+    ...jobs,
+    claimed('render', 'still'),
+    { ...claimed('email', 'film'), slots: 5 },
+  ]);
+  expect(Object.fromEntries(worker!.running.map(({ id, slots }) => [id, slots]))).toEqual({
+    'render film 3': 3,
+    'render film 9': 4,
+    'render still': undefined,
+    'email film': undefined,
+  });
+});

@@ -189,11 +189,12 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       expect(() => resolveQueueOptions('a', { maxSnoozes: n })).toThrow(InvalidOptionError);
     }
   },
-  '`slots` of a handler or a definition': async (least, most) => {
-    for (const slots of [least, most]) {
+  '`slots`': async (least, most) => {
+    await boundedOption('slots', least, most);
+    for (const slots of [least, most, { most }, { default: least, most: least }]) {
       expect(checkHandlerOptions('handler', { slots })).toEqual({ slots });
     }
-    for (const slots of [least - 1, most + 1]) {
+    for (const slots of [least - 1, most + 1, { most: most + 1 }, { default: least - 1, most }]) {
       expect(() => checkHandlerOptions('handler', { slots })).toThrow(InvalidOptionError);
     }
   },

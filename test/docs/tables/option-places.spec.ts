@@ -91,8 +91,9 @@ describe('docs/jobs.md says of', () => {
   it.each(cells)('%s in the %s: "%s"', async (option, place, said) => {
     const error = await refused(place, { [option]: VALUES[option] });
     expect(error?.expected).toBe(said === '' ? 'a known option' : undefined);
-    if (said === 'no function') {
-      expect((await refused(place, { [option]: () => 5 }))?.subject).toContain(option);
+    const wrong = { 'no function': () => 5, 'no range': { most: 5 } }[said];
+    if (wrong !== undefined) {
+      expect((await refused(place, { [option]: wrong }))?.subject).toContain(option);
     }
   });
 

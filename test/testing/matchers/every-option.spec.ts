@@ -37,6 +37,7 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
     fc.record({ type: fc.constantFrom('fixed', 'exponential'), delayMs: fc.integer({ min: 0, max: HOUR }) }),
   ),
   timeoutMs: fc.integer({ min: 1, max: HOUR }),
+  slots: fc.integer({ min: 1, max: 1_000 }),
   keepResult: fc.boolean(),
   resultTtlMs: fc.integer({ min: 1, max: HOUR }),
   expiresInMs: fc.integer({ min: 3 * HOUR, max: 4 * HOUR }),

@@ -102,6 +102,13 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
       });
     },
   },
+  slots: {
+    options: { slots: 3 },
+    acts: async ({ queue }, id) => {
+      expect(await queue.get(id)).toMatchObject({ slots: 3 });
+      expect((await queue.claimMany(2)).find((each) => each.id === id)!.options).toMatchObject({ slots: 3 });
+    },
+  },
   expiresInMs: {
     options: { expiresInMs: HOUR },
     acts: async ({ queue, state, heard, begin }, id) => {

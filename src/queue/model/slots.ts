@@ -1,0 +1,42 @@
+// The slots that a job takes of the `concurrency` of its queue and its process. See docs/internals/slots.md.
+import { z } from 'zod';
+import { wholeNumber } from '../validation/numbers.js';
+
+/** The slots of jobs whose enqueue may say how many. */
+export interface SlotRange {
+  /** The slots of a job whose enqueue says none. @default 1 */
+  default?: number | undefined;
+  /** The most slots of a job. A job whose enqueue says more takes this many. */
+  most: number;
+}
+
+/** The schema of the slots of one job. */
+export const slotsSchema = wholeNumber(1, 1_000);
+
+/** The schema of the slots of a handler. */
+export const handlerSlotsSchema = z.union(
+  [
+    slotsSchema,
+    z
+      .strictObject({ default: slotsSchema.optional(), most: slotsSchema })
+      .refine(({ default: own = 1, most }) => own <= most, 'expected a default of at most `most`'),
+  ],
+  { error: 'expected a whole number from 1 to 1,000, or { default?, most }' },
+);
+
+/**
+ * Returns the slots that a job takes.
+ *
+ * @param handler the slots of its handler
+ * @param asked the slots that its enqueue says. They count only in a range
+ */
+export function slotsTaken(handler: number | SlotRange = 1, asked?: number): number {
+  return typeof handler === 'number' ? handler : Math.min(asked ?? handler.default ?? 1, handler.most);
+}
+
+/** Returns the slots of the lightest and the heaviest job of a handler. */
+export function slotBounds(handler: number | SlotRange = 1): { lightest: number; heaviest: number } {
+  return typeof handler === 'number'
+    ? { lightest: handler, heaviest: handler }
+    : { lightest: 1, heaviest: handler.most };
+}
