@@ -39,7 +39,7 @@ for i = 3, #ARGV do
     redis.call('LREM', failed, 1, id)
     change_kind(id)
     redis.call('HDEL', key, 'crashes', 'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
-      'expires_at_ms', 'cancel_requested_at_ms')
+      'expires_at_ms', 'cancel_requested_at_ms', 'superseded_by')
     if is_isolated or kind == '@crash' then
       redis.call('HSET', key, 'crashes', crashes or 0, 'next_crash_is_last', '1')
     end

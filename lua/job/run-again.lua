@@ -36,8 +36,8 @@ if status ~= 'completed' and status ~= 'cancelled' then
 end
 redis.call('LREM', status == 'completed' and completed or cancelled, 1, id)
 redis.call('PERSIST', key)
-redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
-  'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'last_error',
+redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'superseded_by',
+  'crashes', 'next_crash_is_last', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'last_error',
   'last_error_at_ms', 'rank')
 forget_work(key)
 redis.call('HSET', key, 'run_again_request', request)

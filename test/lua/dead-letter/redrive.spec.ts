@@ -4,11 +4,13 @@ import { expectUnchanged, testQueue, queueWith } from '../../support/queue/queue
 it('sends a dead letter back to work with all its attempts, its error kept for the record', async () => {
   const q = testQueue({ maxAttempts: 2 });
   await q.bury('a');
+  await q.redis.hset(q.keys.job('a'), 'superseded_by', 'b');
   await q.takeWake();
   expect(await q.run(q.scripts.deadLetters.redrive({ ids: ['a'] }))).toBe(1);
   const hash = await q.job('a');
   expect(hash).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no', claim_token: '' });
   expect(hash).not.toHaveProperty('failed_at_ms');
+  expect(hash).not.toHaveProperty('superseded_by');
   expect(hash.attempt_log).toContain('"no"');
   expect(await q.ranked(q.keys.dead)).toEqual([]);
   expect(await q.redis.llen(q.keys.failed)).toBe(0);

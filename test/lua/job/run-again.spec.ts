@@ -33,6 +33,14 @@ describe('job/run-again.lua', () => {
   });
 });
 
+it('a job that a newer one ended names it no longer', async () => {
+  const q = await queueWith('a');
+  await q.redis.hset(q.keys.job('a'), 'superseded_by', 'b');
+  await q.run(q.scripts.cancel({ id: 'a' }));
+  expect(await q.run(q.scripts.runAgain({ id: 'a', request: 'r' }))).toBe('pending');
+  expect(await q.job('a')).not.toHaveProperty('superseded_by');
+});
+
 it('a job of a group is promoted, given a priority and run again in the line of its group', async () => {
   const q = testQueue();
   await q.add('a', { group: 'g' });

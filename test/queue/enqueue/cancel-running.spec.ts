@@ -82,6 +82,26 @@ it('of several newer jobs only the last one starts, after its delay', async () =
   expect(seen).toEqual(['a', 'c']);
 });
 
+it('a stopped job that runs again is cancelled for no newer one', async () => {
+  const { queue, reasons, enqueue } = await started((reason, _resolve, reject) => reject(reason));
+  await enqueue('a');
+  const newer = await enqueue('b');
+  await newer.cancel();
+  await clock.advance(12_000);
+  await queue.runAgain('a');
+  await clock.advance(1_000);
+  expect((await queue.get('a'))!).toMatchObject({ status: 'processing' });
+  expect((await queue.get('a'))!.supersededBy).toBeUndefined();
+  await queue.cancel('a');
+  await clock.advance(12_000);
+  expect(reasons).toEqual([
+    new JobCancelledError('a', 'b'),
+    new JobCancelledError('b'),
+    new JobCancelledError('a'),
+  ]);
+  expect(reasons.at(-1)).toMatchObject({ supersededBy: undefined });
+});
+
 it("keep: 'oldest' leaves the job that waits for the end of the stopped one", async () => {
   const { enqueue } = await started(() => undefined);
   await enqueue('a');
