@@ -22,9 +22,9 @@ import { seen } from './flow/seen.js';
 import { newSide, type FlowStep, type Side } from './flow/side.js';
 import { flowSteps } from './flow/steps.js';
 
-const OPTIONS = { unhandledAgeMs: 30 * 60_000 };
+export const OPTIONS = { unhandledAgeMs: 30 * 60_000 };
 /** Options that workers announce. */
-const ANNOUNCED = {
+export const ANNOUNCED = {
   maxRunning: 2,
   groups: { weight: 2, overrides: { a: { maxPending: 4 } } },
   maxPendingBytes: 40,
@@ -34,11 +34,11 @@ const ANNOUNCED = {
   cancelledHistory: 3,
   failedHistory: 3,
 };
-const sequences = fc
+export const sequences = fc
   .tuple(fc.constantFrom(undefined, 'a'), fc.boolean())
   .chain(([group, rates]) => fc.array(flowSteps(group, rates), { minLength: 20, maxLength: 60, size: 'max' }));
 
-async function answer(step: FlowStep, side: Side): Promise<unknown> {
+export async function answer(step: FlowStep, side: Side): Promise<unknown> {
   return step.does(side).catch((error: Error) => `${error.name}: ${error.message}`);
 }
 

@@ -11,6 +11,8 @@ const LIMITS = [
   { name: 'image', maxAttempts: 3, maxCrashes: 2 },
 ];
 
+const limitsOf = ({ named }: Side) => LIMITS.map((each) => ({ ...each, name: named(each.name) }));
+
 const claimMany = fc.constantFrom(1, 1, 2, 5).map((count) =>
   step(`claimMany(${count})`, async (side) => {
     const found = await side.queue.claimMany(count);
@@ -56,12 +58,12 @@ const claim = fc
     step(`claim(${worker}, ${count} for ${slots} slots, ${mostBytes} bytes${isNamed ? ', named' : ''})`, (side) => {
       const request: ClaimRequest & { atMs: number } = {
         atMs: side.now(),
-        worker,
+        worker: side.named(worker),
         count,
         stream: '0',
-        token: `t${side.requests.length}`,
+        token: side.named(`t${side.requests.length}`),
         ...given({ slots, mostBytes }),
-        ...(isNamed ? { only: { limits: LIMITS, cursor: -1 } } : { attemptLimits: LIMITS }),
+        ...(isNamed ? { only: { limits: limitsOf(side), cursor: -1 } } : { attemptLimits: limitsOf(side) }),
       };
       side.requests.push(request);
       return take(side, request);
@@ -69,8 +71,8 @@ const claim = fc
   );
 
 /** Returns the last request of a worker, if it is recent. Redis counts the expiry of a repeat by its own clock. */
-const lastOf = ({ requests, now }: Side, worker: string) =>
-  requests.findLast((each) => each.worker === worker && now() - each.atMs < MINUTE);
+const lastOf = ({ requests, now, named }: Side, worker: string) =>
+  requests.findLast((each) => each.worker === named(worker) && now() - each.atMs < MINUTE);
 const onRequest = fc.constantFrom(...WORKERS).chain((worker) =>
   fc.constantFrom(
     step(`claim(${worker}) again`, async (side) => {
@@ -102,7 +104,8 @@ const release = (each: Omit<Release, 'id' | 'token' | 'fence'>): OnClaim => {
 const stored = { name: 'Error', message: 'no' };
 const waitAndPark = (how: { kind?: 'sleep'; timeoutMs?: number }): OnClaim => {
   return async (side, job) => {
-    const wait = await ask(side, (calls) => calls.wait({ claim: job, name: 'ok', kind: 'signal', ...how }));
+    const name = side.named('ok');
+    const wait = await ask(side, (calls) => calls.wait({ claim: job, name, kind: 'signal', ...how }));
     return [wait, await release({ reason: 'wait', delayMs: 0 })(side, job)];
   };
 };
@@ -147,7 +150,7 @@ const reports: [string, OnClaim][] = [
     (side, job) =>
       ask(side, (calls) => calls.step({ claim: job, step: { name: `of ${job.id}`, result: sealed('1') } })),
   ],
-  ['wait', (side, job) => ask(side, (calls) => calls.wait({ claim: job, name: 'ok', kind: 'signal' }))],
+  ['wait', (side, job) => ask(side, (calls) => calls.wait({ claim: job, name: side.named('ok'), kind: 'signal' }))],
   ['steps', (side, job) => ask(side, (calls) => calls.step({ claim: job }))],
   [
     'checkpoint',
@@ -178,12 +181,13 @@ export const report = fc.tuple(fc.constantFrom(...reports), drawnIndex).map(([[n
   }),
 );
 
-const limitsOfAll = ({ queue }: Side) => [...LIMITS, { name: queue.name, maxAttempts: 2, maxCrashes: 2 }];
+const limitsOfAll = (side: Side) => [...limitsOf(side), { name: side.queue.name, maxAttempts: 2, maxCrashes: 2 }];
 const details = { host: 'h', pid: 1, slots: 2 };
 const announcements: [string, (side: Side, worker: string) => Promise<unknown>][] = [
   [
     'workers.register',
-    (side, worker) => ask(side, (calls) => calls.workers.register({ worker, serves: true, handlers: LIMITS })),
+    (side, worker) =>
+      ask(side, (calls) => calls.workers.register({ worker, serves: true, handlers: limitsOf(side) })),
   ],
   [
     'workers.register',
@@ -212,7 +216,9 @@ const looks: [string, (side: Side) => Promise<unknown>][] = [
   [
     'unserved',
     (side) => {
-      const jobs = side.ids.slice(-5).flatMap((id) => ['mail', 'other'].map((name) => ({ id, name })));
+      const jobs = side.ids
+        .slice(-5)
+        .flatMap((id) => ['mail', 'other'].map((name) => ({ id, name: side.named(name) })));
       return ask(side, (calls) => calls.unserved({ jobs })).then(({ names, ...rest }) => ({
         ...rest,
         names: names.toSorted(),
@@ -223,7 +229,7 @@ const looks: [string, (side: Side) => Promise<unknown>][] = [
 export const announce = fc.oneof(
   fc
     .tuple(fc.constantFrom(...announcements), fc.constantFrom(...WORKERS))
-    .map(([[name, does], worker]) => step(`${name}(${worker})`, (side) => does(side, worker))),
+    .map(([[name, does], worker]) => step(`${name}(${worker})`, (side) => does(side, side.named(worker)))),
   fc.constantFrom(...looks).map(([name, does]) => step(name, does)),
 );
 

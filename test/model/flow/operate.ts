@@ -35,11 +35,20 @@ const verbs: [string, (side: Side, id: string) => Promise<unknown>][] = [
   ['update', ({ queue }, id) => queue.update(id, 'newer')],
   [
     'update, if a mail',
-    (side, id) => ask(side, (calls) => calls.update({ id, payload: sealed('"mail"'), name: 'mail' })),
+    (side, id) => ask(side, (calls) => calls.update({ id, payload: sealed('"mail"'), name: side.named('mail') })),
   ],
-  ['signal', ({ queue }, id) => queue.signal(id, 'ok', 1).catch(({ reason, name }) => reason ?? name)],
-  ['signal again', ({ queue }, id) => queue.signal(id, 'ok', 2).catch(({ reason, name }) => reason ?? name)],
-  ['signal another', ({ queue }, id) => queue.signal(id, 'more').catch(({ reason, name }) => reason ?? name)],
+  [
+    'signal',
+    ({ queue, named }, id) => queue.signal(id, named('ok'), 1).catch(({ reason, name }) => reason ?? name),
+  ],
+  [
+    'signal again',
+    ({ queue, named }, id) => queue.signal(id, named('ok'), 2).catch(({ reason, name }) => reason ?? name),
+  ],
+  [
+    'signal another',
+    ({ queue, named }, id) => queue.signal(id, named('more')).catch(({ reason, name }) => reason ?? name),
+  ],
   ['setPriority', ({ queue }, id) => queue.setPriority(id, 5)],
   ['setPriority to none', ({ queue }, id) => queue.setPriority(id, 0)],
   ['reschedule', ({ queue }, id) => queue.reschedule(id, { delayMs: HOUR })],
@@ -164,7 +173,11 @@ const sweeps: [string, (side: Side) => Promise<unknown>][] = [
   [
     'sweep.reclaimWorker',
     async (side) =>
-      (await ask(side, (calls) => calls.sweep.reclaimWorker({ worker: 'ada', cursor: '0', limit: 500 }))).reclaimed,
+      (
+        await ask(side, (calls) =>
+          calls.sweep.reclaimWorker({ worker: side.named('ada'), cursor: '0', limit: 500 }),
+        )
+      ).reclaimed,
   ],
   ['sweep.promote', (side) => ask(side, (calls) => calls.sweep.promote({ limit: 2 }))],
   ['sweep.tidy', (side) => ask(side, (calls) => calls.sweep.tidy({ limit: 500 }))],
@@ -179,7 +192,11 @@ const records: [string, (side: Side) => Promise<unknown>][] = [
     'history.addDurations',
     (side) =>
       ask(side, (calls) =>
-        calls.history.addDurations({ worker: 'ada', batch: `at ${side.now()}`, counts: ['w1', 2, 'r3', 1] }),
+        calls.history.addDurations({
+          worker: side.named('ada'),
+          batch: `at ${side.now()}`,
+          counts: ['w1', 2, 'r3', 1],
+        }),
       ),
   ],
   [

@@ -24,6 +24,7 @@ const optionsIn = (group: string | undefined) =>
           { key: 'k', for: 'unfinished' },
           { key: 'k', for: { ms: HOUR } },
           { key: 'k', for: 'unfinished', onConflict: 'replace' },
+          { key: 'l', for: 'unfinished', onConflict: 'replace' },
         ),
       ),
       metadata: rarely(fc.constant({ tenant: 'a' })),
@@ -36,16 +37,26 @@ const optionsIn = (group: string | undefined) =>
 
 interface Asked {
   name?: string | undefined;
-  unique?: object | undefined;
+  unique?: { key: string } | undefined;
   lifo?: boolean | undefined;
 }
 
-function nextId({ ids }: Side): string {
-  return `j${String(ids.length).padStart(3, '0')}`;
+function nextId({ ids, named }: Side): string {
+  return named(`j${String(ids.length).padStart(3, '0')}`);
 }
 
-async function add(side: Side, asked: Asked, after?: number): Promise<unknown> {
+/** Returns options with the names of a side. */
+function namedIn<Options extends Asked>({ named }: Side, { name, unique, ...others }: Options) {
+  return {
+    ...others,
+    name: name === undefined ? undefined : named(name),
+    unique: unique && { ...unique, key: named(unique.key) },
+  };
+}
+
+async function add(side: Side, drawn: Asked, after?: number): Promise<unknown> {
   const { queue, ids } = side;
+  const asked = namedIn(side, drawn);
   const id = nextId(side);
   const before = after === undefined ? undefined : pick(ids, after);
   ids.push(id); // also for a refused one
@@ -55,8 +66,9 @@ async function add(side: Side, asked: Asked, after?: number): Promise<unknown> {
 }
 
 /** Adds a job to the other queue, and one that waits for it and for an earlier one. */
-async function addAfterElsewhere(side: Side, asked: Asked, earlier: number): Promise<unknown> {
+async function addAfterElsewhere(side: Side, drawn: Asked, earlier: number): Promise<unknown> {
   const { queue, other, ids } = side;
+  const asked = namedIn(side, drawn);
   const [id, before] = [nextId(side), `before-${ids.length}`];
   await other.enqueue(ids.length, { id: before });
   const own = pick(ids, earlier);
@@ -66,24 +78,17 @@ async function addAfterElsewhere(side: Side, asked: Asked, earlier: number): Pro
   return (await queue.enqueue(ids.length, options)).outcome;
 }
 
-async function addMember(
-  side: Side,
-  { name, unique: _unique, ...asked }: Asked,
-  batch: Batch<JobQueue>,
-): Promise<unknown> {
+async function addMember(side: Side, drawn: Asked, batch: Batch<JobQueue>): Promise<unknown> {
+  const { name, unique: _unique, ...asked } = namedIn(side, drawn);
   const id = nextId(side);
   side.ids.push(id);
   return (await batch.add(name ?? side.queue.name, side.ids.length, given({ ...asked, id }))).outcome;
 }
 
 /** Adds a member by a running member of the same batch, or by one whose claim is lost. */
-async function addByMember(
-  side: Side,
-  { name, unique: _unique, ...asked }: Asked,
-  isElsewhere: boolean,
-  number: number,
-) {
+async function addByMember(side: Side, drawn: Asked, isElsewhere: boolean, number: number) {
   const { queue, other, ids } = side;
+  const { name, unique: _unique, ...asked } = namedIn(side, drawn);
   const claim = pick(
     side.claims.filter(({ options }) => options.member !== undefined),
     number,
@@ -129,7 +134,7 @@ export const enqueueIn = (group: string | undefined, mayWait: boolean) =>
           const jobs = both.map((asked) => {
             const id = nextId(side);
             side.ids.push(id);
-            return { payload: id, ...given({ ...asked, id }) };
+            return { payload: side.ids.length, ...given({ ...namedIn(side, asked), id }) };
           });
           return (await side.queue.enqueueMany(jobs)).map(({ outcome, id }) => ({ outcome, id }));
         }),
@@ -188,7 +193,7 @@ export const enqueuesOnce = (group: string | undefined) =>
         .constantFrom('k1', 'k2', 'k3')
         .map((key) =>
           step(`once.forget(${key})`, (side) =>
-            ask(side, ({ once }) => once.forget({ source: 'model', keys: [key] })),
+            ask(side, ({ once }) => once.forget({ source: 'model', keys: [side.named(key)] })),
           ),
         ),
     },
@@ -206,7 +211,9 @@ async function sendOnce(
   asked: readonly [string, Asked, boolean, MovedParts][],
 ): Promise<unknown> {
   const { queue, ids } = side;
-  const entries = asked.map(([key, { unique, ...options }, isKnown, moved]): OnceEntry => {
+  const entries = asked.map(([word, drawn, isKnown, moved]): OnceEntry => {
+    const key = side.named(word);
+    const { unique, ...options } = namedIn(side, drawn);
     const id = (isKnown && ids.at(-1)) || nextId(side);
     ids.push(id);
     const all = given({ ...options, id, unique: unique && { ...unique, onConflict: 'keep' } });
@@ -218,12 +225,12 @@ async function sendOnce(
 }
 
 /** Adds a failed job of another library. */
-async function addDeadLetter(side: Side, fence: number, key: string, isKnown: boolean): Promise<unknown> {
+async function addDeadLetter(side: Side, fence: number, word: string, isKnown: boolean): Promise<unknown> {
   const { queue, ids } = side;
   const id = (isKnown && ids.at(-1)) || nextId(side);
   ids.push(id);
   const entry: DeadEntry = {
-    key,
+    key: side.named(word),
     job: encodeJob(queue, ids.length, { id, maxAttempts: 2 }),
     ran: { attempts: 2, errors: 2, crashes: 0 },
     failure: { error: sealedError({ name: 'Error', message: 'no' }), startedAt: 1, endedAt: 2 },
@@ -237,7 +244,7 @@ export const onBatch = (group: string | undefined) =>
       step(`batch(${failFast}${isElsewhere ? ', followed in another queue' : ''})`, async (side) => {
         const followUp = { name: side.queue.name, ...(group && { group }) };
         const last = isElsewhere ? { ...followUp, delayMs: HOUR, queue: side.other.name } : followUp;
-        const id = `b${side.batches.length}`;
+        const id = side.named(`b${side.batches.length}`);
         side.batches.push(side.queue.batch({ id, failFast, then: followUp, onFailure: followUp, finally: last }));
       }),
     ),

@@ -22,8 +22,8 @@ const upsertIn = (group: object) =>
   fc
     .tuple(ids, definition)
     .map(([id, { recurrence: times, ...options }]) =>
-      step(`schedules.upsert(${id}, ${JSON.stringify({ times, ...options })})`, ({ queue }) =>
-        queue.schedules.upsert(id, times, { ...options, ...group }),
+      step(`schedules.upsert(${id}, ${JSON.stringify({ times, ...options })})`, ({ queue, named }) =>
+        queue.schedules.upsert(named(id), times, { ...options, ...group }),
       ),
     );
 
@@ -31,11 +31,11 @@ const byCodeIn = (group: object) =>
   fc
     .tuple(ids, recurrence, fc.constantFrom('ada', 'bob'), fc.constantFrom('put', 'declare', 'leave'))
     .map(([id, times, worker, verb]) =>
-      step(`schedules.${verb}(${id}, ${JSON.stringify(times)}) by ${worker}`, async ({ queue }: Side) => {
-        const schedule = encodeSchedule(queue, id, times, group);
+      step(`schedules.${verb}(${id}, ${JSON.stringify(times)}) by ${worker}`, async ({ queue, named }: Side) => {
+        const schedule = encodeSchedule(queue, named(id), times, group);
         return verb === 'put'
-          ? queue.schedules.put(schedule, worker)
-          : queue.schedules.declare(worker, verb === 'declare', [schedule]);
+          ? queue.schedules.put(schedule, named(worker))
+          : queue.schedules.declare(named(worker), verb === 'declare', [schedule]);
       }),
     );
 
@@ -46,10 +46,13 @@ const editIn = (group: object) =>
     .map(([id, { recurrence: times, ...options }, known]) =>
       step(
         `schedules.putByCall(${id}, ${JSON.stringify({ times, ...options })}) of ${known}`,
-        async ({ queue }: Side) => {
-          const stored = await queue.schedules.get(id);
+        async ({ queue, named }: Side) => {
+          const stored = await queue.schedules.get(named(id));
           const knownAt = { current: stored?.updatedAt ?? null, new: null, other: new Date(1) }[known]!;
-          return queue.schedules.putByCall(encodeSchedule(queue, id, times, { ...options, ...group }), knownAt);
+          return queue.schedules.putByCall(
+            encodeSchedule(queue, named(id), times, { ...options, ...group }),
+            knownAt,
+          );
         },
       ),
     );
@@ -59,14 +62,17 @@ const tick = fc
   .map((ms) => step(`schedules.tick after ${ms} ms`, ({ queue }) => queue.schedules.tick(), ms));
 
 const run = ids.map((id) =>
-  step(`schedules.runNow(${id})`, (side) =>
-    ask(side, (calls) => calls.schedules.run({ id, jobId: `@schedule:${id}:run${side.ids.length}` })),
-  ),
+  step(`schedules.runNow(${id})`, (side) => {
+    const name = side.named(id);
+    return ask(side, (calls) =>
+      calls.schedules.run({ id: name, jobId: `@schedule:${name}:run${side.ids.length}` }),
+    );
+  }),
 );
 
 const verbs = fc
   .tuple(ids, fc.constantFrom<'pause' | 'resume' | 'remove' | 'get'>('pause', 'resume', 'remove', 'get'))
-  .map(([id, verb]) => step(`schedules.${verb}(${id})`, ({ queue }) => queue.schedules[verb](id)));
+  .map(([id, verb]) => step(`schedules.${verb}(${id})`, ({ queue, named }) => queue.schedules[verb](named(id))));
 
 export function recurIn(name: string | undefined) {
   const group = name === undefined ? {} : { group: name };

@@ -21,10 +21,17 @@ export interface Side {
   readonly requests: (ClaimRequest & { atMs: number })[];
   /** Returns the time of the store, which is the same on both sides. */
   now(): number;
+  /** Returns the name that the callers of this side give to a thing that the steps call by a word. */
+  named(word: string): string;
 }
 
-export function newSide(queue: JobQueue, other: JobQueue, now: () => number): Side {
-  return { queue, other, claims: [], ids: [], batches: [], requests: [], now };
+export function newSide(
+  queue: JobQueue,
+  other: JobQueue,
+  now: () => number,
+  named: Side['named'] = (word) => word,
+): Side {
+  return { queue, other, claims: [], ids: [], batches: [], requests: [], now, named };
 }
 
 export interface FlowStep {
