@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import type { JobQueue } from '#queue/job-queue.js';
+import { ScriptStore } from '#memory/script-store.js';
+import { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import {
@@ -33,6 +34,23 @@ describe('a local pause', () => {
     worker.worker.resume();
     await worker.event('completed');
   });
+
+  it.each(['mail', 'mail-mail', 'mail-mail-mail'])(
+    'of the queue %s leaves queues with like names alone',
+    async (paused) => {
+      const store = new ScriptStore();
+      const queues = ['mail', 'mail-mail', 'mail-mail-mail'].map((name) => new JobQueue(store, name));
+      const worker = await startWorker(queues.map(served));
+      worker.worker.pause(paused);
+      await Promise.all(queues.map((queue) => queue.enqueue({})));
+      await worker.event('completed', 2);
+      expect(worker.events.filter(({ type }) => type === 'completed').map(({ job }) => job.queue)).not.toContain(
+        paused,
+      );
+      worker.worker.resume(paused);
+      await worker.event('completed', 3);
+    },
+  );
 
   it('leaves the jobs after it out of the trace of the request that ended it', async () => {
     const request = new AsyncLocalStorage<string>();
