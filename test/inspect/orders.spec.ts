@@ -1,5 +1,5 @@
-// What a reader puts in order has that order, however the parts came: from several queues, from a hash of Redis, from a clock.
-// Each row takes its parts in every order.
+// A list that a reader puts in order does not depend on the order of its parts. Those come from several queues, or from a
+// hash of Redis. Each row takes its parts in every order.
 import { expect, it } from '@jest/globals';
 import { openWaits } from '#inspect/display/open-waits.js';
 import { joinSigns } from '#inspect/join-shards.js';

@@ -1,4 +1,4 @@
-// A bound includes its own number: what is exactly as large, as long or as many as it says is taken. One more is not.
+// A bound includes its own number. A part, a sum or a count that is exactly at the bound is taken. One more is not.
 import { describe, expect, it } from '@jest/globals';
 import { queueOn, testQueue, type TestQueue } from '../support/queue/queue-state.js';
 import { DEFINITION } from '../support/queue/seeded-batch.js';

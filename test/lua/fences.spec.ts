@@ -1,5 +1,5 @@
-// Each number that a step draws from the sequence of the queue is its own: above all before, and two of one step differ. By
-// these numbers a repeat is told from a new step. So a number that is not raised lets one end hide another.
+// A step draws a number from the sequence of the queue. The number is above all before, and two of one step differ. They tell
+// a repeat from a new step. So a number that is not raised lets one end hide another.
 import { expect, it } from '@jest/globals';
 import { refTo } from '#queue/store/job-ref.js';
 import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
