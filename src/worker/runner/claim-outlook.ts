@@ -21,6 +21,8 @@ export class ClaimOutlook {
   private expectsJobs = true;
   private limited = false;
   private dueInMs: number | undefined;
+  /** The monotonic time of the last reply, in ms. */
+  private learnedAtMs = 0;
   private shortestMs = SHORTEST_DUE_MS;
   /** True if jobs wait for a slot of the queue or of their group. */
   private awaitsSlots = false;
@@ -36,10 +38,12 @@ export class ClaimOutlook {
   private replied: (() => void) | undefined;
 
   /**
+   * @param now returns the monotonic time in ms
    * @param expected called when a claim may find something again
    * @param afterWake called after the claim that follows a wake, with whether it found a job
    */
   constructor(
+    private readonly now: () => number,
     private readonly expected: () => void,
     private readonly afterWake: (foundJobs: boolean) => void = () => undefined,
   ) {}
@@ -64,9 +68,9 @@ export class ClaimOutlook {
     return this.awaitsSlots && !this.expectsJobs;
   }
 
-  /** ms until the next scheduled job is due, or a limit lets the next one start. */
+  /** ms until the next scheduled job is due, or a limit lets the next one start. 0 only if the last claim did not take a due job. */
   get nextDueInMs(): number | undefined {
-    return this.dueInMs;
+    return this.dueInMs && Math.max(SHORTEST_DUE_MS, Math.ceil(this.dueInMs - (this.now() - this.learnedAtMs)));
   }
 
   /**
@@ -126,6 +130,7 @@ export class ClaimOutlook {
     const found = reply.jobs.length + reply.refused.length;
     this.paceLooks(found > 0, reply.nextDueInMs);
     this.dueInMs = reply.nextDueInMs;
+    this.learnedAtMs = this.now();
     this.limited = reply.isLimited;
     this.awaitsSlots = reply.awaitsSlots;
     this.repliesSoFar++;

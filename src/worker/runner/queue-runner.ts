@@ -49,6 +49,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   /** The claims in flight. */
   readonly claims: ClaimLedger;
   readonly outlook = new ClaimOutlook(
+    () => this.clock.monotonic(),
     () => this.host.expectsJobs(this),
     (foundJobs) => this.host.afterWake(this, foundJobs),
   );

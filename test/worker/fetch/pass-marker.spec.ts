@@ -23,7 +23,10 @@ async function scene({
   const [sent, debugged]: [unknown[], string[]] = [[], []];
   let free = 1;
   const calls = { workers: { passWake: ({ worker }: { worker: string }) => `pass ${worker}` } };
-  const outlook = new ClaimOutlook(() => undefined);
+  const outlook = new ClaimOutlook(
+    () => 0,
+    () => undefined,
+  );
   outlook.learn({ jobs: [], refused: [] } as never, 1);
   const runner = {
     name: 'jobs',

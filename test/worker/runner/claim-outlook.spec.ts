@@ -5,7 +5,10 @@ import type { ClaimReply } from '#queue/store/attempt-forms.js';
 const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as Partial<ClaimReply> as ClaimReply;
 
 it('expects no job after a claim that found too few, until jobs may have come', () => {
-  const outlook = new ClaimOutlook(() => {});
+  const outlook = new ClaimOutlook(
+    () => 0,
+    () => {},
+  );
   outlook.claims();
   outlook.learn(NOTHING, 1);
   expect(outlook.mayHaveJobs).toBe(false);
@@ -14,7 +17,10 @@ it('expects no job after a claim that found too few, until jobs may have come', 
 });
 
 it('claims again after a wake that overtook the reply of a claim', () => {
-  const outlook = new ClaimOutlook(() => {});
+  const outlook = new ClaimOutlook(
+    () => 0,
+    () => {},
+  );
   outlook.claims();
   outlook.wake();
   outlook.learn(NOTHING, 1);
@@ -27,7 +33,10 @@ it('claims again after a wake that overtook the reply of a claim', () => {
 });
 
 it('looks less often while others take the jobs of a burst, and as before once it is over', () => {
-  const outlook = new ClaimOutlook(() => {});
+  const outlook = new ClaimOutlook(
+    () => 0,
+    () => {},
+  );
   const learn = (nextDueInMs: number | undefined, found = 0) => {
     const jobs = Array.from({ length: found }, () => ({})) as unknown as ClaimReply['jobs'];
     outlook.learn({ ...NOTHING, jobs, nextDueInMs }, 10);
@@ -41,4 +50,20 @@ it('looks less often while others take the jobs of a burst, and as before once i
   for (let i = 0; i < 9; i++) learn(1);
   expect(outlook.shortestDueMs).toBe(20);
   expect(learn(1_000)).toBe(1);
+});
+
+it('counts the time since the reply, and tells a due job that it did not take from one that is due meanwhile', () => {
+  let nowMs = 100;
+  const outlook = new ClaimOutlook(
+    () => nowMs,
+    () => {},
+  );
+  outlook.learn({ ...NOTHING, nextDueInMs: 20 }, 1);
+  nowMs += 4.5;
+  expect(outlook.nextDueInMs).toBe(16);
+  nowMs += 100;
+  expect(outlook.nextDueInMs).toBe(1);
+  outlook.learn({ ...NOTHING, nextDueInMs: 0 }, 1);
+  nowMs += 10;
+  expect(outlook.nextDueInMs).toBe(0);
 });
