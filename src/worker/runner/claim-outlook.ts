@@ -149,12 +149,16 @@ export class ClaimOutlook {
     this.replied?.();
   }
 
+  /** Looks less often after a claim in a burst that found nothing, although a job was due. Another worker has taken it. */
   private paceLooks(foundJobs: boolean, nextDueInMs = Infinity): void {
+    const { dueInMs = Infinity } = this;
+    const wasDue = dueInMs <= BURST_MS && this.now() - this.learnedAtMs >= dueInMs;
     if (nextDueInMs > BURST_MS) {
       this.shortestMs = SHORTEST_DUE_MS;
-    } else if ((this.dueInMs ?? Infinity) <= BURST_MS) {
-      const ms = this.shortestMs * (foundJobs ? AFTER_JOBS : AFTER_NOTHING);
-      this.shortestMs = Math.min(LONGEST_DUE_MS, Math.max(SHORTEST_DUE_MS, ms));
+    } else if (foundJobs) {
+      this.shortestMs = Math.max(SHORTEST_DUE_MS, this.shortestMs * AFTER_JOBS);
+    } else if (wasDue) {
+      this.shortestMs = Math.min(LONGEST_DUE_MS, this.shortestMs * AFTER_NOTHING);
     }
   }
 

@@ -33,11 +33,13 @@ it('claims again after a wake that overtook the reply of a claim', () => {
 });
 
 it('looks less often while others take the jobs of a burst, and as before once it is over', () => {
+  let nowMs = 0;
   const outlook = new ClaimOutlook(
-    () => 0,
+    () => nowMs,
     () => {},
   );
-  const learn = (nextDueInMs: number | undefined, found = 0) => {
+  const learn = (nextDueInMs: number | undefined, { found = 0, afterMs = 20 } = {}) => {
+    nowMs += afterMs;
     const jobs = Array.from({ length: found }, () => ({})) as unknown as ClaimReply['jobs'];
     outlook.learn({ ...NOTHING, jobs, nextDueInMs }, 10);
     return outlook.shortestDueMs;
@@ -45,7 +47,8 @@ it('looks less often while others take the jobs of a burst, and as before once i
   expect(learn(1_000)).toBe(1);
   expect(learn(2)).toBe(1); // the first of the burst, for which all waited
   expect([learn(2), learn(2), learn(2)]).toEqual([2, 4, 8]);
-  expect(learn(2, 1)).toBeCloseTo(8 * Math.SQRT1_2);
+  expect(learn(2, { afterMs: 1 })).toBe(8); // nothing was due
+  expect(learn(2, { found: 1 })).toBeCloseTo(8 * Math.SQRT1_2);
   expect(learn(undefined)).toBe(1);
   for (let i = 0; i < 9; i++) learn(1);
   expect(outlook.shortestDueMs).toBe(20);
