@@ -4,8 +4,8 @@ import { parseAst } from 'rolldown/parseAst';
 const FUNCTION = /Function|^MethodDefinition$/;
 
 /**
- * Returns the code of a bundle, where each constant that zod makes, or that is made of such a constant, is made at its first use. The
- * constant becomes a function, and each use of it a call. A constant whose name is also that of a local stays as it is.
+ * Returns the code of a bundle that makes its schemas at their first use. Each constant that zod makes becomes a function, and each
+ * use of it a call. So does a constant that is made of such a one. A constant whose name is also that of a local stays as it is.
  */
 export function withLazySchemas(code) {
   const [zod] = /(?<=^const )\w+(?= = require\("\.\/zod\.js"\);$)/m.exec(code) ?? [];
