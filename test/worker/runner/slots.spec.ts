@@ -331,6 +331,18 @@ onEachStore('slots of an enqueue', () => {
     expect(meter.most).toBe(7);
   });
 
+  it('under a limit that queues share all jobs end, within the slots', async () => {
+    const limit = newQueue().name;
+    const queue = newQueue({ limits: [limit] });
+    const meter = new Meter();
+    const jobs = [1, 4, 2, 1, 3, 4].map((payload) => ({ payload, name: 'any', slots: payload }));
+    const handles = await queue.enqueueMany(jobs);
+    const served = [{ queue, concurrency: 5, handlers: { any: ranged(meter, () => sleep(2)) } }];
+    await startWorker(served, undefined, { limits: { [limit]: { maxRunning: 2 } } });
+    await Promise.all(handles.map((job) => job.result({ timeoutMs: 20_000 })));
+    expect(meter.most).toBeLessThanOrEqual(5);
+  });
+
   it('light jobs fill all slots', async () => {
     const queue = newQueue();
     const meter = new Meter();
