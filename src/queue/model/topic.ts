@@ -17,6 +17,8 @@ export interface TopicSubscription {
   prefix?: string;
   /** Whether the name of that queue is a hash tag in its keys. Absent if an older version has declared it. */
   hashTag?: boolean;
+  /** The number of shards of that queue. Absent for a queue without. */
+  shards?: number;
 }
 
 /** A subscription as the code of an app declares it. */

@@ -6,7 +6,7 @@ import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-
 import { WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
-import { each, fields, flag, optional, own, text, verb } from './verb.js';
+import { each, fields, flag, number, optional, own, text, verb } from './verb.js';
 
 const register = (keys: QueueKeys) => [keys.topics];
 
@@ -20,7 +20,14 @@ export const TOPICS = {
     args: {
       keepsKnown: optional(flag, '0'),
       subscriptions: each(
-        fields({ topic: text, name: text, queue: text, prefix: optional(text), hashTag: optional(flag) }),
+        fields({
+          topic: text,
+          name: text,
+          queue: text,
+          prefix: optional(text),
+          hashTag: optional(flag),
+          shards: optional(number),
+        }),
       ),
     },
     repeat: 'same',
@@ -61,13 +68,14 @@ function decode(topic: string, stored: string): TopicSubscription[] {
     throw new UnexpectedReply(`the subscriptions of topic ${show(topic)} as JSON (${remedy})`, stored);
   }
   return Object.entries(
-    value as Record<string, { queue: string; since: string; prefix?: unknown; tagged?: unknown }>,
-  ).map(([name, { queue, since, prefix, tagged }]) => ({
+    value as Record<string, { queue: string; since: string; prefix?: unknown; tagged?: unknown; shards?: unknown }>,
+  ).map(([name, { queue, since, prefix, tagged, shards }]) => ({
     topic,
     name,
     queue: textOf(queue),
     since: new Date(Number(since)),
     ...(typeof prefix === 'string' && { prefix }),
     ...(typeof tagged === 'string' && { hashTag: tagged === '1' }),
+    ...(typeof shards === 'string' && { shards: Number(shards) }),
   }));
 }

@@ -25,11 +25,13 @@ import {
   publicationIdOf,
   type TopicSubscription,
 } from '../../queue/model/topic.js';
+import { shardNames, shardOfKey } from '../../queue/model/spread.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { isAt } from '../../queue/operate/topics.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
+import { keptIn } from '../../queue/runtime/kept.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Handler } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
@@ -114,6 +116,9 @@ const HAND_ON = {
 
 /** Publishes to topics of one Redis. @internal */
 export class TopicPublisher {
+  /** The names of the shards of queues, by number and queue. */
+  private readonly shards = new Map<string, string[]>();
+
   constructor(private readonly queues: TopicQueues) {}
 
   /** See JobQueueService.publish. */
@@ -176,6 +181,12 @@ export class TopicPublisher {
     }
   }
 
+  /** Returns the queue of a job: that of its subscription, or the shard of its key. The publisher need not know the shards. */
+  private placeOf({ queue, shards = 1 }: TopicSubscription, key: string): string {
+    const names = keptIn(this.shards, `${shards} ${queue}`, () => shardNames(queue, shards));
+    return names[shardOfKey(key, shards)]!;
+  }
+
   private async addJobs({ topic, id: publication, payload, options, ifNone }: Outgoing): Promise<JobHandle[]> {
     const name = nameOf(topic);
     const subscriptions = await this.queues.reference(PUBLICATIONS).topics.of(name);
@@ -184,12 +195,12 @@ export class TopicPublisher {
     }
     const jobs = subscriptions.map((each): MixedJob => {
       const jobName = jobNameOf(each);
-      const target = this.queues.requested(each.queue);
+      const own = { ...options, id: jobIdOf(publication, jobName) };
+      const target = this.queues.requested(this.placeOf(each, own.group ?? own.id));
       refuseOtherKeys(each, target);
       const definition = isTopicDefinition(topic) ? topic.jobsOf(jobName) : undefined;
       const ofName = definition || target.name === jobName ? undefined : { name: jobName };
-      const own = { ...options, ...ofName, id: jobIdOf(publication, jobName) } as EnqueueOptions;
-      return { subject: SUBJECT, target, definition, payload, options: own };
+      return { subject: SUBJECT, target, definition, payload, options: { ...own, ...ofName } as EnqueueOptions };
     });
     try {
       return await enqueueMixed(jobs);

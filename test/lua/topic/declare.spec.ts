@@ -77,3 +77,16 @@ it('notes whether the queue has a hash tag, and that it changed', async () => {
     expect(await stored()).toEqual([hashTag]);
   }
 });
+
+it('notes the number of shards, and that it changed', async () => {
+  const t = testQueue();
+  const topic = uniqueQueueName();
+  const { declare, list } = t.scripts.topics;
+  const known = { topic, name: 'stock', queue: 'a', prefix: 'p' };
+  for (const shards of [4, 8]) {
+    expect(await t.run(declare({ subscriptions: [{ ...known, shards }] }))).toEqual([]);
+    expect(await t.run(list({ topic }))).toMatchObject([{ shards }]);
+  }
+  expect(await t.run(declare({ subscriptions: [known] }))).toEqual([]);
+  expect((await t.run(list({ topic })))[0]).not.toHaveProperty('shards');
+});
