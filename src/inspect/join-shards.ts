@@ -104,7 +104,8 @@ const HIGHEST: readonly string[] = [
 /** What is known of a pause, beside its time. */
 const PAUSE = ['pausedUntil', 'pausedBy', 'pauseReason'] as const;
 
-function joinStats(shards: readonly QueueStats[]): QueueStats {
+/** Returns the stats of all shards: sums of jobs, the worst ages, and the workers once. */
+export function joinStats(shards: readonly QueueStats[]): QueueStats {
   const numbers = Object.keys(Object.assign({}, ...shards) as object).filter((key) =>
     shards.some((each) => typeof each[key as keyof QueueStats] === 'number'),
   ) as NumberField<QueueStats>[];

@@ -108,7 +108,7 @@ function isMadeOptions(provider: Provider): boolean {
   return typeof provider === 'object' && provider.provide === JOB_QUEUE_OPTIONS && !('useValue' in provider);
 }
 
-const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle', 'listeners'];
+const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'handlers', 'lifecycle', 'listeners'];
 
 /** Returns the parts of a connection under its own tokens, because an app may have several connections. */
 function partProviders(name: string): Provider[] {
@@ -119,6 +119,7 @@ function partProviders(name: string): Provider[] {
       inject: [QueueRegistry, HandlerRegistry, UnusedNames, WorkerLifecycle],
     },
     { provide: partToken('queues', name), useExisting: QueueRegistry },
+    { provide: partToken('handlers', name), useExisting: HandlerRegistry },
     { provide: partToken('lifecycle', name), useExisting: WorkerLifecycle },
     { provide: partToken('listeners', name), useExisting: JobListeners },
   ];

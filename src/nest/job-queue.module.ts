@@ -17,6 +17,7 @@ import { checkFlag, checkNestModules, checkOptions } from '../queue/validation/v
 import { DEFAULT_CONNECTION, checkConnectionName, partToken } from './connection/connection-tokens.js';
 import { declaredNames, getQueueToken } from './connection/inject-queue.decorator.js';
 import type { QueueRegistry } from './connection/queue-registry.js';
+import type { HandlerRegistry } from './handlers/handler-registry.js';
 import { serviceProviders } from './connection/service-classes.js';
 import {
   JobQueueCoreModule,
@@ -224,9 +225,9 @@ function declaredQueueProvider(name: string, connection: string): FactoryProvide
   const token = getQueueToken(name, connection);
   return {
     provide: token,
-    useFactory: (queues: QueueRegistry, modules: ModulesContainer) =>
-      isInjected(token, modules) ? queues.injected(name) : queues.reference(name),
-    inject: [partToken('queues', connection), ModulesContainer],
+    useFactory: (queues: QueueRegistry, handlers: HandlerRegistry, modules: ModulesContainer) =>
+      handlers.injectedWhole(name) ?? (isInjected(token, modules) ? queues.injected(name) : queues.reference(name)),
+    inject: [partToken('queues', connection), partToken('handlers', connection), ModulesContainer],
   };
 }
 
@@ -235,9 +236,9 @@ function queueProvider(name: string, connection: string): FactoryProvider<JobQue
   const token = getQueueToken(name, connection);
   return {
     provide: token,
-    useFactory: (queues: QueueRegistry, modules: ModulesContainer) =>
-      isInjected(token, modules) ? queues.injected(name) : queues.queue(name),
-    inject: [partToken('queues', connection), ModulesContainer],
+    useFactory: (queues: QueueRegistry, handlers: HandlerRegistry, modules: ModulesContainer) =>
+      handlers.injectedWhole(name) ?? (isInjected(token, modules) ? queues.injected(name) : queues.queue(name)),
+    inject: [partToken('queues', connection), partToken('handlers', connection), ModulesContainer],
   };
 }
 

@@ -127,11 +127,12 @@ it('speaks of the whole queue if all shards are in one state', () => {
   expect(idle).toMatchObject({ severity: 'ok', state: 'idle' });
 });
 
+function pauseOf(...all: QueueSigns[]) {
+  const { pausedAt, pausedBy, pauseReason, pausedUntil } = joinSigns('ingest', all).stats;
+  return { pausedAt, pausedBy, pauseReason, pausedUntil };
+}
+
 it('knows a pause only while all shards have one, until the first of them goes on', () => {
-  const pauseOf = (...all: QueueSigns[]) => {
-    const { pausedAt, pausedBy, pauseReason, pausedUntil } = joinSigns('ingest', all).stats;
-    return { pausedAt, pausedBy, pauseReason, pausedUntil };
-  };
   const none = { pausedBy: undefined, pauseReason: undefined, pausedUntil: undefined };
   const byAda = shard(1, { ...paused, pausedBy: 'ada', pauseReason: 'a fault', pausedUntil: new Date(9) });
   const byBob = shard(2, { ...paused, pausedBy: 'bob', pausedUntil: new Date(99) });

@@ -14,7 +14,7 @@ export const LIFECYCLE: symbol = Symbol.for('nest-job-queue:lifecycle');
 export const METRICS_REGISTRY: symbol = Symbol.for('nest-job-queue:metrics-registry');
 
 /** The parts of a connection that other modules of the app may inject. */
-export type ConnectionPart = 'service' | 'queues' | 'lifecycle' | 'listeners';
+export type ConnectionPart = 'service' | 'queues' | 'handlers' | 'lifecycle' | 'listeners';
 
 /** Returns the token of a part or a queue of a connection. Its text says what is missing, for Nest's error. */
 export function partToken(part: ConnectionPart | `queue "${string}"`, connection: string): string {

@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { type OwnQueueOptions, type QueueOptions, resolveQueueOptions } from '../../queue/model/queue-options.js';
-import { markOfShard, shardName, shardNames } from '../../queue/model/spread.js';
+import { markOfShard, shardName, shardNames, wholeOfShard } from '../../queue/model/spread.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { own, withoutUndefined } from '../../queue/runtime/fields.js';
@@ -13,6 +13,7 @@ import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
 import { refuseOfOneQueue, SpreadQueue } from './spread-queue.js';
+import { wholeQueue } from './whole-queue.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
@@ -35,7 +36,7 @@ export class QueueRegistry {
   private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OptionsOfHandler>();
   private readonly spreadQueues = new Map<string, SpreadQueue>();
-  /** The names of queues that classes inject. */
+  /** The names of queues without shards that classes inject. */
   private readonly injectedNames = new Set<string>();
   /** The queue of each shard, by the shard's name. */
   private readonly queueOfShard = new Map<string, string>();
@@ -138,17 +139,16 @@ export class QueueRegistry {
     return queue !== undefined && !this.requests.has(queue);
   }
 
-  /** Returns the queue that a class injects. @throws InvalidOptionError for one with shards */
+  /** Returns the queue that a class injects. */
   injected(name: string): JobQueue {
     this.injectedNames.add(name);
-    this.refuseInjected(name, this.spreadQueues.has(name));
     return this.queue(name);
   }
 
-  /** @throws InvalidOptionError if a class injects a queue with shards, because it would get one of them */
-  private refuseInjected(name: string, isSpread: boolean): void {
-    if (isSpread && this.injectedNames.has(name)) {
-      const hint = 'Inject JobQueueService: its `enqueue` and `shards` know all shards.';
+  /** @throws InvalidOptionError if a class has a queue that gets shards later, because it has one of them */
+  private refuseInjected(name: string): void {
+    if (this.injectedNames.has(name)) {
+      const hint = 'Set the spread in forRoot({ queues }), because the handler is known only after the injection.';
       throw new InvalidOptionError(`@InjectQueue("${name}")`, 'a queue without `spread`', 'one with shards', hint);
     }
   }
@@ -190,8 +190,8 @@ export class QueueRegistry {
       return;
     }
     refuseOfOneQueue(name, this.optionsOf(name));
-    this.refuseInjected(name, true);
     if (!this.spreadQueues.has(name)) {
+      this.refuseInjected(name);
       const names = shardNames(name, number);
       names.forEach((each) => this.queueOfShard.set(each, name));
       const shards = names.map((each) => this.queue(each));
@@ -200,6 +200,7 @@ export class QueueRegistry {
         shard.idMark = markOfShard(i);
         shard.shardOfJob = (subject, options) => made.ofJob(subject, options);
       });
+      made.whole = wholeQueue(made, (other) => this.spreadOf(other));
       this.spreadQueues.set(name, made);
     }
   }
@@ -218,7 +219,9 @@ export class QueueRegistry {
       queue.definitionOf = (job) => this.definitionOf(this.wholeOf(name), job);
       queue.outbox = () => this.outbox;
       queue.queueOfMember = (job, asked, members) =>
-        asked instanceof JobQueue ? asked : this.targetsOf(job, asked, members);
+        asked instanceof JobQueue && this.spreadOf(asked.name)?.whole !== asked
+          ? asked
+          : this.targetsOf(job, asked instanceof JobQueue ? asked.name : asked, members);
       queue.afterChange = (verb) => this.afterChange(made, verb);
       queue.unservedHint = (job) => this.unservedHint(this.wholeOf(name), job);
     }
@@ -282,7 +285,7 @@ export class QueueRegistry {
   }
 
   private optionsOf(name: string): QueueOptions {
-    const whole = this.wholeOf(name);
+    const whole = wholeOfShard(name); // perhaps of a queue whose shards only other processes know
     const settings = withoutSlots(own(this.settings.queues, whole));
     const ofHandler = withoutSlots(this.own.get(whole));
     return { ...this.settings.queueDefaults, ...withoutUndefined(ofHandler), ...settings };

@@ -5,7 +5,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
-import { SpreadQueue } from '../connection/spread-queue.js';
+import { SpreadQueue } from './spread-queue.js';
 
 /** Finds the queue of a call, or its shards. */
 export interface QueueFinder {
@@ -16,7 +16,7 @@ export interface QueueFinder {
 
 /** Enqueues one job in its shard. @param add enqueues it in a queue, with options that name the shards of other jobs */
 export async function enqueueInShard<Options extends object>(
-  finder: QueueFinder,
+  finder: Pick<QueueFinder, 'spreadOf'>,
   found: JobQueue | SpreadQueue,
   options: Options,
   add: (target: JobQueue, options: Options) => Promise<JobHandle>,

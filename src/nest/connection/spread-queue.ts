@@ -18,6 +18,8 @@ export class SpreadQueue {
   private readonly replies: readonly ShardReplies[];
   /** The shard of the next job without a key. Processes begin anywhere, so that they do not follow each other. */
   private turn: number;
+  /** The queue as one object, see wholeQueue. */
+  whole!: JobQueue;
 
   /** @param reference returns the queue of a shard beyond the known ones, which another process may have */
   constructor(

@@ -24,6 +24,11 @@ export interface FoundHandler extends HandlerRecord {
 export class HandlerExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
+  /** The number of providers and controllers that are known now. */
+  get size(): number {
+    return this.discovery.getProviders().length + this.discovery.getControllers().length;
+  }
+
   find(): FoundHandler[] {
     return providersOf(this.discovery, handlersOf);
   }

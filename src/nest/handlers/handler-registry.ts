@@ -28,6 +28,7 @@ import { ThreadPool } from '../../worker/threads/thread-pool.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { findProvider } from '../connection/find-provider.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import type { SpreadQueue } from '../connection/spread-queue.js';
 import { isMade, isScoped } from '../enhancers/attempt-scope.js';
 import { hasPipes } from '../enhancers/enhancer-metadata.js';
@@ -75,6 +76,8 @@ export class HandlerRegistry {
   private readonly queueOfPool = new Map<ThreadPool, string>();
   private readonly known = new Set<FoundHandler['wrapper']>();
   private connections: readonly string[] = [];
+  /** The number of providers at the last look for injected queues with shards. */
+  private lookedAt = 0;
   bound = false;
   /** The topics with a subscription here, by the queue of their publications. This process hands these on. */
   private readonly topicOf = new Map<string, string>();
@@ -170,10 +173,6 @@ export class HandlerRegistry {
     if (found.subscribes) {
       const queue = queueOfHandler(found);
       const { topic } = found.subscribes;
-      if (this.queues.spreadOf(queue)) {
-        const hint = 'Publications are added by queue. Let its handler enqueue into the queue with shards.';
-        throw new InvalidOptionError(`queue of ${found.subject}`, 'one without `spread`', show(queue), hint);
-      }
       const publications = publicationsOf(topic);
       this.topicOf.set(publications, topic);
       this.queues.configure(publications, { groups: { maxRunning: 1 } }); // keeps the order of a group
@@ -184,7 +183,7 @@ export class HandlerRegistry {
         ...found.subscribes,
         queue,
         prefix,
-        ...withoutUndefined({ hashTag }),
+        ...withoutUndefined({ hashTag, shards: this.queues.spreadOf(queue)?.shards.length }),
       });
     }
   }
@@ -249,12 +248,21 @@ export class HandlerRegistry {
     return this.queues.spreadOf(queue);
   }
 
+  /** Returns the queue with shards that a class injects; undefined for a queue without. It looks once, as an app may inject many. */
+  injectedWhole(queue: string): JobQueue | undefined {
+    const { size } = this.explorer;
+    if (!this.bound && size !== this.lookedAt) {
+      this.lookedAt = size;
+      this.spreadDeclared();
+    }
+    return this.queues.spreadOf(queue)?.whole;
+  }
+
   private spreadDeclared(): void {
     for (const found of this.explorer.find().filter((each) => !each.failures && this.isOfConnection(each))) {
       const spread = spreadFields.spread.safeParse(found.options?.spread).data;
-      const queue = queueOfHandler(found);
-      if (spread !== undefined && !this.queues.spreadOf(queue)) {
-        this.queues.configure(queue, { spread });
+      if (spread !== undefined && !this.queues.spreadOf(queueOfHandler(found))) {
+        this.queues.configure(queueOfHandler(found), { spread });
       }
     }
   }

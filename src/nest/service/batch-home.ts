@@ -11,6 +11,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { StandardSchema } from '../../queue/validation/standard-schema.js';
+import { SpreadQueue } from '../connection/spread-queue.js';
 
 /** Options of a batch of the service. */
 export interface JobBatchOptions<
@@ -24,8 +25,9 @@ export interface JobBatchOptions<
 
 /** How the service finds queues. */
 interface BatchQueues {
-  /** Returns the queue of a job, by its name or definition. */
-  targetOf(job: string | JobDefinition): JobQueue;
+  /** Returns the queue of a job, by its name or definition, or by its queue. */
+  find(job: string | JobDefinition, queue: string | undefined): JobQueue | SpreadQueue;
+  /** Returns a queue. @throws InvalidOptionError for one with shards */
   queueOf(name: string): JobQueue;
 }
 
@@ -43,28 +45,46 @@ export function placeBatch(
   const { queue, ...batch } = options;
   const placed = (['then', 'onFailure', 'finally'] as const).flatMap((kind) => {
     const followUp = batch[kind];
-    const target = followUp && targetOf(`batch.${kind}`, followUp, queues);
-    return target ? [{ kind, target, followUp }] : [];
+    const place = followUp && placeOf(`batch.${kind}`, followUp, queues);
+    return place ? [{ kind, ...place }] : [];
   });
   const home = queue === undefined ? placed[0]?.target : queues.queueOf(queue);
   if (!home) {
     throw new InvalidOptionError('batch', 'a follow-up with a name or a definition, or `queue`', 'neither');
   }
+  if (queue === undefined) placed[0]!.refuseAsHome();
   for (const { kind, target, followUp } of placed) {
     refuseUnreachable(`batch.${kind}.queue`, home, target);
-    if (target.name !== home.name) {
-      batch[kind] = { ...followUp, queue: target.name };
-    }
+    batch[kind] = target.name === home.name ? followUp : { ...followUp, queue: target.name };
   }
-  return { home, options: batch, find: (name) => queues.queueOf(name) };
+  const found = new Map(placed.map(({ target }) => [target.name, target]));
+  return { home, options: batch, find: (name) => found.get(name) ?? queues.queueOf(name) };
 }
 
-/** Returns the queue of a follow-up; undefined for one without a queue, a name and a definition. */
-function targetOf(
+/** The queue of a follow-up, or its shard. */
+interface FollowUpPlace {
+  target: JobQueue;
+  followUp: FollowUp | TypedFollowUp;
+  /** @throws InvalidOptionError for a queue with shards, because the id of a batch names no shard */
+  refuseAsHome(): void;
+}
+
+/** Returns the place of a follow-up; undefined for one without a queue, a name and a definition. */
+function placeOf(
   subject: string,
   followUp: FollowUp | TypedFollowUp,
-  { targetOf: find, queueOf }: BatchQueues,
-): JobQueue | undefined {
+  { find, queueOf }: BatchQueues,
+): FollowUpPlace | undefined {
   const job = jobOfFollowUp(subject, followUp);
-  return followUp.queue !== undefined ? queueOf(followUp.queue) : job === undefined ? undefined : find(job);
+  const named = followUp.queue ?? job;
+  if (named === undefined) {
+    return undefined;
+  }
+  const found = find(named, followUp.queue);
+  if (!(found instanceof SpreadQueue)) {
+    return { target: found, followUp, refuseAsHome: () => undefined };
+  }
+  const target = found.ofJob(subject, followUp) ?? found.next();
+  const own = job === undefined ? ({ ...followUp, name: found.name } as FollowUp) : followUp;
+  return { target, followUp: own, refuseAsHome: () => void queueOf(found.name) };
 }

@@ -15,7 +15,12 @@ import {
   optionsFor,
 } from './enqueue-job-options.js';
 import { checkJob } from './queue-choice.js';
-import { type QueueFinder, refuseOwnIdOfOthers, ShardsOfCall, withShardsOfOthers } from './shard-choice.js';
+import {
+  type QueueFinder,
+  refuseOwnIdOfOthers,
+  ShardsOfCall,
+  withShardsOfOthers,
+} from '../connection/shard-choice.js';
 
 /** The arguments of an `enqueueMany`: jobs of one name with their array, or of several names. */
 export type ManyArguments = [

@@ -36,7 +36,13 @@ import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/s
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { onceIn, type Once } from './once.js';
-import { enqueueInShard, itemsOf, type QueueFinder, refuseOwnIdOfOthers, ShardsOfCall } from './shard-choice.js';
+import {
+  enqueueInShard,
+  itemsOf,
+  type QueueFinder,
+  refuseOwnIdOfOthers,
+  ShardsOfCall,
+} from '../connection/shard-choice.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { JobStream } from './job-stream.js';
@@ -108,14 +114,16 @@ export class JobQueueService {
   }
 
   /**
-   * Returns a queue. It has all verbs: stats, lists, dead letters, limits, groups, history and doctor among them.
+   * Returns a queue. It has all verbs: stats, lists, dead letters, limits, groups, history and doctor among them. One with `spread` acts
+   * on all its shards. It refuses each verb whose result would not be exact, see scaling.md.
    *
    * @param job a definition, a job's name, or the name of the queue
    * @throws InvalidOptionError for a name that cannot be part of a key
    * @example await jobs.queue('email').deadLetters.redriveAll({ error: 'ECONNREFUSED' });
    */
   queue(job: string | JobDefinition): JobQueue {
-    return this.target(job, this.knownOr(job, undefined));
+    const found = this.find(job, this.knownOr(job, undefined));
+    return found instanceof SpreadQueue ? found.whole : found;
   }
 
   /** Returns the queue of a call. Without one it is the queue that a text names, if the code of the app names it too. */
@@ -262,7 +270,7 @@ export class JobQueueService {
     Finally extends StandardSchema = StandardSchema,
   >(options: JobBatchOptions<Then, OnFailure, Finally>): Batch<string> {
     const placed = placeBatch(options, {
-      targetOf: (job) => this.target(job, undefined),
+      find: (job, queue) => this.find(job, queue),
       queueOf: (name) => this.target(name, name),
     });
     const { home } = placed;

@@ -1,7 +1,7 @@
 // A queue with shards on three masters. One of them is stopped, and the others go on.
 import { beforeAll, expect, it } from '@jest/globals';
 import slotOf from 'cluster-key-slot';
-import { JobHandler, JobQueueService, type Job, type JobHandle, type JobQueue } from 'nest-job-queue';
+import { JobHandler, JobQueueService, OnTopic, type Job, type JobHandle, type JobQueue } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import type { DynamicModule } from '@nestjs/common';
 import { JobQueueDashboardModule, type DashboardRequest } from 'nest-job-queue/dashboard';
@@ -55,6 +55,31 @@ function ownerOf({ name }: JobQueue): OwnRedis {
 function add(jobs: JobQueueService, name: string, count: number): Promise<JobHandle[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => jobs.enqueue(name, i)));
 }
+
+it('takes publications and follow-ups of batches on all masters', async () => {
+  const { name, jobs, ran } = await startSpread(10);
+  const topic = uniqueQueueName();
+  const got: string[] = [];
+
+  class Stock {
+    @OnTopic(topic, { subscription: 'stock', spread: SHARDS })
+    update({ queue }: Job) {
+      got.push(queue);
+    }
+  }
+  await startApp({ jobs: { redis: cluster.connect() }, providers: [Stock] });
+  await Promise.all(Array.from({ length: 40 }, (_, i) => jobs.publish(topic, i, { group: `order-${i}` })));
+  await eventually(() => got.length === 40);
+  expect(new Set(got.map((queue) => ownerOf({ name: queue } as JobQueue))).size).toBe(3);
+  const batches = Array.from({ length: 8 }, () => jobs.batch({ queue: `${topic}-home`, finally: { name } }));
+  await Promise.all(
+    batches.map(async (batch) => {
+      await batch.add(name, 1);
+      await batch.seal();
+    }),
+  );
+  await eventually(() => ran.length === 16);
+}, 60_000);
 
 it('has its shards on all masters, and runs the jobs of each', async () => {
   const { name, jobs, owners } = await startSpread(10);

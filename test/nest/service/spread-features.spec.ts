@@ -9,13 +9,14 @@ import {
   NonRetryableError,
   OnJobEvent,
   OnJobFailed,
+  OnTopic,
   type FleetJobEvent,
   type Job,
   type JobFailure,
   type JobQueueMiddleware,
 } from 'nest-job-queue';
 import { JobQueueTesting, JobQueueTestingModule, runHandler } from 'nest-job-queue/testing';
-import { shardOfKey } from '#queue/model/spread.js';
+import { shardNames, shardOfKey } from '#queue/model/spread.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { handlerOf, onEachStore, passTime, startApp } from '../app.js';
@@ -122,6 +123,75 @@ onEachStore('a job of a spread queue', () => {
     await jobs.result(name, handle.id);
     expect(ran).toEqual([name]);
   });
+});
+
+onEachStore('a queue with shards', () => {
+  it('gets the publications of a topic: a group in one shard, and each job once', async () => {
+    const topic = uniqueQueueName();
+    const ran: string[] = [];
+
+    class Stock {
+      @OnTopic(topic, { subscription: 'stock', spread: SHARDS })
+      update(job: Job) {
+        ran.push(`${job.queue} ${job.id}`);
+      }
+    }
+    const app = await startApp({ providers: [Stock] });
+    const jobs = app.get(JobQueueService);
+    const names = shardNames(`${topic}/stock`, SHARDS);
+    for (const shard of [0, 1, 2, 3]) {
+      const options = { group: groupIn(shard), id: `p${shard}` };
+      const [first] = (await jobs.publish(topic, shard, options)).jobs;
+      const [again] = (await jobs.publish(topic, shard, options)).jobs;
+      expect([first, again]).toMatchObject([
+        { queue: names[shard], outcome: 'new' },
+        { queue: names[shard], outcome: 'existing' },
+      ]);
+    }
+    await jobs.publish(topic, 5, { id: 'handed', fanOut: 'worker' });
+    await passTime(app);
+    await eventually(() => ran.length === 5);
+    const id = `handed:${topic}/stock`;
+    expect(ran).toContain(`${names[shardOfKey(id, SHARDS)]!} ${id}`);
+    expect(await jobs.result(`${topic}/stock`, id)).toBeUndefined();
+  });
+
+  it('has the follow-ups of a batch, by their keys, and no batch', async () => {
+    const [name, page, home] = [uniqueQueueName(), uniqueQueueName(), uniqueQueueName()];
+    const ran: string[] = [];
+
+    @JobHandler(name, { spread: SHARDS })
+    class Ingest {
+      handle(job: Job) {
+        ran.push(`${job.name} ${job.queue}`);
+      }
+    }
+    const app = await startApp({ providers: [Ingest, handlerOf(page, () => Promise.resolve())] });
+    const jobs = app.get(JobQueueService);
+    const then = { queue: name, group: groupIn(2) };
+    const batch = jobs.batch({ queue: home, then, finally: { name } });
+    await batch.addMany(page, [{ payload: 1 }, { payload: 2 }]);
+    await batch.seal();
+    await passTime(app);
+    await eventually(() => ran.length === 2);
+    expect(ran).toContain(`${name} ${shardNames(name, SHARDS)[2]!}`);
+    expect(ran.every((each) => each.startsWith(`${name} `))).toBe(true);
+    expect(await jobs.get(name, `@batch-of:${home} ${batch.id}:then`)).toMatchObject({ status: 'completed' });
+    expect(() => jobs.batch({ then: { name } })).toThrow('one without `spread`');
+  });
+});
+
+it('gets publications in its shards from an app that does not know them', async () => {
+  const topic = uniqueQueueName();
+  class Stock {
+    @OnTopic(topic, { subscription: 'stock', spread: SHARDS })
+    update() {}
+  }
+  await startApp({ jobs: { worker: false }, providers: [Stock] });
+  const publisher = (await startApp({ jobs: { worker: false } })).get(JobQueueService);
+  const [job] = (await publisher.publish(topic, 1, { group: groupIn(3) })).jobs;
+  const [, , , shard] = shardNames(`${topic}/stock`, SHARDS);
+  expect([job!.queue, job!.name]).toEqual([shard, `${topic}/stock`]);
 });
 
 it('is found by the enqueue of a provider that boots before the handlers are bound', async () => {

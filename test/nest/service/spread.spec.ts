@@ -1,9 +1,7 @@
 // A queue with shards in an app. Each job goes to one shard, is found there by its id, and runs.
 import { expect, it } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
 import {
   defineJob,
-  InjectQueue,
   InvalidOptionError,
   JobHandler,
   JobQueueService,
@@ -276,28 +274,7 @@ it.each([
   expect(error.hint).toContain(hint);
 });
 
-it.each(['by its handler', 'in forRoot'])(
-  'an app that injects a queue with shards %s does not boot',
-  async (place) => {
-    const name = uniqueQueueName();
-    const inRoot = place === 'in forRoot';
-
-    @JobHandler(name, inRoot ? {} : { spread: 2 })
-    class Handler {
-      handle() {}
-    }
-    @Injectable()
-    class Caller {
-      constructor(@InjectQueue(name) readonly queue: JobQueue) {}
-    }
-    const jobs = inRoot ? { queues: { [name]: { spread: 2 } } } : {};
-    const boot = compileApp({ jobs, providers: [Handler, Caller] }).then((app) => app.init());
-    await expect(boot).rejects.toThrow('Inject JobQueueService');
-  },
-);
-
 it.each<[string, (jobs: JobQueueService, name: string) => unknown]>([
-  ['queue', (jobs, name) => jobs.queue(name)],
   ['batch', (jobs, name) => jobs.batch({ then: { name } })],
   ['batch by queue', (jobs, name) => jobs.batch({ queue: name })],
   ['findBatch', (jobs, name) => jobs.findBatch(name, 'id')],
