@@ -78,6 +78,7 @@ local function hand_over(id, name, payload, enqueued_at, rest)
   replied, name_before = replied + 5, name
 end
 
+--@limited lib/permits/units
 local last = redis.call('GET', batch)
 local ids, more, overdue, report_left, limited_by = {}, false, nil, nil, nil
 local bytes, full, known_jobs = 0, false, nil
@@ -87,6 +88,7 @@ end
 if not (last or names or configures_limits) and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
   ids = redis.call('RPOP', pending, ARGV[1]) or ids
   more = #ids == count and redis.call('LLEN', pending) > 0
+--@limited lib/permits/cut_plain
 else
   -- Included here, and not above, so that a queue of plain jobs does not pay for it.
 --@include lib/core/now_us
@@ -114,6 +116,7 @@ if (#ids > 0 or ids.is_cut) and (more or full) or left and left[2] == 1 then -- 
 --@include lib/core/wake
 end
 reply[2] = full and 'full' or reply[2]
+--@limited lib/permits/tell_short
 if limited_by then
   reply[replied + 1] = limited_by -- a nil would grow the table too
 end

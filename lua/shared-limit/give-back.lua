@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Gives back permits: of jobs that have ended, and those for which a claim found no job. The latter, and those of jobs that
--- never started, are refunded to the rates.
+-- never started, are refunded to the rates. So are units that the jobs of a claim did not need. A permit whose job still runs
+-- gets another number then.
 -- Transition: none
 -- KEYS[1] limit    hash
 -- KEYS[2] permits  sorted set, score = when the permit ends in ms
@@ -9,29 +10,34 @@
 -- KEYS[5] rates    prefix of the rates, each a hash
 -- ARGV[1] queue, as its keys spell it
 -- ARGV[2] worker
--- ARGV[3] what each job costs of the rates, from 1
--- ARGV[4..] for each permit: the token of its claim, a tab and its number; '1' if nothing started with it, else ''; the
---   version of the values when it was leased
+-- ARGV[3..] for each permit: the token of its claim, a tab and its number; how much of the rates is refunded, or '' for none; the
+--   version of the values when it was leased; its other number with the token before it, or '' if it is given back
 -- Returns the queues to wake. Repeated: the permits are gone, so it changes nothing and wakes none.
 local limit, permits, waiting, seen, rates = unpack(KEYS)
 local holder = ARGV[1] .. '\t' .. ARGV[2] .. '\t'
 --@include lib/core/clock
 --@include lib/shared_limit/state
-local ended, refunded, has_unused = 0, 0, false
-for i = 4, #ARGV, 3 do
-  if redis.call('ZREM', permits, holder .. ARGV[i]) == 1 then
-    ended = ended + 1
-    refunded = refunded + (ARGV[i + 1] == '1' and ARGV[i + 2] == version and 1 or 0)
-    has_unused = has_unused or ARGV[i + 1] == '1'
+local ended, refunded, has_unused = 0, {}, false
+for i = 3, #ARGV, 4 do
+  local units, renamed = tonumber(ARGV[i + 1]), ARGV[i + 3]
+  local ends_at = redis.call('ZSCORE', permits, holder .. ARGV[i])
+  if ends_at then
+    redis.call('ZREM', permits, holder .. ARGV[i])
+    if renamed ~= '' then
+      redis.call('ZADD', permits, ends_at, holder .. renamed)
+    else
+      ended, has_unused = ended + 1, has_unused or units ~= nil
+    end
+    refunded[#refunded + 1] = ARGV[i + 2] == version and units or nil
   end
 end
 if has_unused then
   leave_line(ARGV[1]) -- its claim found no job
 end
-if refunded > 0 then
-  for _, each in ipairs(all_rates) do
-    charge_rate(each[2], -refunded * cost_of(tonumber(ARGV[3]), each[2]))
-    write_rate(each[1], each[2], #line > 0)
+for _, each in ipairs(refunded[1] and all_rates or {}) do
+  for _, units in ipairs(refunded) do
+    charge_rate(each[2], -cost_of(units, each[2]))
   end
+  write_rate(each[1], each[2], #line > 0)
 end
 return call_first(ended > 0 and ended + 1 or 0) -- one more, in case that the first does not come

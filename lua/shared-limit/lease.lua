@@ -13,10 +13,12 @@
 -- ARGV[4] count, at most 500
 -- ARGV[5] how long a permit lasts unless it is extended, in ms
 -- ARGV[6] '1' if the caller has values to declare, else ''
--- ARGV[7] what each job costs of the rates, from 1
+-- ARGV[7] what each permit costs of the rates, from 1
+-- ARGV[8] the least that it may cost, if the jobs of the queue have costs of their own, else ''. While the rates have less than the
+--   usual cost, a permit costs what they have, unless the queue waits for more. 0: the job that it waited for has been claimed
 -- Returns how many were leased, the ms until the next may be (nil if only the end of a job, or time that another worker
 --   keeps, lets one start), why there are no more, the version of the values, the smallest burst if the cost is above it or
---   '', then the queues to wake.
+--   '', what each permit cost, then the queues to wake.
 --   why: '' if there are as many as asked for; undeclared, paused, rests, slots, rate, or turn if others are first
 -- Repeated with the same token: the same number, and it charges nothing. Without a permit it asks again.
 local limit, permits, waiting, seen, rates = unpack(KEYS)
@@ -25,7 +27,7 @@ local holder = queue .. '\t' .. worker .. '\t' .. ARGV[3] .. '\t'
 local longest_absence_ms = 2500
 --@include lib/core/clock
 if ARGV[6] == '1' and redis.call('HEXISTS', limit, 'configured') == 0 then
-  return { 0, false, 'undeclared', '0', '' }
+  return { 0, false, 'undeclared', '0', '', cost }
 end
 --@include lib/shared_limit/state
 local leased = 0
@@ -33,7 +35,17 @@ while leased < count and redis.call('ZSCORE', permits, holder .. (leased + 1)) d
   leased = leased + 1
 end
 if leased > 0 then
-  return { leased, false, '', version, '' }
+  return { leased, false, '', version, '', cost }
+end
+if ARGV[8] ~= '' then
+  local units = math.huge
+  for _, each in ipairs(all_rates) do
+    units = math.min(units, starts_now(each[2]))
+  end
+  -- Another worker of the queue may have met a job that costs more. Fewer units would not start it.
+  local least = tonumber(ARGV[8])
+  local awaited = least > 0 and tonumber(redis.call('HGET', limit, 'cost:' .. queue) or nil) or 1
+  cost = math.max(least, awaited, math.min(cost, units))
 end
 
 -- Such a job counts as the burst, so its rate is exceeded. The worker warns of it.
@@ -142,7 +154,7 @@ if granted == count then
   if is_waiting then
     leave_line(queue)
   end
-  return { granted, false, '', version, short }
+  return { granted, false, '', version, short, cost }
 end
 
 local why, wait = refusal()
@@ -158,7 +170,7 @@ end
 if why == 'rate' and granted == 0 and not keeps_time(wait) then
   wait = nil
 end
-local reply = { granted, wait or false, why, version, short }
+local reply = { granted, wait or false, why, version, short, cost }
 if why == 'turn' then
   for _, name in ipairs(call_first(left)) do
     if name ~= queue then

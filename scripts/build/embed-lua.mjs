@@ -11,6 +11,9 @@
 // A line `--@cluster lib/room/name` is an include for a Redis Cluster only. A script with such a line has a second text,
 // which has further lines and else the same. So one server pays nothing for it.
 //
+// A script that ends with the line `--@body room/name` has the body of another script, behind the header of that. Only there a line
+// `--@limited lib/room/name` is an include. So the other script does not pay for it.
+//
 // A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`. A line `-- Transition: NAME` in its header is for the audit trail. It names
 // how the script changes the status of jobs or deletes them. `-- Transition: none` declares that it does neither. Only
 // a script with the flag no-writes may leave the line out. Comments and blank lines are dropped.
@@ -62,7 +65,10 @@ const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
 /** The names that a line without indentation defines. */
 const TOP_LEVEL_LOCALS = /^local (?:function )?(\w+(?:\s*,\s*\w+)*)/gm;
 
-const INCLUDE = /^--@(include|cluster) lib\/([a-z0-9_/-]+)$/;
+/** The line that stands for the body of another script. */
+const BODY = /^--@body ([a-z0-9_/-]+)$/m;
+
+const INCLUDE = /^--@(include|cluster|limited) lib\/([a-z0-9_/-]+)$/;
 
 /**
  * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path. Throws an error
@@ -83,13 +89,13 @@ export function readLuaTexts(dir, onStaleNeeds = refuseStaleNeeds, made = new Ma
   const included = new Map();
   const [scripts, clusterScripts] = [{}, {}];
   const uses = [];
-  for (const { name, file, text } of scriptFiles(dir)) {
+  for (const { name, file, text, isLimited } of scriptFiles(dir)) {
     if (name in scripts) throw new Error(`${file}: another script is already called ${name}`);
-    const plain = embed(file, text, { libs, included, made, isCluster: false });
+    const plain = embed(file, text, { libs, included, made, isLimited, isCluster: false });
     scripts[name] = plain.script;
     uses.push(...plain.uses);
     if (!plain.hasClusterLines) continue;
-    const clustered = embed(file, text, { libs, included, made, isCluster: true });
+    const clustered = embed(file, text, { libs, included, made, isLimited, isCluster: true });
     clusterScripts[name] = clustered.script;
     uses.push(...clustered.uses);
   }
@@ -214,11 +220,23 @@ export function stripComments(file, text) {
 function scriptFiles(dir) {
   const files = luaFiles(dir).filter((file) => !file.startsWith('lib/'));
   if (files.length === 0) throw new Error(`${dir}: expected at least one .lua script, found none`);
-  return files.map((file) => ({
-    name: camelCase(file.slice(0, -'.lua'.length)),
-    file: `${dir}/${file}`,
-    text: readFileSync(join(dir, file), 'utf8'),
-  }));
+  return files.map((file) => {
+    const own = readFileSync(join(dir, file), 'utf8');
+    const [, other] = BODY.exec(own) ?? [];
+    const text = other === undefined ? own : own.replace(BODY, () => bodyOf(join(dir, `${other}.lua`)));
+    return {
+      name: camelCase(file.slice(0, -'.lua'.length)),
+      file: `${dir}/${file}`,
+      text,
+      isLimited: text !== own,
+    };
+  });
+}
+
+/** Returns a script without its flags and its header. */
+function bodyOf(file) {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.slice(lines.findIndex((line) => !/^(#!|--(?!@))/.test(line))).join('\n');
 }
 
 function transitionIn(file, text) {
@@ -246,12 +264,12 @@ function readLibs(dir) {
   return libs;
 }
 
-function embed(file, text, { libs, included, made, isCluster }) {
+function embed(file, text, { libs, included, made, isCluster, isLimited }) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
   const skipped = [];
-  const place = { libs, included, isCluster, skipped, own: new Set(), path: [], within: [] };
+  const place = { libs, included, isCluster, isLimited, skipped, own: new Set(), path: [], within: [] };
   const expanded = expand(file, lines, flags === '' ? 1 : 2, place);
   const whole = expanded.map((line) => line.text).join('\n');
   const key = `${file}\n${flags}${whole}`;
@@ -317,7 +335,7 @@ function checkLocals(file, script) {
  * number of the first line.
  */
 function expand(file, lines, first, place) {
-  const { libs, included, isCluster, skipped, own, path, within } = place;
+  const { libs, included, isCluster, isLimited, skipped, own, path, within } = place;
   return lines.flatMap((line, index) => {
     const [, kind, name] = INCLUDE.exec(line) ?? [];
     const at = `${file}:${index + first}`;
@@ -325,8 +343,9 @@ function expand(file, lines, first, place) {
       skipped.push(at);
       return [];
     }
+    if (kind === 'limited' && !isLimited) return [];
     if (name === undefined) {
-      if (line.includes('@include') || line.includes('@cluster'))
+      if (/@(include|cluster|limited)/.test(line))
         throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
       return [{ text: line, file, at, within }];
     }

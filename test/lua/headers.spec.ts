@@ -14,9 +14,18 @@ const files = readdirSync(LUA, { recursive: true })
 const scripts = files.filter((file) => !file.startsWith('lib/'));
 const libs = files.filter((file) => file.startsWith('lib/')).map((file) => file.slice('lib/'.length));
 
+/** Returns what a script has behind its header, with the lines that only another script with its body includes. */
+function bodyOf(file: string): string {
+  const lines = readFileSync(new URL(file, LUA), 'utf8').split('\n');
+  const body = lines.slice(lines.findIndex((line) => !/^(#!|--(?!@))/.test(line)));
+  return body.join('\n').replaceAll('--@limited', '--@include');
+}
+
 /** Returns a script's header, its code without strings and comments, and its includes. */
 function read(file: string) {
-  const text = readFileSync(new URL(file, LUA), 'utf8');
+  const own = readFileSync(new URL(file, LUA), 'utf8');
+  const [directive, other] = /^--@body (\S+)$/m.exec(own) ?? [];
+  const text = other ? own.replace(directive!, () => bodyOf(`${other}.lua`)) : own;
   const lines = text.split('\n');
   const first = lines[0]!.startsWith('#!') ? 1 : 0;
   const end = lines.findIndex((line, i) => i >= first && (!line.startsWith('--') || line.startsWith('--@include')));

@@ -8,6 +8,8 @@ import { killed, loaded, MOST_RUNNING, RATE } from './shared-limits.js';
 const LEASES = 'sharedLimitLease';
 /** What a job of the second queue costs, where it costs more. */
 const COST = 4;
+/** The same, where each of its jobs has a cost of its own. */
+const DRAWN = { most: 5 };
 
 /** The faults of the scripts, each with what finds it. */
 const PLANTS: Record<
@@ -23,7 +25,7 @@ const PLANTS: Record<
     async (seed, edits) => (await killed(seed, edits)).open > 0,
   ],
   'a job that ends keeps its permit': [
-    [edit('sharedLimitGiveBack', "redis.call('ZREM', permits, holder .. ARGV[i]) == 1", 'false')],
+    [edit('sharedLimitGiveBack', 'if ends_at then', 'if false then')],
     async (seed, edits) => (await killed(seed, edits)).open > 0,
   ],
   'a running job loses its permit': [
@@ -47,6 +49,22 @@ const PLANTS: Record<
   'a queue whose jobs cost more is charged one': [
     [edit(LEASES, 'charge_rate(rate, granted *', 'charge_rate(rate, granted + 0 *')],
     async (seed, edits) => (await loaded(seed, edits, COST)).mostInPeriod > RATE.limit + RATE.burst,
+  ],
+  'a claim takes a job that costs more than its permits have paid': [
+    [edit('attemptClaimLimited', 'if costs[i] > each[3] then', 'if false then')],
+    async (seed, edits) => (await loaded(seed, edits, DRAWN)).mostInPeriod > RATE.limit + RATE.burst,
+  ],
+  'a lease forgets what the next job costs, so that costly ones wait longer': [
+    [edit(LEASES, 'cost = math.max(least, awaited,', 'cost = math.max(1,')],
+    async (seed, edits) => (await loaded(seed, edits, DRAWN)).smallerShare < 0.4,
+  ],
+  'units that the jobs of a claim did not need are lost': [
+    [edit('sharedLimitGiveBack', 'refunded[#refunded + 1] =', 'refunded[#refunded + 1] = renamed == "" and')],
+    async (seed, edits) => (await loaded(seed, edits, DRAWN)).served < 0.9,
+  ],
+  'a permit whose units went back is gone, though its job runs': [
+    [edit('sharedLimitGiveBack', "redis.call('ZADD', permits, ends_at, holder .. renamed)", '')],
+    async (seed, edits) => (await killed(seed, edits, DRAWN)).mostRunning > MOST_RUNNING,
   ],
   'a queue whose jobs cost more starts fewer': [
     [edit(LEASES, 'if cost > 1 then', 'if false then')],
@@ -77,6 +95,24 @@ it.each(someOf([1, 2], 2))('is used by a queue whose jobs cost more, beside anot
   expect(smallerShare).toBeGreaterThan(0.4);
 });
 
-it.each(someOf(Object.entries(PLANTS), 3))('finds that %s', async (_, [edits, isFound]) => {
+it.each(someOf([1, 2, 3, 4], 4))(
+  'is used by jobs with costs of their own, beside others: seed %d',
+  async (seed) => {
+    const { served, mostInPeriod, smallerShare, leases } = await loaded(seed, [], DRAWN);
+    expect(served).toBeGreaterThanOrEqual(0.9);
+    expect(mostInPeriod).toBeLessThanOrEqual(RATE.limit + RATE.burst);
+    expect(smallerShare).toBeGreaterThan(0.4);
+    expect(leases).toBeLessThan(8);
+  },
+);
+
+it.each(someOf([1, 2, 3], 3))(
+  'loses no permit of jobs with costs of their own, at kills: seed %d',
+  async (seed) => {
+    expect(await killed(seed, [], DRAWN)).toMatchObject({ open: 0, permits: 0, mostRunning: MOST_RUNNING });
+  },
+);
+
+it.each(someOf(Object.entries(PLANTS), 4))('finds that %s', async (_, [edits, isFound]) => {
   expect(await isFound(1, edits)).toBe(true);
 });

@@ -23,6 +23,9 @@ const JOBS = 40;
 /** The time in which all jobs must have ended after the last kill, and all permits be free, in ms. */
 const PATIENCE_MS = 60_000;
 
+/** A rate of which there is more than enough. */
+const AMPLE = { limit: 1_000, periodMs: 1_000, burst: 100 };
+
 /** A process of the fleet. */
 interface Process extends Killed {
   worker: Worker;
@@ -33,7 +36,7 @@ interface Process extends Killed {
 class Fleet {
   readonly clock: VirtualClock;
   readonly random: Random;
-  readonly starts: { queue: string; atMs: number }[] = [];
+  readonly starts: { queue: string; atMs: number; cost: number }[] = [];
   mostRunning = 0;
   readonly server: PlantedServer;
   private readonly processes: Process[] = [];
@@ -44,7 +47,7 @@ class Fleet {
     private readonly network: LossyNetwork,
     private readonly values: SharedLimitValues,
     private readonly longestJobMs: number,
-    private readonly costOfSecond = 1,
+    private readonly costOfSecond: number | { most: number } = 1,
   ) {
     this.random = new Random(seed);
     this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
@@ -55,9 +58,9 @@ class Fleet {
   async start(): Promise<void> {
     const process = { isDead: false, running: 0 } as Process;
     const store = faultyStore(this, this.network, process);
-    const handle = async ({ queue }: { queue: string }) => {
+    const handle = async ({ queue, payload: cost }: { queue: string; payload: unknown }) => {
       process.running++;
-      this.starts.push({ queue, atMs: this.clock.now() });
+      this.starts.push({ queue, atMs: this.clock.now(), cost: Number(cost) });
       const running = this.processes.reduce((sum, each) => sum + (each.isDead ? 0 : each.running), 0);
       this.mostRunning = Math.max(this.mostRunning, running);
       await this.pause(this.random.between(1, this.longestJobMs));
@@ -96,9 +99,18 @@ class Fleet {
   async enqueue(count: number): Promise<void> {
     const store = this.directly();
     for (const name of QUEUES) {
-      const jobs = Array.from({ length: count }, (_, payload) => ({ payload }));
+      const jobs = Array.from({ length: count }, () => this.drawJob(name));
       await settled(this.clock, this.queue(name, store).enqueueMany(jobs));
     }
+  }
+
+  /** Returns a job whose payload is its cost. */
+  private drawJob(queue: string) {
+    if (queue === QUEUES[0] || typeof this.costOfSecond === 'number') {
+      return { payload: queue === QUEUES[0] ? 1 : this.costOfSecond };
+    }
+    const cost = this.random.between(1, this.costOfSecond.most);
+    return { payload: cost, ...(cost > 1 && { limitCosts: { [LIMIT]: cost } }) };
   }
 
   async stop(): Promise<void> {
@@ -114,13 +126,22 @@ class Fleet {
 /**
  * Kills processes while two queues share a `maxRunning`.
  *
+ * @param cost what a job of the second queue costs of the rate, of which there is more than enough
  * @returns the most jobs at once in living processes, the open jobs, and the permits that are left
  */
 export async function killed(
   seed: number,
   edits: readonly Edit[] = [],
+  cost: number | { most: number } = 1,
 ): Promise<{ mostRunning: number; open: number; permits: number }> {
-  const fleet = new Fleet(seed, edits, { longestMs: 10, lost: 0.002 }, { maxRunning: MOST_RUNNING }, 200);
+  const fleet = new Fleet(
+    seed,
+    edits,
+    { longestMs: 10, lost: 0.002 },
+    { maxRunning: MOST_RUNNING, ...(cost !== 1 && { rateLimit: AMPLE }) },
+    200,
+    cost,
+  );
   await fleet.start();
   for (let kill = 0; kill < KILLS; kill++) {
     await fleet.start();
@@ -148,14 +169,14 @@ export async function killed(
 /**
  * Lets two queues share a rate, and enqueues far more jobs than it lets start.
  *
- * @param cost what a job of the second queue costs
+ * @param cost what a job of the second queue costs, or the most of a drawn cost
  * @returns the served share of the rate, and the most that starts cost in a period. Also the share of the queue that
  *   started less, and the leases for each start.
  */
 export async function loaded(
   seed: number,
   edits: readonly Edit[] = [],
-  cost = 1,
+  cost: number | { most: number } = 1,
 ): Promise<{ served: number; mostInPeriod: number; smallerShare: number; leases: number }> {
   const seconds = 3;
   const fleet = new Fleet(seed, edits, { longestMs: 1, lost: 0 }, { rateLimit: RATE }, 20, cost);
@@ -166,8 +187,7 @@ export async function loaded(
   const fromMs = fleet.clock.now();
   await fleet.clock.advance(seconds * 1_000);
   const { starts } = fleet;
-  const costOf = (some: typeof starts) =>
-    some.reduce((sum, { queue }) => sum + (queue === QUEUES[0] ? 1 : cost), 0);
+  const costOf = (some: typeof starts) => some.reduce((sum, start) => sum + start.cost, 0);
   const timed = starts.filter(({ atMs }) => atMs >= fromMs);
   const ofFirst = timed.filter(({ queue }) => queue === QUEUES[0]).length / timed.length;
   const inPeriod = starts.map(({ atMs }) =>

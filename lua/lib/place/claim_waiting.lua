@@ -27,6 +27,7 @@ if has_groups and not paused then
 end
 --@include lib/group/padding
 --@include lib/turn/after_turns
+--@limited lib/permits/every_turn
 if has_groups and not (paused or names or is_due or rate) then
 --@include lib/turn/take_single_slot
   taken_before = take_single_slot(math.min(count, for_slots))

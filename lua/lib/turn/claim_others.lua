@@ -26,6 +26,7 @@ else
 --@include lib/place/take
   take_ungrouped = take
 end
+--@limited lib/permits/bound
 if is_due then
 --@include lib/place/promote
   promote(math.max(tonumber(ARGV[1]), 100), rejoin)

@@ -117,8 +117,8 @@ export class ObservedServer extends ScriptServer {
   }
 }
 
-/** What the next claim asks for: one job, by a token that the server does not know. */
-const NEXT = { count: 1, slots: 1, token: '@next' } as const;
+/** What the next claim asks for: one job, of any cost, by a token that the server does not know. */
+const NEXT = { count: 1, slots: 1, token: '@next', units: undefined } as const;
 
 /** Returns whether fields are written that only a new job gets. */
 function isNewJob(fields: readonly string[]): boolean {

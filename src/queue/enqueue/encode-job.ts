@@ -5,6 +5,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobReference } from '../model/batch.js';
 import { type GroupLimits, type GroupOverrides, type GroupsOptions, groupLimitFields } from '../model/limits.js';
 import { type JobMetadata, isMetadata } from '../model/metadata.js';
+import { checkLimitCosts, type SharedLimitUse } from '../model/shared-limit.js';
 import type { Clock } from '../runtime/clock.js';
 import { type AskedOptions, askedOptions } from '../store/asked-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
@@ -110,11 +111,11 @@ function onlyMetadata(options: EnqueueOptions): JobMetadata | undefined {
 /** Returns the options for the store; undefined for a plain job, so that it costs nothing more. */
 function optionsOf(
   options: EnqueueOptions,
-  { name: queue, options: { groups, rates } }: EncodeTarget,
+  { name: queue, options: { groups, rates, limits: uses } }: EncodeTarget,
   newId: () => string,
   payloadId: string | undefined,
 ): AskedOptions | undefined {
-  const { group, id, after, cost } = options;
+  const { group, id, after, cost, limitCosts } = options;
   if (rates && cost !== undefined) {
     const hint =
       'Its permits are leased before a claim, when no job is known. Set the cost of all its jobs by a shared limit: `limits: [{ limit, cost }]`.';
@@ -124,6 +125,9 @@ function optionsOf(
       String(cost),
       hint,
     );
+  }
+  if (limitCosts) {
+    checkLimitCosts(queue, limitCosts, uses);
   }
   const refs = after && { after: after.map((each) => refIn(queue, each)) };
   const asked = askedOptions(refs ? { ...options, ...refs } : options);
@@ -154,6 +158,7 @@ const schema = z
 interface EnqueueRules extends ContentRules {
   readonly groups?: Pick<GroupsOptions, 'overrides'> | undefined;
   readonly rates?: readonly unknown[] | undefined;
+  readonly limits?: readonly (string | SharedLimitUse)[] | undefined;
 }
 
 /**

@@ -33,6 +33,12 @@ export interface JobRules {
    * @default none; the jobs without a group are one group
    */
   group?: string | undefined;
+  /**
+   * What the job costs of limits that its queue shares, by their names, such as `{ openai: 3 }`. Only of a limit whose `cost` is a
+   * range in the code of the queue.
+   * @default the default of the range
+   */
+  limitCosts?: Readonly<Record<string, number>> | undefined;
   /** True if the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean | undefined;
   /** The time the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */

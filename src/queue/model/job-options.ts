@@ -8,6 +8,7 @@ import { notSuggested } from '../validation/validate-options.js';
 import { backoffSchema, storedBackoffSchema } from './backoff.js';
 import type { JobReference } from './batch.js';
 import { groupName } from './group.js';
+import { limitCostsField } from './shared-limit.js';
 import { metadataSchema, readMetadata, type JobMetadata } from './metadata.js';
 import { handlerSlotsSchema, slotsSchema } from './slots.js';
 import { flag } from '../validation/flag.js';
@@ -109,6 +110,12 @@ export const JOB_OPTIONS = {
     script: 'priority',
   },
   cost: { schema: wholeNumber(1, 1_000_000), places: ['enqueue', 'follow-up'], none: 1, script: 'cost' },
+  limitCosts: {
+    schema: limitCostsField,
+    places: ['enqueue', 'definition', 'follow-up', 'schedule'],
+    worker: { field: 'limitCosts', stored: limitCostsField },
+    encode: (costs: Record<string, number>) => (Object.keys(costs).length > 0 ? costs : undefined),
+  },
   group: {
     schema: groupName,
     places: ['enqueue', 'follow-up', 'schedule'],

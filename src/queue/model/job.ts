@@ -30,6 +30,8 @@ export interface ClaimedJobOptions {
   timeoutMs?: number;
   /** The slots that its enqueue asked for. */
   slots?: number;
+  /** What it costs of the limits that its queue shares, by their names, if its enqueue said it. */
+  limitCosts?: Record<string, number>;
   /** False if its result is not kept. */
   keepResult?: boolean;
   /** The time it is kept after its completion, in ms. */

@@ -113,6 +113,8 @@ export interface ScheduledJobOptions {
   timeoutMs?: number;
   /** The slots that a job takes, if its handler has a range. */
   slots?: number;
+  /** What a job costs of limits that its queue shares, by their names. */
+  limitCosts?: Record<string, number>;
   /** True if the result is stored. */
   keepResult?: boolean;
   /** The time an ended job can be read, in ms. */

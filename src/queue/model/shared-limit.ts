@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withoutUndefined } from '../runtime/fields.js';
+import { own, withoutUndefined } from '../runtime/fields.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { wholeNumber } from '../validation/numbers.js';
@@ -30,8 +30,29 @@ export type SharedLimitChanges = { [Value in keyof SharedLimitValues]: SharedLim
 export interface SharedLimitUse {
   /** The name of the limit. */
   limit: string;
-  /** The number of starts that each job counts as in the rates of the limit, at most their burst. @default 1 */
-  cost?: number | undefined;
+  /**
+   * The number of starts that each job counts as in the rates of the limit, at most their burst. With a range,
+   * `{ default: 1, most: 20 }`, each enqueue says its number by `limitCosts`.
+   * @default 1
+   */
+  cost?: number | CostRange | undefined;
+}
+
+/** What the jobs of a queue cost of a limit, if each enqueue says it. */
+export interface CostRange {
+  /** What a job costs whose enqueue does not say it. @default 1 */
+  default?: number | undefined;
+  /** The most that a job costs, at most the burst of each rate of the limit. */
+  most: number;
+}
+
+/** A limit of which each job of a queue needs a permit. */
+export interface PermitNeed {
+  readonly limit: string;
+  /** What a job costs of the rates, unless its enqueue says it. */
+  readonly cost: number;
+  /** The most that an enqueue may say. Absent: its jobs have no costs of their own. */
+  readonly most?: number;
 }
 
 /** A worker that holds permits of a limit. */
@@ -87,8 +108,10 @@ export interface Lease {
   readonly version: string;
   /** The waiting queues whose turn it is. */
   readonly toWake: readonly string[];
-  /** The smallest burst of its rates, if the cost of a job is above it. */
+  /** The smallest burst of its rates, if the cost of a permit is above it. */
   readonly burst?: number;
+  /** What each permit cost of the rates. */
+  readonly cost: number;
 }
 
 /** Returns the limits that workers announce, each once. Other text of a record is left out. */
@@ -132,22 +155,76 @@ export const sharedLimitsField = z
   .record(z.string(), sharedLimitSchema, { error: 'expected an object of limits by their names' })
   .refine((limits) => Object.keys(limits).every((name) => !name.startsWith(OWN_LIMIT)), RESERVED);
 
+const costSchema = wholeNumber(1, MOST_COST);
+const rangeSchema = z
+  .strictObject({ default: costSchema.optional(), most: costSchema })
+  .refine(({ default: usual = 1, most }) => usual <= most, 'expected a default of at most `most`');
+
+/** What a job costs of limits, by their names. */
+export const limitCostsField = z
+  .record(limitName, costSchema, { error: 'expected an object of costs by the names of limits' })
+  .refine((costs) => Object.keys(costs).length <= MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`);
+
 /** The limits that a queue shares, each by its name, or with a cost. */
 export const limitUsesField = z
   .array(
-    z.union([definedName, z.strictObject({ limit: definedName, cost: wholeNumber(1, MOST_COST).optional() })], {
-      error: 'expected the name of a limit, or { limit, cost? }',
-    }),
+    z.union(
+      [definedName, z.strictObject({ limit: definedName, cost: z.union([costSchema, rangeSchema]).optional() })],
+      {
+        error: 'expected the name of a limit, or { limit, cost? }',
+      },
+    ),
     { error: 'expected a list of limits: their names, or { limit, cost? }' },
   )
   .max(MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`)
   .refine((uses) => new Set(limitNamesOf(uses)).size === uses.length, 'expected each limit once');
 
 /** Returns the limits of a queue, each with its cost. */
-export function limitUsesOf(uses: readonly (string | SharedLimitUse)[] = []): { limit: string; cost: number }[] {
-  return uses.map((use) =>
-    typeof use === 'string' ? { limit: use, cost: 1 } : { cost: 1, ...withoutUndefined(use) },
-  );
+export function limitUsesOf(uses: readonly (string | SharedLimitUse)[] = []): PermitNeed[] {
+  return uses.map((use) => {
+    const { limit, cost = 1 } = typeof use === 'string' ? { limit: use } : withoutUndefined(use);
+    return typeof cost === 'number' ? { limit, cost } : { limit, cost: cost.default ?? 1, most: cost.most };
+  });
+}
+
+/** Returns what a job costs of each limit. */
+export function costsOf(needs: readonly PermitNeed[], asked: Readonly<Record<string, number>> = {}): number[] {
+  return needs.map(({ limit, cost, most }) => (most === undefined ? cost : (own(asked, limit) ?? cost)));
+}
+
+/**
+ * Checks what an enqueue says that its job costs. A process whose code has no limits of the queue cannot know.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkLimitCosts(
+  queue: string,
+  costs: Readonly<Record<string, number>>,
+  uses: readonly (string | SharedLimitUse)[] | undefined,
+): void {
+  if (uses === undefined) {
+    return;
+  }
+  const varying = limitUsesOf(uses).filter(({ most }) => most !== undefined);
+  for (const [limit, cost] of Object.entries(costs)) {
+    const need = varying.find((each) => each.limit === limit);
+    if (!need) {
+      throw new InvalidOptionError(
+        'limitCosts',
+        `limits whose cost is a range in queue ${JSON.stringify(queue)}: ${varying.map((each) => each.limit).join(', ') || 'none'}`,
+        JSON.stringify(limit),
+        `Give the queue a range: limits: [{ limit: ${JSON.stringify(limit)}, cost: { default: 1, most: ${cost} } }].`,
+      );
+    }
+    if (cost > need.most!) {
+      throw new InvalidOptionError(
+        `limitCosts.${limit}`,
+        `at most ${need.most}, as queue ${JSON.stringify(queue)} says`,
+        String(cost),
+        'Split the job, or raise `most` and the burst of the limit.',
+      );
+    }
+  }
 }
 
 /** A queue with its limits, as its options resolve. */
@@ -160,10 +237,7 @@ interface LimitedQueue {
 }
 
 /** Returns the limits of which each job of a queue needs a permit. The last one is that of its own rates. */
-export function permitsNeeded({
-  name,
-  options: { limits, rates },
-}: LimitedQueue): { limit: string; cost: number }[] {
+export function permitsNeeded({ name, options: { limits, rates } }: LimitedQueue): PermitNeed[] {
   return [...limitUsesOf(limits), ...(rates ? [{ limit: OWN_LIMIT + name, cost: 1 }] : [])];
 }
 

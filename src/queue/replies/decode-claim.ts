@@ -76,6 +76,9 @@ class DecodedClaim implements ClaimReply {
   /** True if a producer of the Redis pattern made one of the jobs. */
   isForeign?: true;
 
+  /** What the first job costs that did not fit; see ClaimReply. */
+  short?: readonly number[];
+
   /**
    * @param nextDueInMs ms until the next scheduled job is due; undefined if none is, or the claim did not look
    * @param isFull true where the bytes of the claim were reached and more jobs wait
@@ -125,6 +128,9 @@ export function decodeClaim(
     wait === 'full',
     wait === 'unannounced',
   );
+  if (typeof wait === 'string' && wait.startsWith('[')) {
+    decoded.short = JSON.parse(wait) as number[];
+  }
   let nameBefore = '';
   const behind = (values.length - 3) % CLAIM_FIELDS;
   const limitedBy = values[values.length - behind];

@@ -11,12 +11,13 @@ import { listOf, rowsOf, textOf, wholeNumberOf } from './check-reply.js';
 
 /** Decodes the reply of `lua/shared-limit/lease.lua`. */
 export function decodeLease(reply: unknown): Lease {
-  const [granted, wait, why, version, burst, ...queues] = listOf(reply);
+  const [granted, wait, why, version, burst, cost, ...queues] = listOf(reply);
   return {
     granted: wholeNumberOf(granted),
     waitMs: wait === null || wait === undefined ? undefined : Math.ceil(Number(textOf(wait))),
     why: textOf(why),
     version: textOf(version),
+    cost: wholeNumberOf(cost),
     toWake: queues.map(textOf),
     ...(textOf(burst) !== '' && { burst: wholeNumberOf(Number(textOf(burst))) }),
   };

@@ -38,6 +38,11 @@ export interface ClaimRequest {
    * worker that has stopped.
    */
   announces?: boolean;
+  /**
+   * The units of shared limits that the jobs may take: for each limit its name, what a job costs whose enqueue does not say it, and
+   * the units. Absent for a queue whose jobs have no costs of their own.
+   */
+  units?: readonly (readonly [limit: string, usual: number, units: number])[] | undefined;
 }
 
 /** The jobs that a claimer takes after it met a name that it does not handle. */
@@ -67,6 +72,8 @@ export interface ClaimReply {
   isUnheard?: true;
   /** True if a producer of the Redis pattern made one of the jobs. Such producers set no marker. */
   isForeign?: true;
+  /** What the next job costs of each limit with `units`; absent if no job waits, or nobody looked. */
+  short?: readonly number[];
 }
 
 /** The other jobs that a claim of certain names saw. */

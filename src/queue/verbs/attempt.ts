@@ -46,10 +46,11 @@ const claim = fields({ id: text, token: text });
 const events = own((context) => context.options.events);
 
 export const ATTEMPT = {
+  /** Claims jobs. With `units` it is `attemptClaimLimited`, which takes jobs while these last. */
   claim: byHand(
     'attemptClaim',
     (context) => (request: ClaimRequest) => claimCall(context, request),
-    { token: true, worker: true, stream: true, name: true },
+    { token: true, worker: true, stream: true, name: true, units: true },
     'same',
   ),
 
@@ -215,7 +216,8 @@ export const ATTEMPT = {
 const RECORDED = oneOf(...STEP_OUTCOMES);
 
 function claimCall({ keys, options }: CallContext, request: ClaimRequest): ScriptCall<ClaimReply> {
-  const { count, token, worker, stream, slots, mostBytes, only, announces, turnsInRow = 1, waits = 0 } = request;
+  const { count, token, worker, stream, slots, mostBytes, only, announces, units } = request;
+  const { turnsInRow = 1, waits = 0 } = request;
   const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
   const { visibilityMs, maxPayloadBytes } = options;
   const { maxAttempts = attemptsByHand(options) } = request;
@@ -233,6 +235,7 @@ function claimCall({ keys, options }: CallContext, request: ClaimRequest): Scrip
     slots !== undefined || isUsual ? '' : maxPayloadBytes,
     ...(only ? [only.cursor, options.unhandledAgeMs, WORKER_SEEN_MS] : []),
     ...attemptLimits.flatMap((limit) => [limit.name, limit.maxAttempts]),
+    ...(units ? [JSON.stringify(units)] : []),
   ];
   const maxAttemptsOf = (name: string) =>
     attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
@@ -241,7 +244,7 @@ function claimCall({ keys, options }: CallContext, request: ClaimRequest): Scrip
     ? [keys.forNamedClaim(claimer), decodeNamedClaim]
     : [keys.forClaim(claimer), decodeClaim];
   return {
-    script: 'attemptClaim',
+    script: units ? 'attemptClaimLimited' : 'attemptClaim',
     keys: claimKeys,
     args,
     decode: (reply) => decode(reply, keys.queue, token, maxAttemptsOf),

@@ -11,9 +11,6 @@ const limit = inKey;
 /** The queue of the call, as the keys of its queue spell it. */
 const queue = own(({ keys }) => keys.spelled);
 
-/** What each job costs of the rates. */
-const cost = optional(number, '1');
-
 type OfLimit = { limit: string };
 const everyKey = (keys: QueueKeys, given: OfLimit) => keys.sharedLimit(given.limit);
 const allKeys = (keys: QueueKeys, given: OfLimit) => everyKey(keys, given).slice(0, 5);
@@ -36,14 +33,31 @@ export const SHARED_LIMITS = {
   /** Leases permits for a claim. A repeat with the same token returns the same permits. */
   lease: verb('sharedLimitLease', {
     keys: allKeys,
-    args: { limit, queue, worker: text, token: text, count: number, lifeMs: number, declares: flag, cost },
+    args: {
+      limit,
+      queue,
+      worker: text,
+      token: text,
+      count: number,
+      lifeMs: number,
+      declares: flag,
+      /** What each permit costs of the rates. */
+      cost: optional(number, '1'),
+      /** The least that it may cost, if jobs of the queue have costs of their own. */
+      least: optional(number),
+    },
     reply: decodeLease,
   }),
 
   /** Gives back permits. Returns the queues to wake. */
   giveBack: verb('sharedLimitGiveBack', {
     keys: allKeys,
-    args: { limit, queue, worker: text, cost, permits: each(fields({ id: text, isUnused: flag, version: text })) },
+    args: {
+      limit,
+      queue,
+      worker: text,
+      permits: each(fields({ id: text, refund: optional(number), version: text, renamed: optional(text) })),
+    },
     repeat: 'same',
     reply: queuesOf,
   }),

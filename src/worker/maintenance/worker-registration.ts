@@ -283,7 +283,9 @@ export class WorkerRegistration implements BackgroundRole {
     const { app, version, concurrency, fleet, profiles } = this.worker;
     const weights = runner.capacity.announced.slice(0, MOST_WEIGHTS);
     const limits = permitsNeeded(runner.queue);
-    const costly = limits.filter(({ cost }) => cost > 1).map(({ limit, cost }) => [limit, cost] as const);
+    const costly = (runner.permits?.costs ?? [])
+      .filter(({ cost }) => cost > 1)
+      .map(({ limit, cost }) => [limit, cost] as const);
     const stuck = [...runner.attempts].filter((attempt) => attempt.stuck).slice(0, MOST_STUCK);
     return {
       host: hostname(),

@@ -139,7 +139,7 @@ export class ClaimOutlook {
       this.unheard = reply.isUnheard === true;
     }
     this.expectsJobs = false;
-    if (this.woken || reply.isFull || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
+    if (this.woken || reply.isFull || reply.short || found >= asked || (reply.awaitsSlots && this.freedSlots)) {
       this.expectJobs();
     }
     if (this.followsWake) {

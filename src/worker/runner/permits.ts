@@ -1,13 +1,17 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import {
+  costsOf,
   hasValues,
   type Lease,
   limitUsesOf,
+  type PermitNeed,
   smallestBurst,
   type SharedLimitUse,
   type SharedLimitValues,
 } from '../../queue/model/shared-limit.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
 import { own } from '../../queue/runtime/fields.js';
+import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { Settled } from '../../queue/store/queue-store.js';
@@ -44,14 +48,31 @@ interface Leased {
   free: number[];
   /** The numbers of the permits of jobs that have not ended here. */
   readonly used: number[];
+  /** What each permit cost of each limit. */
+  readonly paid: readonly number[];
+  /** Whether a burst was below it. Then units that jobs did not need are of no use to the rate. */
+  readonly isShort: boolean;
+  /** What the jobs of the claim cost, each of all limits. */
+  readonly costs: (readonly number[])[];
+  /** The permits of jobs that ended before the reply of the claim was read to its end. Absent from then on. */
+  ended: ReturnedPermit[] | undefined;
 }
 
 interface ReturnedPermit {
   /** The token of its claim, a tab and its number. */
   readonly id: string;
-  readonly isUnused: boolean;
+  /** What is refunded to each limit; undefined for a job that has started. */
+  refund?: readonly number[] | undefined;
+  /** The id that it has from now on, if its job runs on. */
+  readonly renamed?: string;
   readonly versions: readonly string[];
 }
+
+/** The units of a limit that a claim may take, and what a job costs whose enqueue does not say it. */
+export type LimitUnits = readonly [limit: string, usual: number, units: number];
+
+/** A claimed job, as its permit needs it. */
+type PermittedJob = Pick<ClaimedJob, 'token'> & { options?: Pick<ClaimedJob['options'], 'limitCosts'> };
 
 /** The outcome of the leases of one claim. */
 interface LeaseOutcome {
@@ -68,7 +89,7 @@ interface LeaseOutcome {
 interface PermitsOptions {
   readonly queue: string;
   /** The queue's limits. */
-  readonly limits: readonly { limit: string; cost: number }[];
+  readonly limits: readonly PermitNeed[];
   readonly configured: ConfiguredLimits;
   readonly calls: StoreCalls;
   readonly worker: string;
@@ -85,7 +106,13 @@ interface PermitsOptions {
  */
 export class Permits {
   /** In a fixed order, so that two workers do not each hold what the other needs. */
-  private readonly limits: readonly { limit: string; cost: number }[];
+  private readonly limits: readonly PermitNeed[];
+  /** What the next permit should cost of each limit. It follows what jobs cost. */
+  private price: number[];
+  /** What the next job costs at least of each limit, as far as a claim has told. 0: others may know only of a job before it. */
+  private least: number[];
+  /** The most that a job has cost of each limit. */
+  private readonly largest: number[];
   private readonly leased = new Map<string, Leased>();
   /** The times of leases in flight, by their tokens. */
   private readonly asked = new Map<string, number>();
@@ -107,6 +134,14 @@ export class Permits {
     private readonly changed: () => void,
   ) {
     this.limits = options.limits.toSorted((a, b) => (a.limit < b.limit ? -1 : 1));
+    this.price = this.limits.map(({ cost }) => cost);
+    this.least = this.limits.map(() => 1);
+    this.largest = this.limits.map(({ cost, most = cost }) => most);
+  }
+
+  /** What a job costs at most of each limit. A producer with other code may have said more than a range has. */
+  get costs(): { limit: string; cost: number }[] {
+    return this.limits.map(({ limit }, i) => ({ limit, cost: this.largest[i]! }));
   }
 
   /** Returns the number of permits to ask for. @param slots the free slots */
@@ -127,13 +162,16 @@ export class Permits {
       this.declaredAtMs = now;
     }
     this.asked.set(token, now);
+    const least = this.least;
+    this.least = least.map((each) => each || 1); // by the next lease others of the queue may know more
     return [
       ...declared.map(({ limit }) =>
         calls.sharedLimits.declare({ limit, values: isFirst ? this.valuesOf(limit) : {} }),
       ),
-      ...this.limits.map(({ limit, cost }) => {
+      ...this.limits.map(({ limit, most }, i) => {
         const declares = hasValues(this.valuesOf(limit));
-        return calls.sharedLimits.lease({ limit, worker, token, count, lifeMs: this.lifeMs, declares, cost });
+        const prices = { cost: this.price[i]!, ...(most !== undefined && { least: least[i]! }) };
+        return calls.sharedLimits.lease({ limit, worker, token, count, lifeMs: this.lifeMs, declares, ...prices });
       }),
     ];
   }
@@ -151,13 +189,24 @@ export class Permits {
     if (declared.some(({ ok }) => !ok) || leases.some(({ why }) => why === 'undeclared')) {
       this.declaredAtMs = -Infinity; // Redis has not got it, or has lost it
     }
-    leases.forEach(({ burst }, i) => burst !== undefined && this.warnOf(this.limits[i]!, burst));
+    leases.forEach(({ burst, cost }, i) => burst !== undefined && this.warnOf(this.limits[i]!, cost, burst));
     const versions = leases.map(({ version }) => version);
+    const paid = leases.map(({ cost }) => cost);
     // A permit that only some of the limits granted is of no job.
     const beyond = numbersTo(most).slice(granted);
-    this.returned.push(...beyond.map((permit) => ({ id: idOf(token, permit), isUnused: true, versions })));
+    this.returned.push(...beyond.map((permit) => ({ id: idOf(token, permit), refund: paid, versions })));
     if (granted > 0) {
-      this.leased.set(token, { askedAtMs, versions, free: numbersTo(granted), used: [] });
+      const isShort = leases.some(({ burst }) => burst !== undefined);
+      this.leased.set(token, {
+        askedAtMs,
+        versions,
+        free: numbersTo(granted),
+        used: [],
+        paid,
+        isShort,
+        costs: [],
+        ended: [],
+      });
     }
     this.next = granted < count ? Math.max(1, granted) : this.next;
     this.isDenied = granted < count;
@@ -175,30 +224,47 @@ export class Permits {
     };
   }
 
+  /** Returns the units that a claim may take. Undefined if its jobs have no costs of their own. */
+  unitsOf(token: string): LimitUnits[] | undefined {
+    const leased = this.leased.get(token);
+    const units = this.limits.flatMap(({ limit, cost, most }, i): LimitUnits[] =>
+      leased && most !== undefined ? [[limit, cost, leased.paid[i]! * leased.free.length]] : [],
+    );
+    return units.length > 0 ? units : undefined;
+  }
+
   /**
    * Gives a job of a claim one of its permits. Returns false if its time may be over, because the reply of the claim came late.
    * Such a job must not start.
    */
-  begin(token: string): boolean {
+  begin({ token, options }: PermittedJob): boolean {
     const leased = this.leased.get(token);
     const permit = leased?.free.pop();
     if (permit === undefined) {
       return true;
     }
     leased!.used.push(permit);
+    leased!.costs.push(costsOf(this.limits, options?.limitCosts));
     return !this.mayBeOver(leased!.askedAtMs);
   }
 
-  /** Notes that the reply of a claim is here, or never comes. Permits without a job go back. */
-  claimEnded(token: string): void {
+  /**
+   * Notes that the reply of a claim is here, or never comes. Permits without a job go back, and so do units that its jobs did
+   * not need.
+   *
+   * @param wasShort true if a job waits for units
+   */
+  claimEnded(token: string, wasShort = false): void {
     const leased = this.leased.get(token);
     if (leased) {
-      const found = leased.used.length;
-      this.next =
-        leased.free.length > 0 ? Math.max(1, found) : Math.min(2 * Math.max(found, this.next), MOST_PER_CALL);
-      leased.free.forEach((permit) => this.giveBack(token, leased, permit, true));
+      const { free, costs } = leased;
+      const found = costs.length;
+      this.next = free.length > 0 ? Math.max(1, found) : Math.min(2 * Math.max(found, this.next), MOST_PER_CALL);
+      this.giveBackUnused(token, leased);
+      this.returned.push(...(leased.ended ?? []));
       leased.free = [];
-      this.waitFor(undefined);
+      leased.ended = undefined;
+      this.waitFor(wasShort ? 0 : undefined);
       this.forgetIfEmpty(token, leased);
       if (this.hasToSend) {
         this.changed();
@@ -207,14 +273,63 @@ export class Permits {
   }
 
   /** Notes that a job has ended here. @param isUnused true if its handler was never called */
-  end(token: string, isUnused: boolean): void {
+  end({ token, options }: PermittedJob, isUnused: boolean): void {
     const leased = this.leased.get(token);
     const permit = leased?.used.pop();
     if (permit !== undefined) {
-      this.giveBack(token, leased!, permit, isUnused);
+      this.giveBack(token, leased!, permit, isUnused ? costsOf(this.limits, options?.limitCosts) : undefined);
       this.forgetIfEmpty(token, leased!);
       this.changed();
     }
+  }
+
+  /**
+   * Gives back what a claim did not need. The units of its permits are one sum, of which each job took what it costs. Where a
+   * burst is below the price, a permit paid no more than the burst, so each job is taken to have used its own.
+   */
+  private giveBackUnused(token: string, leased: Leased): void {
+    const { free, used, costs, paid, isShort, ended: [ended] = [] } = leased;
+    const permits = free.length + costs.length;
+    const rest = paid.map((price, i) => permits * price - costs.reduce((sum, cost) => sum + cost[i]!, 0));
+    if (isShort || costs.length === 0) {
+      free.forEach((permit) => this.giveBack(token, leased, permit, paid));
+    } else if (free.length > 0) {
+      free.forEach((permit, i) => this.giveBack(token, leased, permit, i === 0 ? rest : paid.map(() => 0)));
+    } else if (ended) {
+      ended.refund = rest.map((units, i) => units + (ended.refund?.[i] ?? 0));
+    } else if (used.length > 0 && rest.some((units) => units > 0)) {
+      const permit = used.pop()!;
+      const renamed = -permit; // so that a repeat refunds nothing
+      used.push(renamed);
+      const { versions } = leased;
+      this.returned.push({ id: idOf(token, permit), refund: rest, renamed: idOf(token, renamed), versions });
+    }
+  }
+
+  /**
+   * Learns what the next permits should cost: what the jobs of a claim do, or the first one that did not fit. Called before the
+   * next lease is asked for.
+   */
+  learn({ jobs, short }: Pick<ClaimReply, 'jobs' | 'short'>): void {
+    if (this.limits.every(({ most }) => most === undefined)) {
+      return;
+    }
+    const costs = jobs.map(({ options }) => costsOf(this.limits, options.limitCosts));
+    let varying = 0;
+    this.limits.forEach(({ most }, i) => {
+      if (most === undefined) {
+        return;
+      }
+      const missing = short?.[varying++];
+      this.largest[i] = Math.max(this.largest[i]!, missing ?? 0, ...costs.map((cost) => cost[i]!));
+      if (costs.length > 0) {
+        this.price[i] = Math.ceil(costs.reduce((sum, cost) => sum + cost[i]!, 0) / costs.length);
+      } else if (missing !== undefined) {
+        this.price[i] = missing;
+      }
+      // After a job was found, what the queue waited for before is of no use.
+      this.least[i] = missing ?? (costs.length > 0 ? 0 : 1);
+    });
   }
 
   /** Rests a limit, because a handler met that of the service. */
@@ -248,9 +363,11 @@ export class Permits {
     const returned = this.returned;
     [this.rests, this.returned] = [[], []];
     const gives = slicesOf(returned, MOST_PER_CALL).flatMap((slice) =>
-      this.limits.map(({ limit, cost }, i) => {
-        const permits = slice.map(({ id, isUnused, versions }) => ({ id, isUnused, version: versions[i]! }));
-        return calls.sharedLimits.giveBack({ limit, worker, cost, permits });
+      this.limits.map(({ limit }, i) => {
+        const permits = slice.map(({ id, refund, versions, renamed }) => {
+          return { id, refund: refund?.[i], version: versions[i]!, renamed };
+        });
+        return calls.sharedLimits.giveBack({ limit, worker, permits });
       }),
     );
     return [...rests, ...gives];
@@ -268,11 +385,11 @@ export class Permits {
   }
 
   /** Warns once of each burst that is below the cost of a job. An operator may have set it. */
-  private warnOf({ limit, cost }: { limit: string; cost: number }, burst: number): void {
+  private warnOf({ limit, most }: PermitNeed, cost: number, burst: number): void {
     if (this.warnedOf.get(limit) !== burst) {
       this.warnedOf.set(limit, burst);
       this.options.warn(
-        `Each job of queue "${this.options.queue}" costs ${cost} of the limit "${limit}", whose burst is ${burst} now. ` +
+        `${most === undefined ? 'Each' : 'A'} job of queue "${this.options.queue}" costs ${cost} of the limit "${limit}", whose burst is ${burst} now. ` +
           `It counts as ${burst}, so more start than its rate allows. Raise the burst to ${cost}, or lower the cost.`,
       );
     }
@@ -295,19 +412,24 @@ export class Permits {
     return own(this.options.configured, limit) ?? {};
   }
 
-  private giveBack(token: string, { versions }: Leased, permit: number, isUnused: boolean): void {
-    this.returned.push({ id: idOf(token, permit), isUnused, versions });
+  private giveBack(
+    token: string,
+    { versions, ended }: Leased,
+    permit: number,
+    refund: readonly number[] | undefined,
+  ): void {
+    (ended ?? this.returned).push({ id: idOf(token, permit), refund, versions });
   }
 
-  private forgetIfEmpty(token: string, { free, used }: Leased): void {
-    if (free.length === 0 && used.length === 0) {
+  private forgetIfEmpty(token: string, { free, used, ended }: Leased): void {
+    if (!ended && free.length === 0 && used.length === 0) {
       this.leased.delete(token);
     }
   }
 }
 
 /** The lease of a limit whose call failed. */
-const NOTHING: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [] };
+const NOTHING: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [], cost: 1 };
 
 function idOf(token: string, permit: number): string {
   return `${token}\t${permit}`;
@@ -329,7 +451,7 @@ export function checkLimits(
   uses: readonly (string | SharedLimitUse)[] | undefined,
   configured: ConfiguredLimits,
 ): void {
-  for (const { limit, cost } of limitUsesOf(uses)) {
+  for (const { limit, cost: usual, most: cost = usual } of limitUsesOf(uses)) {
     checkKnownLimit(queue, limit, configured);
     const burst = smallestBurst(own(configured, limit) ?? {});
     if (cost > burst) {

@@ -166,7 +166,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.claimedAt = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, this.claimedAt - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
-    this.permits?.claimEnded(claim.token);
+    this.permits?.claimEnded(claim.token, reply.short !== undefined);
     this.bulk?.beginDue();
     this.releaseIfClosed();
     this.drained?.claimed(found + this.attempts.size);
@@ -255,7 +255,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const called = gatherer ? { ...handler, handle: gatherer.handle } : handler;
     const attempt = this.attempts.add(new Attempt(withRetries(job, handler), called, this));
     this.capacity.jobClaimed(attempt.slots);
-    const hasPermit = this.permits?.begin(job.token) ?? true;
+    const hasPermit = this.permits?.begin(job) ?? true;
     this.recount();
     if (!hasPermit) {
       this.release(attempt);
@@ -323,7 +323,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   handlerEnded(attempt: Attempt, hadSlot: boolean): void {
     const wasFull = this.capacity.freeForWait === 0;
     if (this.attempts.delete(attempt)) this.capacity.jobLeft(attempt.slots, hadSlot);
-    this.permits?.end(attempt.token, !attempt.isCalled);
+    this.permits?.end(attempt.claim, !attempt.isCalled);
     this.bulk?.left(attempt);
     if (attempt.job.usedStream) this.reports.forget(attempt.claim);
     this.now.running -= hadSlot ? 1 : 0;

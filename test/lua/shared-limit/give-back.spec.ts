@@ -35,3 +35,20 @@ it('takes a queue whose claim found no job out of the line', async () => {
   const { waiting } = await one.run(one.scripts.sharedLimits.get({ limit }));
   expect(waiting).toEqual([two.scripts.keys.queue]);
 });
+
+it('gives units back once, and keeps the permit of the job that runs', async () => {
+  const { one, lease, giveBack, running } = await testLimit({
+    maxRunning: 1,
+    rateLimit: { limit: 1, periodMs: 3_600_000, burst: 4 },
+  });
+  expect(await lease(one, 1, 't', undefined, 4)).toMatchObject({ granted: 1 });
+  const unneeded = { isUnused: true, cost: 1, renamed: 't\t-1' };
+  await giveBack(one, ['t\t1'], unneeded);
+  await giveBack(one, ['t\t1'], unneeded);
+  expect(await running()).toBe(1);
+  expect(await lease(one, 1)).toMatchObject({ granted: 0, why: 'slots' });
+  await giveBack(one, ['t\t-1']);
+  expect(await running()).toBe(0);
+  expect(await lease(one, 1)).toMatchObject({ granted: 1 });
+  expect(await lease(one, 1)).toMatchObject({ granted: 0 });
+});

@@ -234,6 +234,30 @@ describe('a queue whose jobs cost more', () => {
     expect(await lease(two, 1)).toMatchObject({ granted: 1 });
   });
 
+  it('costs what the rates have, if its jobs have costs of their own and nothing is known of the next', async () => {
+    const { one, lease } = await testLimit(values);
+    const varying = (cost: number, least: number) => [undefined, undefined, cost, least] as const;
+    expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({ granted: 1, cost: 4 });
+    expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({ granted: 1, cost: 2 });
+    expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({
+      granted: 0,
+      cost: 1,
+      why: 'rate',
+      waitMs: 1_000,
+    });
+  });
+
+  it('waits for what the next job costs, also for other workers of the queue', async () => {
+    const { one, lease, clock } = await testLimit(values);
+    const varying = (cost: number, least: number) => [undefined, undefined, cost, least] as const;
+    await lease(one, 1, ...varying(4, 1));
+    expect(await lease(one, 1, ...varying(3, 3))).toMatchObject({ granted: 0, cost: 3, waitMs: 1_000 });
+    expect(await lease(one, 1, 'a', 'worker-2', 1, 1)).toMatchObject({ granted: 0, cost: 3 });
+    expect(await lease(one, 1, 'b', 'worker-2', 1, 0)).toMatchObject({ granted: 1, cost: 1 }); // it has claimed that job
+    clock.nowMs += 2_000;
+    expect(await lease(one, 1, ...varying(3, 3))).toMatchObject({ granted: 1, cost: 3 });
+  });
+
   it('gets its cost back for a permit that nothing used', async () => {
     const { one, lease, giveBack } = await testLimit(values);
     expect(await lease(one, 2, 'token', undefined, 3)).toMatchObject({ granted: 2 });

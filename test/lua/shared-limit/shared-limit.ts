@@ -13,12 +13,19 @@ export interface TestLimit {
   readonly one: TestQueue;
   readonly two: TestQueue;
   /** Leases permits for a queue. The token is also that of its permits. */
-  lease(queue: TestQueue, count: number, token?: string, worker?: string, cost?: number): Promise<Lease>;
+  lease(
+    queue: TestQueue,
+    count: number,
+    token?: string,
+    worker?: string,
+    cost?: number,
+    least?: number,
+  ): Promise<Lease>;
   /** Gives permits of a token back. */
   giveBack(
     queue: TestQueue,
     permits: string[],
-    given?: { isUnused?: boolean; version?: string; cost?: number },
+    given?: { isUnused?: boolean; version?: string; cost?: number; renamed?: string },
   ): Promise<string[]>;
   running(): Promise<number>;
 }
@@ -37,17 +44,25 @@ export async function testLimit(values: SharedLimitValues = {}): Promise<TestLim
     clock,
     one,
     two,
-    lease: (queue, count, token = `token-${++tokens}`, worker = 'worker-1', cost = 1) =>
+    lease: (queue, count, token = `token-${++tokens}`, worker = 'worker-1', cost = 1, least) =>
       queue.run(
-        queue.scripts.sharedLimits.lease({ limit, worker, token, count, lifeMs: LIFE_MS, declares: false, cost }),
+        queue.scripts.sharedLimits.lease({
+          limit,
+          worker,
+          token,
+          count,
+          lifeMs: LIFE_MS,
+          declares: false,
+          cost,
+          least,
+        }),
       ),
-    giveBack: (queue, permits, { isUnused = false, version = '1', cost = 1 } = {}) =>
+    giveBack: (queue, permits, { isUnused = false, version = '1', cost = 1, renamed } = {}) =>
       queue.run(
         queue.scripts.sharedLimits.giveBack({
           limit,
           worker: 'worker-1',
-          cost,
-          permits: permits.map((id) => ({ id, isUnused, version })),
+          permits: permits.map((id) => ({ id, ...(isUnused && { refund: cost }), version, renamed })),
         }),
       ),
     running: async () => (await one.run(one.scripts.sharedLimits.get({ limit }))).running,

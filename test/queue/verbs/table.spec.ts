@@ -16,6 +16,7 @@ const OTHER_NAME: Record<string, string> = {
 
 /** The scripts without a row, besides those of src/migrate. */
 const NO_ROW: Record<string, string> = {
+  attemptClaimLimited: 'claim sends it, if jobs have costs of their own',
   auditFrame: 'wraps the other scripts; see audited-script.ts',
   jobEnqueueNewest: 'enqueue sends it for jobs that may end older ones',
   queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',

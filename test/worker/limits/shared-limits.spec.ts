@@ -1,6 +1,8 @@
 // Limits that several queues share, as the workers of a fleet keep them.
 import { expect, it } from '@jest/globals';
 import { type InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
+import { z } from 'zod';
+import { defineJob } from '#queue/enqueue/define-job.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { SharedLimit } from '#queue/operate/shared-limit.js';
 import { eventually, gate } from '../../support/faults/wait.js';
@@ -190,6 +192,104 @@ onEachStore('a queue whose jobs cost more of a shared limit', () => {
     expect(seen.starts).toHaveLength(3);
     const { nextStartAt } = await state.get();
     expect(nextStartAt!.getTime() - Date.now()).toBeLessThanOrEqual(60_000); // for one; a job of the queue needs three
+  });
+});
+
+/** Makes a queue of which each job costs 1 to 9 of a limit with a burst of 9, and one more start a minute. */
+function costly() {
+  const limit = uniqueQueueName();
+  const queue = newQueue({ limits: [{ limit, cost: { default: 1, most: 9 } }] });
+  const limits = { [limit]: { rateLimit: { limit: 60, periodMs: 3_600_000, burst: 9 } } };
+  return { limit, limits, queue, state: queue.sharedLimit(limit) };
+}
+
+const costing = (limit: string, ...costs: number[]) =>
+  costs.map((cost) => ({ payload: cost, ...(cost > 1 && { limitCosts: { [limit]: cost } }) }));
+
+onEachStore('jobs with costs of their own', () => {
+  it('start as their costs let them, in their order, and no unit is lost', async () => {
+    const { limit, limits, queue, state } = costly();
+    const started: unknown[] = [];
+    const worker = await startWorker(queue, ({ payload }) => void started.push(payload), { limits });
+    await queue.enqueueMany(costing(limit, 4, 1, 3, 1, 9, 1));
+    await allCompleted([worker], 4);
+    await eventually(async () => (await state.get()).waiting.length === 1 && (await state.get()).running === 0);
+    expect(started).toEqual([4, 1, 3, 1]);
+    const { nextStartAt } = await state.get();
+    expect(nextStartAt!.getTime() - Date.now()).toBeGreaterThan(50_000);
+    expect(nextStartAt!.getTime() - Date.now()).toBeLessThanOrEqual(60_000); // all nine units are used, and no more
+    expect(await queue.stats()).toMatchObject({ pending: 2, processing: 0 });
+  });
+
+  it('give back what they did not need, while they run', async () => {
+    const { limit, limits, queue, state } = costly();
+    const end = gate();
+    const worker = await startWorker(
+      [{ queue, concurrency: 2, handlers: { [queue.name]: () => end.promise } }],
+      undefined,
+      { limits },
+    );
+    await queue.enqueueMany(costing(limit, 8));
+    await worker.event('started');
+    await eventually(async () => (await state.get()).running === 1);
+    await queue.enqueue(1);
+    await worker.event('started', 2); // by the ninth unit: the price of a permit was eight before
+    expect((await state.get()).running).toBe(2);
+    end.open();
+    await worker.event('completed', 2);
+    await eventually(async () => (await state.get()).running === 0);
+  });
+
+  it('cost what their definition says, and keep it over a retry', async () => {
+    const { limit, limits, queue, state } = costly();
+    const Report = defineJob('report', { payload: z.number(), limitCosts: { [limit]: 4 }, backoff: 1 });
+    let failures = 0;
+    const fail = () => {
+      if (failures++ === 0) throw new Error('once');
+    };
+    const worker = await startWorker([{ queue, handlers: { report: fail } }], undefined, { limits });
+    await queue.enqueue(Report, 1);
+    await worker.event('completed');
+    await eventually(async () => (await state.get()).running === 0);
+    await queue.enqueue(2, { name: 'report', limitCosts: { [limit]: 2 } });
+    await eventually(async () => (await state.get()).waiting.length === 1); // one unit is left
+    expect(await queue.stats()).toMatchObject({ pending: 1 });
+  });
+
+  it('are refused beyond what the code of the queue says', async () => {
+    const { limit, queue } = costly();
+    await expect(queue.enqueue(1, { limitCosts: { [limit]: 10 } })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      subject: `limitCosts.${limit}`,
+      expected: `at most 9, as queue "${queue.name}" says`,
+    });
+    await expect(queue.enqueue(1, { limitCosts: { other: 2 } })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      expected: `limits whose cost is a range in queue "${queue.name}": ${limit}`,
+    });
+    expect(await queue.stats()).toMatchObject({ pending: 0 });
+  });
+
+  it('count as the burst if a producer with other code says more, and the worker says so', async () => {
+    const { limit, limits, queue, state } = costly();
+    const worker = await startWorker(queue, () => undefined, { limits });
+    const elsewhere = newQueue({}, queue.store, queue.name);
+    await elsewhere.enqueue(1, { limitCosts: { [limit]: 20 } });
+    await worker.event('completed');
+    expect(worker.warnings).toEqual([
+      expect.stringContaining(`A job of queue "${queue.name}" costs 20 of the limit`),
+    ]);
+    await eventually(async () => (await state.get()).running === 0);
+    expect((await state.get()).nextStartAt!.getTime() - Date.now()).toBeGreaterThan(50_000);
+  });
+});
+
+it('a worker does not start if a job may cost more than a burst', async () => {
+  const { limit, queue } = costly();
+  const limits = { [limit]: { rateLimit: { limit: 60, periodMs: 1_000, burst: 8 } } };
+  await expect(startWorker(queue, undefined, { limits })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    expected: `a cost of at most the burst of ${limit}, which is 8`,
   });
 });
 

@@ -140,6 +140,13 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
       expect(await state.redis.pttl(state.keys.job('earlier'))).toBeGreaterThan(60_000);
     },
   },
+  limitCosts: {
+    options: { limitCosts: { openai: 3 } },
+    acts: async ({ queue }, id) => {
+      await queue.claim(); // the earlier one
+      expect(await queue.claim()).toMatchObject({ id, options: { limitCosts: { openai: 3 } } });
+    },
+  },
   payload: {
     options: { payload: { of: 'the tick' } },
     acts: async ({ heard, begin }, id) => {

@@ -4,7 +4,7 @@ import type { StoreCalls } from '#queue/store/store-calls.js';
 import { Permits } from '#worker/runner/permits.js';
 
 const calls = { sharedLimits: { declare: () => 'declare', lease: () => 'lease' } } as unknown as StoreCalls;
-const lease = { granted: 0, waitMs: 1_000, why: 'slots', version: '1', toWake: [] };
+const lease = { granted: 0, waitMs: 1_000, why: 'slots', version: '1', toWake: [], cost: 1 };
 
 it('declares the values of its app once, and again after an error', () => {
   const configured = { partner: { maxRunning: 2 } };
@@ -53,7 +53,8 @@ const two = [
   { ok: true, reply: true },
   { ok: true, reply: { ...lease, granted: 2, why: '' } },
 ] as const;
-const unused = (permit: number) => ({ id: `a\t${permit}`, isUnused: true, version: '1' });
+const unused = (permit: number) => ({ id: `a\t${permit}`, refund: 1, version: '1' });
+const job = { token: 'a' };
 
 it.each([
   [ENDS_MS - 1, 2, []],
@@ -71,11 +72,73 @@ it('starts no job whose claim was answered when its permit may have ended', () =
   permits.lease('a', 2);
   permits.take('a', 2, two);
   clock.nowMs += ENDS_MS - 1;
-  expect(permits.begin('a')).toBe(true);
+  expect(permits.begin(job)).toBe(true);
   clock.nowMs += 1;
-  expect(permits.begin('a')).toBe(false);
+  expect(permits.begin(job)).toBe(false);
   permits.claimEnded('a');
-  permits.end('a', true);
-  permits.end('a', true);
+  permits.end(job, true);
+  permits.end(job, true);
   expect(permits.takeCalls()).toEqual([[unused(1), unused(2)]]);
+});
+
+/** Makes the permits of a queue whose jobs have costs of their own, and leases some at a price. */
+function costlyPermits(granted: number, cost: number) {
+  const given = { sharedLimits: { ...calls.sharedLimits, giveBack, lease: (asked: object) => asked } };
+  const limits = [{ limit: 'partner', cost: 1, most: 9 }];
+  const of = { queue: 'mail', limits, configured: {}, calls: given as unknown as StoreCalls, worker: 'w' };
+  const clock = { monotonic: () => 0 };
+  const permits = new Permits({ ...of, visibilityMs: 30_000, clock, warn: () => undefined }, () => undefined);
+  permits.lease('a', granted);
+  permits.take('a', granted, [two[0], { ok: true, reply: { ...lease, granted, why: '', cost } }]);
+  return permits;
+}
+
+const jobOf = (partner: number) => ({ token: 'a', options: { limitCosts: { partner } } });
+const lastLease = (permits: Permits) => permits.lease('b', 1).at(-1);
+
+it('lets a claim take what its permits have paid, and gives back the rest with a permit that no job has', () => {
+  const permits = costlyPermits(3, 4);
+  expect(permits.unitsOf('a')).toEqual([['partner', 1, 12]]);
+  permits.begin(jobOf(5));
+  permits.claimEnded('a');
+  expect(permits.takeCalls()).toEqual([
+    [
+      { id: 'a\t1', refund: 7, version: '1' },
+      { id: 'a\t2', refund: 0, version: '1' },
+    ].map((each) => expect.objectContaining(each)),
+  ]);
+  permits.end(jobOf(5), true);
+  expect(permits.takeCalls()).toEqual([[expect.objectContaining({ id: 'a\t3', refund: 5 })]]);
+});
+
+it('gives units back while all its jobs run, and the permit by its other number later', () => {
+  const permits = costlyPermits(1, 4);
+  permits.begin(jobOf(3));
+  permits.claimEnded('a');
+  expect(permits.takeCalls()).toEqual([[{ id: 'a\t1', refund: 1, version: '1', renamed: 'a\t-1' }]]);
+  permits.end(jobOf(3), false);
+  expect(permits.takeCalls()).toEqual([[{ id: 'a\t-1', refund: undefined, version: '1', renamed: undefined }]]);
+});
+
+it('gives units back with the permit of a job that ended before the reply was read', () => {
+  const permits = costlyPermits(1, 4);
+  permits.begin(jobOf(3));
+  permits.end(jobOf(3), false);
+  expect(permits.hasToSend).toBe(false);
+  permits.claimEnded('a');
+  expect(permits.takeCalls()).toEqual([[expect.objectContaining({ id: 'a\t1', refund: 1, renamed: undefined })]]);
+});
+
+it('asks for what the next job costs, once it knows', () => {
+  const permits = costlyPermits(1, 1);
+  permits.learn({ jobs: [], short: [7] });
+  expect(lastLease(permits)).toMatchObject({ cost: 7, least: 7 });
+  permits.learn({ jobs: [jobOf(7), jobOf(2)] as never });
+  expect(lastLease(permits)).toMatchObject({ cost: 5, least: 0 });
+  expect(lastLease(permits)).toMatchObject({ cost: 5, least: 1 });
+  permits.learn({ jobs: [jobOf(2)] as never, short: [4] });
+  expect(lastLease(permits)).toMatchObject({ cost: 2, least: 4 });
+  expect(permits.costs).toEqual([{ limit: 'partner', cost: 9 }]);
+  permits.learn({ jobs: [], short: [30] });
+  expect(permits.costs).toEqual([{ limit: 'partner', cost: 30 }]);
 });

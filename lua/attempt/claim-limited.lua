@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- Claims jobs as attempt/claim does, while the units of shared limits last that its permits have paid. A job takes what its enqueue
+-- said. One that takes more than is left stays in its line, and so do those behind it. A group whose first job does so is
+-- passed over.
+-- Transition: claim
+-- KEYS[1] job          prefix of the job hashes
+-- KEYS[2] pending      list
+-- KEYS[3] prioritized  sorted set
+-- KEYS[4] scheduled    sorted set
+-- KEYS[5] claims       sorted set
+-- KEYS[6] wake         sorted set
+-- KEYS[7] settings     hash
+-- KEYS[8] sequence     string
+-- KEYS[9] batch        string, the last batch of this claimer
+-- KEYS[10] groups      prefix of the keys of groups
+-- KEYS[11] sweep       hash
+-- KEYS[12] names       sorted set
+-- KEYS[13] workers     sorted set
+-- ARGV[1..9] as of attempt/claim
+-- ARGV[10..] as of attempt/claim, and last the limits (JSON): for each its name, what a job costs whose enqueue does not say
+--   it, and the units
+-- Returns what attempt/claim returns. If more jobs wait, the wait may be what the next one costs of each limit (JSON).
+-- Repeated with the same token: as attempt/claim, and it does not say what did not fit.
+--@body attempt/claim
