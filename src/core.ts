@@ -122,6 +122,7 @@ export type {
   PermitHolder,
   SharedLimitChanges,
   SharedLimitState,
+  CostRange,
   SharedLimitUse,
   SharedLimitValues,
 } from './queue/model/shared-limit.js';

@@ -54,6 +54,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.profiles.read(),
   (c) => c.alerts.takeTurn({ token: 't', everyMs: 1 }),
   (c) => c.alerts.told({ token: 't', record: 'record' }),
+  (c) => c.claim({ count: 1, token: 't', worker: 'w', stream: 's', units: [['partner', 1, 1]] }),
   (c) => c.checkpoint({ claim: CLAIM, checkpoint: '1' as never }),
   (c) => c.enqueue([NEWEST]),
   (c) => c.extend([CLAIM]),

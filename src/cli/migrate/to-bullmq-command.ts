@@ -18,7 +18,7 @@ import { followOf, runMover } from './run-mover.js';
 const LIMITS = [
   'stay here: jobs of groups (or --drop-groups), jobs that wait for others, members of batches, payloads of a codec',
   'not moved: completed jobs, limits, pauses, counters; set limits and pauses there yourself',
-  'dropped: timeoutMs, slots, expiresInMs, maxCrashes, cost, metadata, steps, checkpoint, progress, stream, waits, signals',
+  'dropped: timeoutMs, slots, expiresInMs, maxCrashes, cost, limitCosts, metadata, steps, checkpoint, progress, stream, waits, signals',
   'priorities: 1000 becomes 1, and jobs without one come last, as here',
   'ids: 7 becomes njq-7, and a colon becomes a dash, because BullMQ refuses these',
 ];

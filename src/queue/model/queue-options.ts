@@ -154,7 +154,7 @@ export interface QueueOptions {
   rateLimit?: RateLimit | readonly RateLimit[] | undefined;
   /**
    * The limits that this queue shares with others, at most eight, by their names. With `{ limit, cost }` each job counts as
-   * several starts. A job starts once each has a permit for it. Their values are in `forRoot({ limits })`, or in the options of the Worker.
+   * several starts, or as many as its enqueue says by `limitCosts`. A job starts once each has a permit for it. Their values are in `forRoot({ limits })`, or in the options of the Worker.
    *
    * @default none
    * @example limits: ['openai', { limit: 'crm', cost: 3 }]

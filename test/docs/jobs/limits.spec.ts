@@ -64,3 +64,22 @@ it('shares a limit between queues, which a 429 rests and a person pauses', async
   expect(answer.mock.calls.length).toBeGreaterThan(0);
   await app.close();
 }, 40_000);
+
+interface CostExample {
+  AppModule: Type;
+  Questions: Type<{ ask(prompt: string): Promise<JobHandle<string>> }>;
+}
+
+it('charges each question its tokens', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  const { AppModule, Questions } = await loadExample<CostExample>('limits.md', 'limit-costs');
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const questions = app.get(Questions);
+  const [first, second] = [await questions.ask('x'.repeat(20_000)), await questions.ask('short')];
+  expect(await first.result()).toHaveLength(20_000);
+  expect(await second.result()).toBe('short');
+  await questions.ask('y'.repeat(30_000)); // of 8,000 tokens, which wait for four seconds at least
+  await eventually(async () => (await jobs.limits('tokens').get()).waiting.includes('ask'));
+  await app.close();
+}, 40_000);

@@ -16,13 +16,18 @@ const JOBS = 40;
 /** How long a permit outlives its claim. */
 const GRACE_MS = 6_000;
 
-const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+const many = (count: number, limit?: string) =>
+  Array.from({ length: count }, (_, payload) => ({
+    payload,
+    ...(limit !== undefined && payload % 4 > 0 && { limitCosts: { [limit]: payload % 4 } }),
+  }));
 
 it('is never exceeded, and no permit is lost, whenever processes of several queues are killed', async () => {
   const limit = uniqueQueueName();
-  const limits = { [limit]: { maxRunning: MOST } };
+  const limits = { [limit]: { maxRunning: MOST, rateLimit: { limit: 10_000, periodMs: 1_000, burst: 100 } } };
   const options = { visibilityMs: VISIBILITY_MS, limits: [limit], maxAttempts: 10, maxCrashes: 10 };
-  const queues = [newQueue(options), newQueue(options)];
+  const costs = [{ limit, cost: { default: 1, most: 3 } }];
+  const queues = [newQueue(options), newQueue({ ...options, limits: costs })];
   const state = new SharedLimit(queues[0]!, limit);
   const seen: number[] = [];
   const over = new AbortController();
@@ -41,7 +46,7 @@ it('is never exceeded, and no permit is lost, whenever processes of several queu
   const watched = watch().catch(() => undefined); // a test that has failed closes its connections
   for (let kills = 0; kills < KILLS; kills++) {
     const dying = await startProcess(queues[kills % 2]!, limits);
-    await Promise.all(queues.map((queue) => queue.enqueueMany(many(JOBS))));
+    await Promise.all(queues.map((queue, i) => queue.enqueueMany(many(JOBS, i === 1 ? limit : undefined))));
     await dying.event('started');
     await dying.signal('SIGKILL');
   }

@@ -108,6 +108,18 @@ describe('embed-lua', () => {
     expect(clusterScripts).toEqual({ claim: 'local wake = 1\nredis.call(wake)\nerror(wake)\nreturn wake\n' });
   });
 
+  it('gives a script the body of another one, with lines that only it has', () => {
+    const dir = folderWith({
+      'claim.lua': '#!lua\n-- header\nlocal wake = 1\n--@limited lib/bound\nreturn wake\n',
+      'claim-limited.lua': '#!lua flags=allow-oom\n-- its own header\n--@body claim\n',
+      'lib/bound.lua': '-- Needs: wake.\nwake = 2\n',
+    });
+    expect(readLuaTexts(dir).scripts).toEqual({
+      claim: '#!lua\nlocal wake = 1\nreturn wake\n',
+      claimLimited: '#!lua flags=allow-oom\nlocal wake = 1\nwake = 2\nreturn wake\n',
+    });
+  });
+
   it('writes the line of needs at the end of a header', () => {
     const dir = folderWith({
       'claim.lua': 'local now = 1\n--@include lib/b\n--@include lib/c\nreturn b() + c()\n',

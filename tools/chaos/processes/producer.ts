@@ -10,7 +10,7 @@ import { drawKind } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './role.js';
 import { Random } from '../random.js';
-import { sharingQueues } from './shared-work.js';
+import { sharedCosts, sharingQueues } from './shared-work.js';
 import { sensorOf, spreadQueueOf } from './spread-work.js';
 import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 
@@ -56,7 +56,7 @@ export function startSharedProducer(tools: Tools): Promise<Stop> {
   const random = new Random(seed);
   const options = { ...tools.options, rate: Math.min(rate, SHARED_RATE), backlog: SHARED_BACKLOG };
   return produce({ ...tools, options }, sharingQueues(queue), (n) => [
-    { payload: { p, n, kind: drawKind(random) }, options: {} },
+    { payload: { p, n, kind: drawKind(random) }, options: sharedCosts(queue, n) },
   ]);
 }
 

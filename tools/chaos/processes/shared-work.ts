@@ -5,6 +5,8 @@ import { queueOptions } from './workload.js';
 
 /** Jobs at once over both queues and all workers. */
 export const MOST_SHARED = 3;
+/** The most that a job costs of the rate, of which there is enough. */
+const MOST_COST = 3;
 
 /** Returns the names of the queues. @param queue the main queue of the run */
 export function sharingQueues(queue: string): [string, string] {
@@ -17,9 +19,20 @@ export function sharedLimitOf(queue: string): string {
 }
 
 export function sharedOptions(queue: string): QueueOptions {
-  return { ...queueOptions(false), limits: [sharedLimitOf(queue)] };
+  return {
+    ...queueOptions(false),
+    limits: [{ limit: sharedLimitOf(queue), cost: { default: 1, most: MOST_COST } }],
+  };
 }
 
 export function sharedValues(queue: string): Record<string, SharedLimitValues> {
-  return { [sharedLimitOf(queue)]: { maxRunning: MOST_SHARED } };
+  return {
+    [sharedLimitOf(queue)]: { maxRunning: MOST_SHARED, rateLimit: { limit: 2_000, periodMs: 1_000, burst: 100 } },
+  };
+}
+
+/** Returns what a job costs. Most enqueues say it. */
+export function sharedCosts(queue: string, n: number): { limitCosts?: Record<string, number> } {
+  const cost = n % (MOST_COST + 1);
+  return cost === 0 ? {} : { limitCosts: { [sharedLimitOf(queue)]: cost } };
 }
