@@ -26,7 +26,9 @@ export async function keptWords(
     words.push(`crashes ${job.crashes} of its ${stored.max_crashes}`);
   }
   if (options.cost) {
-    words.push(stored.cost === String(options.cost) ? 'cost kept' : 'cost lost');
+    const isKept = stored.cost === String(options.cost);
+    expect(told.limitCosts).toEqual(options.limitCosts);
+    words.push(isKept ? 'cost kept' : 'cost lost');
   }
   if (options.metadata) {
     expect(job.metadata).toEqual(options.metadata);

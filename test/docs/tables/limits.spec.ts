@@ -198,6 +198,17 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       expect(() => checkHandlerOptions('handler', { slots })).toThrow(InvalidOptionError);
     }
   },
+  '`limitCosts`': async (least, most, mostLimits) => {
+    const { queue } = coreQueue();
+    const named = (count: number, cost: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`limit-${i}`, cost]));
+    for (const limitCosts of [named(1, least), named(mostLimits!, most)]) {
+      await queue.enqueue(1, { limitCosts });
+    }
+    for (const limitCosts of [named(1, least - 1), named(1, most + 1), named(mostLimits! + 1, 1)]) {
+      await expect(queue.enqueue(1, { limitCosts })).rejects.toThrow(InvalidOptionError);
+    }
+  },
   '`cost`, `weight` of a group': async (least, most, mostWeight) => {
     await boundedOption('cost', least, most);
     for (const [weight, isGood] of [

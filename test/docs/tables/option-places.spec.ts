@@ -44,6 +44,7 @@ const VALUES: Record<string, unknown> = {
   metadata: { traceId: '1' },
   lifo: true,
   cost: 2,
+  limitCosts: { openai: 2 },
 };
 
 /** Sets options at a place. */
