@@ -1,5 +1,5 @@
--- Binds both ways to take a job to the units of the permits: without a group, and as the head of its group. A group whose head
--- does not fit is passed over, and keeps its turn.
+-- Binds both ways to take a job to the units of the permits. Jobs without a group are cut. A group whose head does not fit is
+-- passed over, and keeps its turn.
 -- Needs: lib/permits/units, lib/turn/claim_others.
 local take_any, can_serve = take_ungrouped, can_take
 take_ungrouped = function(most)

@@ -1,5 +1,5 @@
--- Tells the claimer what the next job costs, in place of the wait: the first one that its permits did not pay, or the next one of a
--- line behind those that it got. So its next permits pay enough. A claim whose bytes were used up says that instead.
+-- Tells the claimer what the next job costs, in place of the wait. That is the first one that its permits did not pay, or the
+-- next one of a line. So its next permits pay enough. A claim whose bytes were used up says that instead.
 -- Needs: full, ids, more, pending, prioritized, reply, lib/permits/units.
 if not short and #ids > 0 and more then
   local next_id = redis.call('ZRANGE', prioritized, 0, 0)[1] or redis.call('LINDEX', pending, -1)

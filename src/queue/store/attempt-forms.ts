@@ -39,8 +39,8 @@ export interface ClaimRequest {
    */
   announces?: boolean;
   /**
-   * The units of shared limits that the jobs may take: for each limit its name, what a job costs whose enqueue does not say it, and
-   * the units. Absent for a queue whose jobs have no costs of their own.
+   * The units of shared limits that the jobs may take. For each limit: its name, what a job costs whose enqueue does not say
+   * it, and the units. Absent for a queue whose jobs have no costs of their own.
    */
   units?: readonly (readonly [limit: string, usual: number, units: number])[] | undefined;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../queue/model/shared-limit.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { own } from '../../queue/runtime/fields.js';
-import type { ClaimReply } from '../../queue/store/attempt-forms.js';
+import type { ClaimReply, ClaimRequest } from '../../queue/store/attempt-forms.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { Settled } from '../../queue/store/queue-store.js';
@@ -67,9 +67,6 @@ interface ReturnedPermit {
   readonly renamed?: string;
   readonly versions: readonly string[];
 }
-
-/** The units of a limit that a claim may take, and what a job costs whose enqueue does not say it. */
-export type LimitUnits = readonly [limit: string, usual: number, units: number];
 
 /** A claimed job, as its permit needs it. */
 type PermittedJob = Pick<ClaimedJob, 'token'> & { options?: Pick<ClaimedJob['options'], 'limitCosts'> };
@@ -225,10 +222,10 @@ export class Permits {
   }
 
   /** Returns the units that a claim may take. Undefined if its jobs have no costs of their own. */
-  unitsOf(token: string): LimitUnits[] | undefined {
+  unitsOf(token: string): ClaimRequest['units'] {
     const leased = this.leased.get(token);
-    const units = this.limits.flatMap(({ limit, cost, most }, i): LimitUnits[] =>
-      leased && most !== undefined ? [[limit, cost, leased.paid[i]! * leased.free.length]] : [],
+    const units = this.limits.flatMap(({ limit, cost, most }, i) =>
+      leased && most !== undefined ? [[limit, cost, leased.paid[i]! * leased.free.length] as const] : [],
     );
     return units.length > 0 ? units : undefined;
   }
@@ -285,7 +282,7 @@ export class Permits {
 
   /**
    * Gives back what a claim did not need. The units of its permits are one sum, of which each job took what it costs. Where a
-   * burst is below the price, a permit paid no more than the burst, so each job is taken to have used its own.
+   * burst is below the price, a permit paid no more than the burst. So each job is taken to have used its own.
    */
   private giveBackUnused(token: string, leased: Leased): void {
     const { free, used, costs, paid, isShort, ended: [ended] = [] } = leased;
@@ -307,8 +304,8 @@ export class Permits {
   }
 
   /**
-   * Learns what the next permits should cost: what the jobs of a claim do, or the first one that did not fit. Called before the
-   * next lease is asked for.
+   * Learns what the next permits should cost: what the jobs of a claim do, or the next job. Called before the next lease is
+   * asked for.
    */
   learn({ jobs, short }: Pick<ClaimReply, 'jobs' | 'short'>): void {
     if (this.limits.every(({ most }) => most === undefined)) {

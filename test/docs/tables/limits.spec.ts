@@ -85,6 +85,8 @@ function boundedOfQueue(option: string, least: number, most: number) {
   }
 }
 
+const costing = (count: number, cost: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`limit-${i}`, cost]));
 const entriesOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'ä']));
 const refusedBackoff = (backoff: object) =>
   expect(() => resolveQueueOptions('a', { backoff: { type: 'fixed', delayMs: 9, ...backoff } as never })).toThrow(
@@ -200,12 +202,10 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
   '`limitCosts`': async (least, most, mostLimits) => {
     const { queue } = coreQueue();
-    const named = (count: number, cost: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, i) => [`limit-${i}`, cost]));
-    for (const limitCosts of [named(1, least), named(mostLimits!, most)]) {
+    for (const limitCosts of [costing(1, least), costing(mostLimits, most)]) {
       await queue.enqueue(1, { limitCosts });
     }
-    for (const limitCosts of [named(1, least - 1), named(1, most + 1), named(mostLimits! + 1, 1)]) {
+    for (const limitCosts of [costing(1, least - 1), costing(1, most + 1), costing(mostLimits + 1, 1)]) {
       await expect(queue.enqueue(1, { limitCosts })).rejects.toThrow(InvalidOptionError);
     }
   },

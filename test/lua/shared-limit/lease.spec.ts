@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { queueOn } from '../../support/queue/queue-state.js';
 import { LIFE_MS, spelled, testLimit } from './shared-limit.js';
 
+/** Returns the last arguments of a lease whose jobs have costs of their own. */
+const varying = (cost: number, least: number) => [undefined, undefined, cost, least] as const;
+
 describe('the permits of a limit', () => {
   it('are as many as maxRunning, over all queues', async () => {
     const { one, two, lease, running } = await testLimit({ maxRunning: 5 });
@@ -236,7 +239,6 @@ describe('a queue whose jobs cost more', () => {
 
   it('costs what the rates have, if its jobs have costs of their own and nothing is known of the next', async () => {
     const { one, lease } = await testLimit(values);
-    const varying = (cost: number, least: number) => [undefined, undefined, cost, least] as const;
     expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({ granted: 1, cost: 4 });
     expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({ granted: 1, cost: 2 });
     expect(await lease(one, 1, ...varying(4, 1))).toMatchObject({
@@ -249,7 +251,6 @@ describe('a queue whose jobs cost more', () => {
 
   it('waits for what the next job costs, also for other workers of the queue', async () => {
     const { one, lease, clock } = await testLimit(values);
-    const varying = (cost: number, least: number) => [undefined, undefined, cost, least] as const;
     await lease(one, 1, ...varying(4, 1));
     expect(await lease(one, 1, ...varying(3, 3))).toMatchObject({ granted: 0, cost: 3, waitMs: 1_000 });
     expect(await lease(one, 1, 'a', 'worker-2', 1, 1)).toMatchObject({ granted: 0, cost: 3 });

@@ -260,6 +260,23 @@ it('enhancers run in a drain as in production: an interceptor sees the result, a
   expect(seen).toEqual(['sent mail']);
 });
 
+it('jobs with costs of their own wait in a drain until the shared limit has enough', async () => {
+  const starts: [number, number][] = [];
+  const handler = emailHandler(({ payload: { n }, claimedAt }) => void starts.push([n, claimedAt.getTime()]), {
+    limits: [{ limit: 'partner', cost: { most: 4 } }],
+  });
+  const limits = { partner: { rateLimit: { limit: 1, periodMs: 60_000, burst: 4 } } };
+  const { testing, jobs } = await startTested({ providers: [handler], jobs: { limits } });
+  for (const n of [1, 3, 2]) {
+    await jobs.enqueue('email', { n }, n > 1 ? { limitCosts: { partner: n } } : {});
+  }
+  await expect(jobs.enqueue('email', { n: 5 }, { limitCosts: { partner: 5 } })).rejects.toThrow(InvalidOptionError);
+  expect(await testing.drain()).toMatchObject({ completed: 3 });
+  expect(starts.map(([n]) => n)).toEqual([1, 3, 2]);
+  expect(starts[2]![1] - starts[0]![1]).toBeGreaterThanOrEqual(120_000);
+  expect(starts[2]![1] - starts[0]![1]).toBeLessThan(122_000);
+});
+
 it('limits and groups hold in a drain: one job of a group at a time, and no more starts than the rate allows', async () => {
   const starts: [string, number][] = [];
   let running = 0;

@@ -195,7 +195,7 @@ onEachStore('a queue whose jobs cost more of a shared limit', () => {
   });
 });
 
-/** Makes a queue of which each job costs 1 to 9 of a limit with a burst of 9, and one more start a minute. */
+/** Makes a queue whose jobs cost 1 to 9 of a limit. Its burst is 9, and then one more starts a minute. */
 function costly() {
   const limit = uniqueQueueName();
   const queue = newQueue({ limits: [{ limit, cost: { default: 1, most: 9 } }] });
