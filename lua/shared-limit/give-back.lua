@@ -20,10 +20,9 @@ local holder = ARGV[1] .. '\t' .. ARGV[2] .. '\t'
 local ended, refunded, has_unused = 0, {}, false
 for i = 3, #ARGV, 4 do
   local units, renamed = tonumber(ARGV[i + 1]), ARGV[i + 3]
-  local ends_at = redis.call('ZSCORE', permits, holder .. ARGV[i])
-  if ends_at then
-    redis.call('ZREM', permits, holder .. ARGV[i])
-    if renamed ~= '' then
+  local ends_at = renamed ~= '' and redis.call('ZSCORE', permits, holder .. ARGV[i])
+  if redis.call('ZREM', permits, holder .. ARGV[i]) == 1 then
+    if ends_at then
       redis.call('ZADD', permits, ends_at, holder .. renamed)
     else
       ended, has_unused = ended + 1, has_unused or units ~= nil

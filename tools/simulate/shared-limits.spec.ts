@@ -25,7 +25,7 @@ const PLANTS: Record<
     async (seed, edits) => (await killed(seed, edits)).open > 0,
   ],
   'a job that ends keeps its permit': [
-    [edit('sharedLimitGiveBack', 'if ends_at then', 'if false then')],
+    [edit('sharedLimitGiveBack', "redis.call('ZREM', permits, holder .. ARGV[i]) == 1", 'false')],
     async (seed, edits) => (await killed(seed, edits)).open > 0,
   ],
   'a running job loses its permit': [
