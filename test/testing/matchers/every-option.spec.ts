@@ -29,7 +29,9 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   runAt: fc.integer({ min: 1, max: HOUR }).map((ms) => new Date(Date.now() + HOUR + ms)),
   priority: fc.integer({ min: 1, max: 1_000 }),
   cost: fc.integer({ min: 2, max: 1_000_000 }),
-  limitCosts: fc.dictionary(fc.constantFrom('openai', 'crm'), fc.integer({ min: 1, max: 1_000_000 }), { minKeys: 1 }),
+  limitCosts: fc.dictionary(fc.constantFrom('openai', 'crm'), fc.integer({ min: 1, max: 1_000_000 }), {
+    minKeys: 1,
+  }),
   group: fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' }),
   maxAttempts: fc.integer({ min: 1, max: 1_000 }),
   maxCrashes: fc.integer({ min: 1, max: 1_000 }),
