@@ -12,7 +12,6 @@ import { minifySync } from 'rolldown/utils';
 import { facadeName, keepApart, partsOf, readShared } from './bundle-parts.mjs';
 import { compact } from './compact.mjs';
 import { LATE_FILES, lateFileOf, lateName, withLateLoads } from './late-modules.mjs';
-import { withLazySchemas } from './lazy-schemas.mjs';
 import { pruneTypes } from './prune-types.mjs';
 import { PEERS, SharedModules } from './shared-modules.mjs';
 import { typesOfBoth } from './types-of-both.mjs';
@@ -120,7 +119,7 @@ async function generate(format, input, plugins, groups, includeDependenciesRecur
     code:
       fileName === ZOD
         ? minified(fileName, code)
-        : compact(fileName, withPeerErrors(withLateLoads(withLazySchemas(code), version)), format === 'es'),
+        : compact(fileName, withPeerErrors(withLateLoads(code, version)), format === 'es'),
   }));
 }
 

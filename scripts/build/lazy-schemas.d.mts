@@ -1,1 +1,0 @@
-export function withLazySchemas(code: string): string;
