@@ -249,9 +249,9 @@ export class Permits {
    * Notes that the reply of a claim is here, or never comes. Permits without a job go back, and so do units that its jobs did
    * not need.
    *
-   * @param wasShort true if a job waits for units
+   * @param nextInMs the ms until a job may be claimed without a marker; undefined if no time is known
    */
-  claimEnded(token: string, wasShort = false): void {
+  claimEnded(token: string, nextInMs?: number): void {
     const leased = this.leased.get(token);
     if (leased) {
       const { free, costs } = leased;
@@ -261,7 +261,7 @@ export class Permits {
       this.returned.push(...(leased.ended ?? []));
       leased.free = [];
       leased.ended = undefined;
-      this.waitFor(wasShort ? 0 : undefined);
+      this.waitFor(nextInMs);
       this.forgetIfEmpty(token, leased);
       if (this.hasToSend) {
         this.changed();

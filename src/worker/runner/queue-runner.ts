@@ -166,7 +166,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.claimedAt = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, this.claimedAt - claim.askedAtMs);
     reply.jobs.forEach((job) => this.run(job, claim.askedAtMs, isSure));
-    this.permits?.claimEnded(claim.token, reply.short !== undefined);
+    this.permits?.claimEnded(claim.token, reply.short ? 0 : reply.nextDueInMs);
     this.bulk?.beginDue();
     this.releaseIfClosed();
     this.drained?.claimed(found + this.attempts.size);

@@ -1,6 +1,7 @@
 // When waiting workers start delayed jobs, and how often they look. Jobs are due one after the other, by virtual time.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
+import type { SharedLimitValues } from '#queue/model/shared-limit.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -18,7 +19,17 @@ afterEach(async () => {
 });
 
 /** Runs delayed jobs on some workers. Returns how late each started in ms, and how many scripts the workers called. */
-async function runDelayed({ workers, jobs, gapMs }: { workers: number; jobs: number; gapMs: number }) {
+async function runDelayed({
+  workers,
+  jobs,
+  gapMs,
+  limits,
+}: {
+  workers: number;
+  jobs: number;
+  gapMs: number;
+  limits?: Record<string, SharedLimitValues>;
+}) {
   const clock = new VirtualClock(undefined, 1);
   const server = new ScriptServer(() => clock.now());
   const late: number[] = [];
@@ -31,8 +42,9 @@ async function runDelayed({ workers, jobs, gapMs }: { workers: number; jobs: num
   fleet = {
     clock,
     workers: Array.from({ length: workers }, () => {
-      const queue = new JobQueue(new ScriptStore(clock, { server, link }), 'email');
-      return new Worker([{ queue, concurrency: 10, handlers }], {});
+      const names = limits && { limits: Object.keys(limits) };
+      const queue = new JobQueue(new ScriptStore(clock, { server, link }), 'email', names);
+      return new Worker([{ queue, concurrency: 10, handlers }], { ...(limits && { limits }) });
     }),
   };
   const starting = fleet.workers.map((worker) => worker.start());
@@ -57,6 +69,11 @@ it.each([1, 4])(
     expect(late.at(-1)).toBeLessThanOrEqual(1);
   },
 );
+
+it('starts the jobs of a queue that shares limits as early, once each is due', async () => {
+  const { late } = await runDelayed({ workers: 1, jobs: 5, gapMs: 300, limits: { api: { maxRunning: 5 } } });
+  expect(late.at(-1)).toBeLessThanOrEqual(1);
+});
 
 describe('1,000 jobs due a second', () => {
   it.each([1, 4, 20])('need about as many scripts of %d workers as of one', async (workers) => {
