@@ -20,7 +20,8 @@
 --   keeps, lets one start), why there are no more, the version of the values, the smallest burst if the cost is above it or
 --   '', what each permit cost, then the queues to wake.
 --   why: '' if there are as many as asked for; undeclared, paused, rests, slots, rate, or turn if others are first
--- Repeated with the same token: the same number, and it charges nothing. Without a permit it asks again.
+-- Repeated with the same token: the same number, and it charges nothing. If jobs have costs of their own, the cost is the least
+--   that each permit may have cost. Without a permit it asks again.
 local limit, permits, waiting, seen, rates = unpack(KEYS)
 local queue, worker, count, life, cost = ARGV[1], ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
 local holder = queue .. '\t' .. worker .. '\t' .. ARGV[3] .. '\t'
@@ -34,8 +35,19 @@ local leased = 0
 while leased < count and redis.call('ZSCORE', permits, holder .. (leased + 1)) do
   leased = leased + 1
 end
+
+-- Returns the smallest burst below a cost, or ''. Such a job counts as the burst, so its rate is exceeded. The worker warns of it.
+local function burst_below(units)
+  local burst = math.huge
+  for _, each in ipairs(all_rates) do
+    burst = math.min(burst, each[2].burst)
+  end
+  return burst < units and string.format('%.0f', burst) or ''
+end
+
 if leased > 0 then
-  return { leased, false, '', version, '', cost }
+  cost = ARGV[8] == '' and cost or math.max(1, tonumber(ARGV[8])) -- it may have charged more, and no less
+  return { leased, false, '', version, burst_below(cost), cost }
 end
 if ARGV[8] ~= '' then
   local units = math.huge
@@ -48,12 +60,7 @@ if ARGV[8] ~= '' then
   cost = math.max(least, awaited, math.min(cost, units))
 end
 
--- Such a job counts as the burst, so its rate is exceeded. The worker warns of it.
-local short = ''
-for _, each in ipairs(all_rates) do
-  short = cost > each[2].burst and string.format('%.0f', math.min(tonumber(short) or math.huge, each[2].burst)) or short
-end
-
+local short = burst_below(cost)
 local left = (paused or rests_until > now) and 0 or starts_left(cost)
 local ahead, contenders, is_waiting = #line, #line + 1, false
 for i, name in ipairs(line) do

@@ -259,6 +259,13 @@ describe('a queue whose jobs cost more', () => {
     expect(await lease(one, 1, ...varying(3, 3))).toMatchObject({ granted: 1, cost: 3 });
   });
 
+  it('is told by a repeat no more than its permits have paid', async () => {
+    const { one, lease } = await testLimit(values);
+    await lease(one, 1, ...varying(4, 1));
+    expect(await lease(one, 1, 'token', 'worker-1', 4, 1)).toMatchObject({ granted: 1, cost: 2 }); // all that is left
+    expect(await lease(one, 1, 'token', 'worker-1', 4, 1)).toMatchObject({ granted: 1, cost: 1 });
+  });
+
   it('gets its cost back for a permit that nothing used', async () => {
     const { one, lease, giveBack } = await testLimit(values);
     expect(await lease(one, 2, 'token', undefined, 3)).toMatchObject({ granted: 2 });
