@@ -282,14 +282,15 @@ export class Permits {
 
   /**
    * Gives back what a claim did not need. The units of its permits are one sum, of which each job took what it costs. Where a
-   * burst is below the price, a permit paid no more than the burst. So each job is taken to have used its own.
+   * burst is below the price, a permit paid no more than the burst. So only whole permits are refunded there.
    */
   private giveBackUnused(token: string, leased: Leased): void {
     const { free, used, costs, paid, isShort, ended: [ended] = [] } = leased;
     const permits = free.length + costs.length;
     const rest = paid.map((price, i) => permits * price - costs.reduce((sum, cost) => sum + cost[i]!, 0));
     if (isShort || costs.length === 0) {
-      free.forEach((permit) => this.giveBack(token, leased, permit, paid));
+      const whole = Math.min(...rest.map((units, i) => Math.floor(units / paid[i]!)));
+      free.forEach((permit, i) => this.giveBack(token, leased, permit, i < whole ? paid : paid.map(() => 0)));
     } else if (free.length > 0) {
       free.forEach((permit, i) => this.giveBack(token, leased, permit, i === 0 ? rest : paid.map(() => 0)));
     } else if (ended) {
@@ -370,11 +371,13 @@ export class Permits {
     return [...rests, ...gives];
   }
 
-  /** Returns the calls that extend all permits which are held here. */
+  /** Returns the calls that extend all permits which are held here. A change of a number may be late or lost, so both count. */
   extensions(): StoreCall<void>[] {
     const { calls, worker } = this.options;
     const held = [...this.leased].flatMap(([token, { free, used }]) =>
-      [...free, ...used].map((permit) => idOf(token, permit)),
+      [...free, ...used, ...used.filter((permit) => permit < 0).map((permit) => -permit)].map((permit) =>
+        idOf(token, permit),
+      ),
     );
     return slicesOf(held, MOST_PER_CALL).flatMap((permits) =>
       this.limits.map(({ limit }) => calls.sharedLimits.extend({ limit, worker, lifeMs: this.lifeMs, permits })),

@@ -82,14 +82,18 @@ it('starts no job whose claim was answered when its permit may have ended', () =
 });
 
 /** Makes the permits of a queue whose jobs have costs of their own, and leases some at a price. */
-function costlyPermits(granted: number, cost: number) {
-  const given = { sharedLimits: { ...calls.sharedLimits, giveBack, lease: (asked: object) => asked } };
+function costlyPermits(granted: number, cost: number, burst?: number) {
+  const extend = giveBack;
+  const given = { sharedLimits: { ...calls.sharedLimits, giveBack, extend, lease: (asked: object) => asked } };
   const limits = [{ limit: 'partner', cost: 1, most: 9 }];
   const of = { queue: 'mail', limits, configured: {}, calls: given as unknown as StoreCalls, worker: 'w' };
   const clock = { monotonic: () => 0 };
   const permits = new Permits({ ...of, visibilityMs: 30_000, clock, warn: () => undefined }, () => undefined);
   permits.lease('a', granted);
-  permits.take('a', granted, [two[0], { ok: true, reply: { ...lease, granted, why: '', cost } }]);
+  permits.take('a', granted, [
+    two[0],
+    { ok: true, reply: { ...lease, granted, why: '', cost, ...(burst !== undefined && { burst }) } },
+  ]);
   return permits;
 }
 
@@ -118,6 +122,21 @@ it('gives units back while all its jobs run, and the permit by its other number 
   expect(permits.takeCalls()).toEqual([[{ id: 'a\t1', refund: 1, version: '1', renamed: 'a\t-1' }]]);
   permits.end(jobOf(3), false);
   expect(permits.takeCalls()).toEqual([[{ id: 'a\t-1', refund: undefined, version: '1', renamed: undefined }]]);
+});
+
+it('extends the permit by both numbers, because the change may be late or lost', () => {
+  const permits = costlyPermits(1, 4);
+  permits.begin(jobOf(3));
+  permits.claimEnded('a');
+  expect(permits.extensions()).toEqual([['a\t-1', 'a\t1']]);
+});
+
+it('gives back no permit whose units its jobs took, where a burst is below the price', () => {
+  const permits = costlyPermits(3, 2, 1);
+  permits.begin(jobOf(3));
+  permits.claimEnded('a');
+  const given = permits.takeCalls().flat() as unknown as { refund: number }[];
+  expect(given.map(({ refund }) => refund)).toEqual([2, 0]); // four of six units are charged for three
 });
 
 it('gives units back with the permit of a job that ended before the reply was read', () => {
