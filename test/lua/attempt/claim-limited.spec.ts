@@ -102,6 +102,16 @@ describe('attempt/claim-limited.lua', () => {
     expect(rest.jobs.map(({ id }) => id)).toEqual(['b']);
   });
 
+  it('does not say what a job costs whose name it does not handle', async () => {
+    const q = testQueue();
+    await q.run(q.enqueueCall([{ id: 'other', name: 'other', payload: '{}', options: JSON.stringify(costs(9)) }]));
+    await q.add('a', costs(3));
+    const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: 0 };
+    const reply = await q.run(q.claimCall(1, { units: [['openai', 1, 3]], only }));
+    expect(reply.jobs.map(({ id }) => id)).toEqual(['a']);
+    expect(reply.short).toBeUndefined();
+  });
+
   it('counts a job whose costs another client has spoilt as the usual one', async () => {
     const q = await queueOf(['a', 2], ['b', 2]);
     await q.redis.hset(q.keys.job('a'), 'options', '{"limitCosts":{"openai":');
