@@ -2,6 +2,7 @@
 import { parseJson } from '../codec/parse-json.js';
 import type { TopicSubscription } from '../model/topic.js';
 import { show } from '../errors/show.js';
+import { MOST_SHARDS } from '../model/spread.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
@@ -76,6 +77,15 @@ function decode(topic: string, stored: string): TopicSubscription[] {
     since: new Date(Number(since)),
     ...(typeof prefix === 'string' && { prefix }),
     ...(typeof tagged === 'string' && { hashTag: tagged === '1' }),
-    ...(typeof shards === 'string' && { shards: Number(shards) }),
+    ...(shards !== undefined && { shards: shardsOf(shards) }),
   }));
+}
+
+/** @throws UnexpectedReply for a number that no queue has: a publication would make as many names */
+function shardsOf(stored: unknown): number {
+  const shards = wholeNumberOf(stored);
+  if (shards < 1 || shards > MOST_SHARDS) {
+    throw new UnexpectedReply(`1 to ${MOST_SHARDS} shards`, stored);
+  }
+  return shards;
 }

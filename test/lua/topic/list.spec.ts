@@ -23,3 +23,15 @@ it.each(['no JSON', 'null'])('names a topic whose value is %s, and what to do', 
     `topic "${topic}" as JSON (restart its apps`,
   );
 });
+
+it.each(['0', '65', 'many', '1e9'])(
+  'refuses %s shards, because a publication makes their names',
+  async (shards) => {
+    const t = testQueue({ prefix: uniqueQueueName() });
+    const topic = uniqueQueueName();
+    await t.redis.hset(t.scripts.keys.topics, topic, JSON.stringify({ stock: { queue: 'a', since: '1', shards } }));
+    await expect(t.run(t.scripts.topics.list({ topic }))).rejects.toThrow(
+      /expected (1 to 64 shards|a whole number)/,
+    );
+  },
+);
