@@ -7,6 +7,7 @@ import { show } from '../../queue/errors/show.js';
 import { type ForeignRedisClient, JobQueue, type RedisClient } from '../../queue/job-queue.js';
 import { checkTopicName, jobNameOf, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { type ListedSubscription, Topics } from '../../queue/operate/topics.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import { keptIn } from '../../queue/runtime/kept.js';
 import { defineHandler, type TypedHandlerFunction } from '../handlers/define-handler.js';
@@ -159,10 +160,8 @@ export class TopicClient {
 
   /** Closes the connections that its queues have opened. The client stays open. */
   close(): void {
-    this.made.forEach((queue) => {
-      DeclaredTopics.of(queue.store).end(this);
-      queue.close();
-    });
+    DeclaredTopics.of(this.register.store).end(this);
+    this.made.forEach((queue) => queue.close());
   }
 
   private get register(): JobQueue {
@@ -174,6 +173,8 @@ export class TopicClient {
       const isOfOneTopic = name.startsWith(`${PUBLICATIONS}/`);
       const inOrder = isOfOneTopic && { groups: { maxRunning: 1 } }; // keeps the order of a group
       const queue = new JobQueue(this.client, name, { ...this.options, ...inOrder });
+      const whole = this.queues.get(wholeOfShard(name)); // a shard has the options of its queue
+      if (whole) Object.assign(queue.options, whole.options);
       this.made.push(queue);
       return queue;
     });

@@ -31,7 +31,6 @@ import { isAt } from '../../queue/operate/topics.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import { keptIn } from '../../queue/runtime/kept.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Handler } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
@@ -116,7 +115,7 @@ const HAND_ON = {
 
 /** Publishes to topics of one Redis. @internal */
 export class TopicPublisher {
-  /** The names of the shards of queues, by number and queue. */
+  /** The names of the shards of queues, as the register had their number last. */
   private readonly shards = new Map<string, string[]>();
 
   constructor(private readonly queues: TopicQueues) {}
@@ -182,9 +181,24 @@ export class TopicPublisher {
   }
 
   /** Returns the queue of a job: that of its subscription, or the shard of its key. The publisher need not know the shards. */
-  private placeOf({ queue, shards = 1 }: TopicSubscription, key: string): string {
-    const names = keptIn(this.shards, `${shards} ${queue}`, () => shardNames(queue, shards));
-    return names[shardOfKey(key, shards)]!;
+  private targetOf({ queue, shards = 1 }: TopicSubscription, key: string): JobQueue {
+    if (shards === 1) {
+      return this.queues.requested(queue);
+    }
+    if (this.shards.get(queue)?.length !== shards) {
+      this.shards.set(queue, shardNames(queue, shards));
+    }
+    const target = this.shardOf(queue, key);
+    target.shardOfJob ??= (_subject, options) => {
+      const moved = keyOf(options as EnqueueOptions); // by middleware, after the shard was chosen
+      return moved === undefined ? undefined : this.shardOf(queue, moved);
+    };
+    return target;
+  }
+
+  private shardOf(queue: string, key: string): JobQueue {
+    const names = this.shards.get(queue)!;
+    return this.queues.requested(names[shardOfKey(key, names.length)]!);
   }
 
   private async addJobs({ topic, id: publication, payload, options, ifNone }: Outgoing): Promise<JobHandle[]> {
@@ -196,7 +210,7 @@ export class TopicPublisher {
     const jobs = subscriptions.map((each): MixedJob => {
       const jobName = jobNameOf(each);
       const own = { ...options, id: jobIdOf(publication, jobName) };
-      const target = this.queues.requested(this.placeOf(each, own.group ?? own.id));
+      const target = this.targetOf(each, own.group ?? own.id);
       refuseOtherKeys(each, target);
       const definition = isTopicDefinition(topic) ? topic.jobsOf(jobName) : undefined;
       const ofName = definition || target.name === jobName ? undefined : { name: jobName };
@@ -208,6 +222,11 @@ export class TopicPublisher {
       throw explained(error, name, publication);
     }
   }
+}
+
+/** Returns the option of a job that decides its shard. */
+function keyOf(job: EnqueueOptions): string | undefined {
+  return job.group ?? job.unique?.key ?? job.id;
 }
 
 function nameOf(topic: string | TopicDefinition): string {

@@ -4,12 +4,14 @@ import {
   defineTopic,
   type Job,
   JobQueue,
+  type JobQueueMiddleware,
   type JobQueueOptions,
   NoSubscriptionError,
   TopicClient,
   Worker,
 } from 'nest-job-queue/core';
 import { z } from 'zod';
+import { shardNames, shardOfKey } from '#queue/model/spread.js';
 import { eventually } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
@@ -21,6 +23,11 @@ function newClient(options?: JobQueueOptions & { queues?: JobQueue[] }): TopicCl
   const client = new TopicClient(connect(), options);
   ends.push(() => client.close());
   return client;
+}
+
+/** Returns a group of a shard of four. */
+function groupIn(shard: number): string {
+  for (let i = 0; ; i++) if (shardOfKey(`g${i}`, 4) === shard) return `g${i}`;
 }
 
 async function start(client: TopicClient): Promise<Worker> {
@@ -48,6 +55,33 @@ it('gives each subscription a job, from a process that knows none of them, also 
   await start(subscriber);
   await Promise.all(jobs.map((job) => job.result()));
   expect(got.toSorted()).toEqual(['receipts 20', 'stock 20']);
+});
+
+it('publishes to the shards of a queue whose number only the register knows', async () => {
+  const topic = uniqueQueueName();
+  const job = `${topic}/stock`;
+  const prefix = uniqueQueueName();
+  const stock = new JobQueue(connect(), job, { prefix, maxAttempts: 7 });
+  const [group, other] = [groupIn(3), groupIn(1)];
+  const middleware: JobQueueMiddleware = {
+    enqueue: (request, next) => {
+      request.jobs.forEach(({ options }) => (options.group = group));
+      return next();
+    },
+  };
+  const [publisher, meddler] = [newClient({ queues: [stock] }), newClient({ prefix, middleware: [middleware] })];
+  for (const each of ['queue', prefix]) {
+    const register = new JobQueue(connect(), 'topic-publications', { prefix: each });
+    await register.exec(({ topics }) =>
+      topics.declare({ subscriptions: [{ topic, name: 'stock', queue: job, prefix, shards: 4 }] }),
+    );
+  }
+  const { jobs } = await publisher.publish(topic, 1, { group });
+  expect(jobs[0]!.queue).toBe(shardNames(job, 4)[3]);
+  await expect(meddler.publish(topic, 1, { group: other })).rejects.toThrow(
+    /^publish: expected middleware that sets no/,
+  );
+  await meddler.publish(topic, 1, { group });
 });
 
 it('hands on a publication by a worker, in the order of its group, and in the queue that a subscription names', async () => {
