@@ -9,7 +9,10 @@ import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
+import { listSchema } from '../../queue/operate/find-jobs.js';
 import type { Groups } from '../../queue/operate/groups.js';
+import { LARGEST_PAGE, YEAR_MS } from '../../queue/runtime/bounds.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import { enqueueInShard, itemsOf, type QueueFinder, ShardsOfCall, withShardsOfOthers } from './shard-choice.js';
 import type { SpreadQueue } from './spread-queue.js';
 
@@ -40,18 +43,48 @@ const sum: Verb = async ({ spread }, _, on) => added(await Promise.all(spread.sh
 
 /** Adds the numbers of the shards. With a limit or a rate in the second argument, the shards follow each other. */
 const sumWithin: Verb = async (whole, args, on) => {
-  const options = args[1] as { limit?: unknown; perSecond?: unknown } | undefined;
+  const [first, options] = args as [unknown, { limit?: unknown; perSecond?: unknown } | undefined];
   if (typeof options?.limit !== 'number' && options?.perSecond === undefined) {
     return sum(whole, args, on);
   }
-  let total = 0;
+  const { clock } = whole.spread.shards[0]!.store;
+  const startedAt = clock.monotonic();
+  let [total, pauseMs] = [0, 0];
   for (const shard of whole.spread.shards) {
+    if (pauseMs > 0) await shard.sleep(pauseMs);
     const rest = typeof options.limit === 'number' ? { limit: options.limit - total } : {};
-    total += (await on(shard, [args[0], { ...options, ...rest }])) as number;
+    const meant = options.perSecond === undefined ? first : sinceThen(first, clock.monotonic() - startedAt);
+    const done = (await on(shard, [meant, { ...options, ...rest }])) as number;
+    total += done;
     if (rest.limit !== undefined && total >= (options.limit as number)) break;
+    if (options.perSecond !== undefined) pauseMs = pauseAfter(done, options.perSecond as number);
   }
   return total;
 };
+
+/** Returns a filter of ages that means the same jobs as it did some ms before. */
+function sinceThen(filter: unknown, passedMs: number): unknown {
+  const passed = Math.floor(passedMs);
+  if (passed < 1) {
+    return filter;
+  }
+  const {
+    olderThanMs = 0,
+    newerThanMs,
+    ...others
+  } = (filter ?? {}) as { olderThanMs?: number; newerThanMs?: number };
+  const later = (ageMs: number) => Math.min(ageMs + passed, YEAR_MS);
+  return {
+    ...others,
+    olderThanMs: later(olderThanMs),
+    ...(newerThanMs !== undefined && { newerThanMs: later(newerThanMs) }),
+  };
+}
+
+/** Returns how long the next shard waits after the last step of one, in ms. A shard itself waits only between its steps. */
+function pauseAfter(done: number, perSecond: number): number {
+  return (Math.min(done, perSecond) / perSecond) * 1_000;
+}
 
 /** How each verb is done. A verb without a row is refused. */
 const VERBS: { readonly [Path in VerbPath]?: Verb } = {
@@ -102,19 +135,20 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
   stats: async ({ spread }) => joinStats(await Promise.all(spread.shards.map((shard) => shard.stats()))),
   list: async ({ spread }, args) => {
     const [status, options] = args as Parameters<JobQueue['list']>;
-    const { offset = 0, limit = 50 } = options ?? {};
+    const { offset, limit } = checkOptions('list', listSchema, options ?? {});
+    if (offset + limit > LARGEST_PAGE) {
+      refuse(spread.name, `list beyond the first ${LARGEST_PAGE} jobs`);
+    }
     const most = { ...options, offset: 0, limit: offset + limit };
-    const found = await Promise.all(spread.shards.map((shard) => shard.list(status, options && most)));
-    return found
-      .flat()
-      .toSorted(ORDERS[status])
-      .slice(offset, offset + limit);
+    const found = await Promise.all(spread.shards.map((shard) => shard.list(status, most)));
+    return merged(found, ORDERS[status]).slice(offset, offset + limit);
   },
   purge: async ({ spread }, args, on) => {
     const [options] = args as Parameters<JobQueue['purge']>;
-    const isMeant = (options as typeof options | undefined)?.confirm === spread.name;
-    const purges = spread.shards.map((shard) => on(shard, isMeant ? [{ ...options, confirm: shard.name }] : args));
-    return added(await Promise.all(purges));
+    if ((options as typeof options | undefined)?.confirm !== spread.name) {
+      return on(spread.shards[0]!); // which has the name of the queue, and refuses another one
+    }
+    return added(await Promise.all(spread.shards.map((shard) => on(shard, [{ ...options, confirm: shard.name }]))));
   },
   'deadLetters.kinds': async ({ spread }, args) => {
     const [options] = args as Parameters<DeadLetters['kinds']>;
@@ -139,7 +173,7 @@ function rows(verb: Verb, ...paths: VerbPath[]): { [Path in VerbPath]?: Verb } {
   return Object.fromEntries(paths.map((path) => [path, verb]));
 }
 
-/** The order of a page of all shards. Pending jobs of different shards have none, so the longest wait is first. */
+/** Which of two shards has the next job of a page. Pending jobs of different shards have no order, so the longest wait is first. */
 const ORDERS: Readonly<Record<JobStatus, (a: JobRecord, b: JobRecord) => number>> = {
   pending: (a, b) => b.priority - a.priority || Number(a.enqueuedAt) - Number(b.enqueuedAt),
   scheduled: (a, b) => Number(a.dueAt ?? 0) - Number(b.dueAt ?? 0),
@@ -164,7 +198,7 @@ function partOf<Part extends object>(
   return new Proxy(first, {
     get: (_, property) => {
       const value: unknown = Reflect.get(first, property);
-      if (typeof property === 'symbol' || value === undefined || property === 'constructor') {
+      if (typeof property === 'symbol' || value === undefined || property in Object.prototype) {
         return value;
       }
       const path = `${prefix}${property}`;
@@ -181,6 +215,20 @@ function partOf<Part extends object>(
         : () => refuse(whole.spread.name, path);
     },
   });
+}
+
+/** Merges lists of which each keeps its own order. So the first jobs are the same, however many follow. */
+function merged(lists: readonly JobRecord[][], order: (a: JobRecord, b: JobRecord) => number): JobRecord[] {
+  const [result, places] = [[] as JobRecord[], lists.map(() => 0)];
+  for (;;) {
+    let next: number | undefined;
+    lists.forEach((list, i) => {
+      const head = list[places[i]!];
+      if (head && (next === undefined || order(head, lists[next]![places[next]!]!) < 0)) next = i;
+    });
+    if (next === undefined) return result;
+    result.push(lists[next]![places[next]!++]!);
+  }
 }
 
 function methodOf(part: object, name: string): (...args: readonly unknown[]) => unknown {

@@ -23,7 +23,8 @@ export interface ListOptions extends JobFilter {
   mostBytes?: number | undefined;
 }
 
-const listSchema = z
+/** The options of a list, with their defaults. */
+export const listSchema = z
   .strictObject(
     {
       offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),

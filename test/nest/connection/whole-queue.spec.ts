@@ -1,5 +1,5 @@
 // A queue with shards as one object: `jobs.queue` and `@InjectQueue`. Each verb acts on all shards or on that of a job, or is refused.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
   InjectQueue,
@@ -12,6 +12,7 @@ import {
 import { markOfShard, shardNames, shardOfId, shardOfKey } from '#queue/model/spread.js';
 import { VERBS } from '../../support/queue/verb-arguments.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
 import { onEachStore, passTime, startApp } from '../app.js';
 
 const SHARDS = 4;
@@ -153,6 +154,61 @@ onEachStore('a queue with shards as one object', () => {
     await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })));
     expect((await queue.stats()).pending).toBe(4);
   });
+});
+
+it('has each job on one page, although the lines of its shards run against the times', async () => {
+  const { queue } = await start({ worker: false });
+  const ids: string[] = [];
+  for (const id of [`a${markOfShard(0)}`, `b${markOfShard(1)}`, `c${markOfShard(0)}`]) {
+    const before = Date.now();
+    await queue.enqueue(1, { id, lifo: true });
+    await eventually(() => Date.now() > before + 1);
+  }
+  for (let offset = 0; offset < 3; offset++) {
+    ids.push(...(await queue.list('pending', { offset, limit: 1 })).map(({ id }) => id));
+  }
+  expect(ids).toEqual([`b${markOfShard(1)}`, `c${markOfShard(0)}`, `a${markOfShard(0)}`]);
+  for (const page of [
+    { offset: -1 },
+    { offset: 5, limit: 0 },
+    { offset: 5, limit: -3 },
+    { offset: 990, limit: 50 },
+  ]) {
+    await expect(queue.list('pending', page)).rejects.toThrow(InvalidOptionError);
+  }
+});
+
+it('redrives no more a second than asked, and no job that fails after the start of the call', async () => {
+  const { queue, shards } = await start();
+  const fail = async (shard: number) => {
+    const [job] = await queue.enqueueMany([{ payload: 'fail', group: groups()[shard]! }]);
+    return job!;
+  };
+  const failed = await Promise.all([0, 0, 1, 1, 3, 3].map(fail));
+  await Promise.allSettled(failed.map((job) => job.result()));
+  const slept: [shard: number, ms: number][] = [];
+  for (const [i, shard] of shards.entries()) {
+    jest.spyOn(shard, 'sleep').mockImplementation(async (ms) => {
+      slept.push([i, ms]);
+      const before = Date.now();
+      await eventually(() => Date.now() > before + 20);
+      await Promise.allSettled([(await fail(3)).result()]);
+    });
+  }
+  expect(await queue.deadLetters.redriveAll({}, { perSecond: 4 })).toBe(6);
+  expect(slept).toEqual([
+    [1, 500],
+    [2, 500],
+  ]);
+});
+
+it('is purged by its own name alone, and has what each object has', async () => {
+  const { queue, shards } = await start({ worker: false });
+  await Promise.all(groups().map((group) => queue.enqueue(1, { group })));
+  const purged = jest.spyOn(shards[1]!, 'purge');
+  await expect(queue.purge({ confirm: shards[1]!.name })).rejects.toThrow(InvalidOptionError);
+  expect(purged).not.toHaveBeenCalled();
+  expect(queue.valueOf()).toBe(queue);
 });
 
 it('does each verb of a queue or refuses it, with what to do', async () => {
