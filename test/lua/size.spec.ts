@@ -33,9 +33,9 @@ function mostInside(node: Node, here: number): number {
   return Math.max(here, ...parts.filter(isNode).map((part) => mostInside(part, here)));
 }
 
-it('claim has at most 1,800 lines and 86 locals in scope at once', () => {
+it('claim has at most 1,800 lines and 87 locals in scope at once', () => {
   const text = luaScripts.attemptClaim;
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(1_800);
   const script = parse(text.replace(/^#!.*/, ''), { luaVersion: '5.1', ranges: true });
-  expect(mostInside(script as Node, 0)).toBeLessThanOrEqual(86);
+  expect(mostInside(script as Node, 0)).toBeLessThanOrEqual(87);
 });

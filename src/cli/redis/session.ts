@@ -115,8 +115,14 @@ export class Session {
   /** Waits until the connection is gone or Redis keeps silent; rejects then. Ends with `signal`. */
   lost(signal: AbortSignal): Promise<never> {
     return new Promise((_, reject) => {
-      const onClose = () => reject(failureOf(new Error('closed'), this.place, true));
-      const beat = () => void this.awaitReply(this.client.ping()).catch(reject);
+      let owed = 0;
+      const beat = () => {
+        owed++;
+        void this.awaitReply(this.client.ping()).then(() => owed--, reject);
+      };
+      // A queue cuts a silent connection, too. Redis owes the replies to several beats then.
+      const closed = () => (owed > 1 ? silent(this.place) : failureOf(new Error('closed'), this.place, true));
+      const onClose = () => reject(closed());
       const timer = setInterval(beat, BEAT_MS);
       this.client.once('close', onClose);
       signal.addEventListener('abort', () => {

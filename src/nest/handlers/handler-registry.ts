@@ -248,12 +248,19 @@ export class HandlerRegistry {
     return this.queues.spreadOf(queue);
   }
 
-  /** Returns the queue with shards that a class injects; undefined for a queue without. It looks once, as an app may inject many. */
+  /**
+   * Returns the queue with shards that a class injects; undefined for a queue without. It looks once, as an app may inject many. A mistake of a
+   * decorator is told later, by the boot.
+   */
   injectedWhole(queue: string): JobQueue | undefined {
     const { size } = this.explorer;
     if (!this.bound && size !== this.lookedAt) {
       this.lookedAt = size;
-      this.spreadDeclared();
+      try {
+        this.spreadDeclared();
+      } catch {
+        return undefined;
+      }
     }
     return this.queues.spreadOf(queue)?.whole;
   }

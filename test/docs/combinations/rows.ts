@@ -67,7 +67,7 @@ export const ROWS: Record<string, Row> = {
     options: {},
     limits: { maxRunning: 1, rateLimit: { limit: 1_000, periodMs: 1_000, burst: 100 } },
   },
-  '`cost`, `limitCosts`': { options: { cost: 3, limitCosts: { partner: 3 } } },
+  '`cost`, `limitCosts`, `slots`': { options: { cost: 3, limitCosts: { partner: 3 }, slots: 2 } },
   '`metadata`': { options: { metadata: { tenant: 'a' } } },
   '`after`': { options: { after: [FIRST] } },
   'a bulk handler': { options: {}, bulk: true },

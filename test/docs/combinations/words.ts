@@ -27,7 +27,7 @@ export async function keptWords(
   }
   if (options.cost) {
     const isKept = stored.cost === String(options.cost);
-    expect(told.limitCosts).toEqual(options.limitCosts);
+    expect([told.limitCosts, told.slots]).toEqual([options.limitCosts, options.slots]);
     words.push(isKept ? 'cost kept' : 'cost lost');
   }
   if (options.metadata) {

@@ -5,6 +5,10 @@ import type { Fault } from './known.js';
 export const MOST_SHARED = 5;
 /** The name of the limit. */
 export const SHARED_LIMIT = 'partner';
+/** What a job may cost of its rate. */
+export const MOST_COST = 3;
+/** The values of the limit. */
+export const SHARED_VALUES = { maxRunning: MOST_SHARED, rateLimit: { limit: 50, periodMs: 1_000, burst: 6 } };
 
 export class SharingRules {
   /** The number of handlers that run in each process. */

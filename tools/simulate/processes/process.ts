@@ -4,7 +4,7 @@ import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import type { EnqueueMiddleware } from '#queue/enqueue/enqueue-middleware.js';
-import { SHARED_LIMIT } from '../history/sharing-rules.js';
+import { MOST_COST, SHARED_LIMIT } from '../history/sharing-rules.js';
 import { linkOf } from '../server/network.js';
 import { AUDITED, MIXED_LIMITS, OLDER, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
@@ -42,8 +42,9 @@ export abstract class SimulatedProcess {
     const mixed = parts.has('groups') ? MIXED_LIMITS : {};
     const audited = parts.has('audit') ? AUDITED : {};
     const sharing = parts.has('sharing') ? { limits: [SHARED_LIMIT] } : {};
+    const costly = parts.has('sharing') ? { limits: [{ limit: SHARED_LIMIT, cost: { most: MOST_COST } }] } : {};
     return {
-      mixed: open('mixed', { ...mixed, ...audited, ...sharing }),
+      mixed: open('mixed', { ...mixed, ...audited, ...costly }),
       ordered: open('ordered'),
       limited: open('limited', { ...limits, ...audited, ...sharing }),
     };

@@ -5,7 +5,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';
 import type { QueueName, World } from '../world.js';
-import { MOST_SHARED, SHARED_LIMIT } from '../history/sharing-rules.js';
+import { SHARED_LIMIT, SHARED_VALUES } from '../history/sharing-rules.js';
 import { attemptMiddleware } from './middleware.js';
 import { WorkerProcess } from './worker-process.js';
 
@@ -38,7 +38,7 @@ export class SimulatedWorker extends WorkerProcess {
         sweepIntervalMs: 1_000,
         logFailures: false,
         ...(hasMiddleware && { middleware: attemptMiddleware(history, random) }),
-        limits: { [SHARED_LIMIT]: { maxRunning: MOST_SHARED } },
+        limits: { [SHARED_LIMIT]: SHARED_VALUES },
       }),
     );
   }

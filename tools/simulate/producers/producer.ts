@@ -1,5 +1,6 @@
 // A producer of plain jobs, some of them with a priority, a delay or another name.
 import { enqueueMiddleware, RefusedByMiddleware } from '../processes/middleware.js';
+import { MOST_COST, SHARED_LIMIT } from '../history/sharing-rules.js';
 import { SimulatedProcess } from '../processes/process.js';
 import { BULK_NAME, MOST_ATTEMPTS, NEW_NAME } from '../release.js';
 import type { QueueName, World } from '../world.js';
@@ -50,12 +51,14 @@ export class SimulatedProducer extends SimulatedProcess {
 
   private options(maxAttempts: number): { maxAttempts: number; delayMs?: number } {
     const { random, parts } = this.world;
+    const isCostly = parts.has('sharing') && this.queue === 'mixed' && this.count % 4 === 0;
     const name = random.chance(0.1) ? NEW_NAME : parts.has('bulk') && random.chance(0.3) ? BULK_NAME : undefined;
     return {
       maxAttempts,
       ...(random.chance(0.2) && { priority: random.between(1, 3) }),
       ...(random.chance(0.2) && { delayMs: random.between(1, 5_000) }),
       ...(name !== undefined && { name }),
+      ...(isCostly && { limitCosts: { [SHARED_LIMIT]: MOST_COST } }),
     };
   }
 }

@@ -61,7 +61,8 @@ export class WatchedServer implements Server {
   }
 
   run<Reply>(call: SentCall, run: () => Reply): Reply {
-    const { script, process } = call;
+    const { process } = call;
+    const script = verbOf(call.script);
     const { server } = this;
     const { queues } = server;
     const isUnchanged = server.work === this.lastWork;
@@ -166,6 +167,11 @@ export class WatchedServer implements Server {
       this.violations.add(`I3: a repeated ${script} changed the queue`);
     }
   }
+}
+
+/** Returns the script of a call, as plain queues call it. A claim under limits with costs has the text of a claim, and lines of its own. */
+function verbOf(script: string): string {
+  return script === 'attemptClaimLimited' ? 'attemptClaim' : script;
 }
 
 /** Returns what a reply says of the jobs of a call. A completion may find its job expired, and a claim counts the time. */
