@@ -28,6 +28,8 @@ export function jobText(job: ShownJob, reason: Reason, out: Output, verbose: boo
     ['expires', job.expiresAt && out.when(job.expiresAt)],
     ['priority', job.priority > 0 ? String(job.priority) : undefined],
     ['group', job.group],
+    ['slots', job.slots === undefined ? undefined : String(job.slots)],
+    ['costs', json(job.limitCosts)],
     ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
     ['schedule', job.schedule],
     ['after', tiedJobs(job, job.after)],

@@ -65,7 +65,7 @@ export function encodeJob(
   refuseContradictions(place, checked);
   // Another job may get this payload.
   const payloadId = unique?.onConflict === 'replace' && target.options.codec ? id : undefined;
-  const asked = optionsOf(checked, target, newId, payloadId);
+  const asked = optionsOf(checked, target, newId, payloadId, subject);
   const job: EncodedJob = { id, name, payload: encode(id, maker ?? payloadId), ...(asked && { options: asked }) };
   const { durability, runAt, expiresInMs, batch, after } = checked;
   if (batch !== undefined || after?.length) {
@@ -114,20 +114,21 @@ function optionsOf(
   { name: queue, options: { groups, rates, limits: uses } }: EncodeTarget,
   newId: () => string,
   payloadId: string | undefined,
+  subject: string | undefined,
 ): AskedOptions | undefined {
   const { group, id, after, cost, limitCosts } = options;
   if (rates && cost !== undefined) {
     const hint =
-      'Its permits are leased before a claim, when no job is known. Set the cost of all its jobs by a shared limit: `limits: [{ limit, cost }]`.';
+      'Use a limit with a name, whose cost is a range: `limits: [{ limit, cost: { most } }]`, and `limitCosts` at the enqueue.';
     throw new InvalidOptionError(
-      'cost',
+      subject === undefined ? 'cost' : `${subject}.cost`,
       `none in queue ${JSON.stringify(queue)}, which has several rates`,
       String(cost),
       hint,
     );
   }
   if (limitCosts) {
-    checkLimitCosts(queue, limitCosts, uses);
+    checkLimitCosts(queue, limitCosts, uses, subject);
   }
   const refs = after && { after: after.map((each) => refIn(queue, each)) };
   const asked = askedOptions(refs ? { ...options, ...refs } : options);

@@ -194,6 +194,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   metadata?: JobMetadata;
   /** The slots that its enqueue asked for. They count only where its handler has a range. Absent: none. */
   slots?: number;
+  /** What it costs of limits that its queue shares, by their names, as its enqueue said. Absent: none. */
+  limitCosts?: Record<string, number>;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
   /** What its handler has written by `job.stream`: the number of the last entry, and the stored bytes. Absent for nothing. */

@@ -195,22 +195,25 @@ export function costsOf(needs: readonly PermitNeed[], asked: Readonly<Record<str
 /**
  * Checks what an enqueue says that its job costs. A process whose code has no limits of the queue cannot know.
  *
+ * @param subject how errors name the job, if its call has several
  * @throws InvalidOptionError
  */
 export function checkLimitCosts(
   queue: string,
   costs: Readonly<Record<string, number>>,
   uses: readonly (string | SharedLimitUse)[] | undefined,
+  subject?: string,
 ): void {
   if (uses === undefined) {
     return;
   }
+  const place = subject === undefined ? 'limitCosts' : `${subject}.limitCosts`;
   const varying = limitUsesOf(uses).filter(({ most }) => most !== undefined);
   for (const [limit, cost] of Object.entries(costs)) {
     const need = varying.find((each) => each.limit === limit);
     if (!need) {
       throw new InvalidOptionError(
-        'limitCosts',
+        place,
         `limits whose cost is a range in queue ${JSON.stringify(queue)}: ${varying.map((each) => each.limit).join(', ') || 'none'}`,
         JSON.stringify(limit),
         `Give the queue a range: limits: [{ limit: ${JSON.stringify(limit)}, cost: { default: 1, most: ${cost} } }].`,
@@ -218,7 +221,7 @@ export function checkLimitCosts(
     }
     if (cost > need.most!) {
       throw new InvalidOptionError(
-        `limitCosts.${limit}`,
+        `${place}.${limit}`,
         `at most ${need.most}, as queue ${JSON.stringify(queue)} says`,
         String(cost),
         'Split the job, or raise `most` and the burst of the limit.',

@@ -2,6 +2,7 @@ import { jsonLines, parseJson } from '../codec/parse-json.js';
 import { decodeStoredError } from '../errors/stored-error.js';
 import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
+import { limitCostsField } from '../model/shared-limit.js';
 import { withoutUndefined } from '../runtime/fields.js';
 import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
@@ -84,6 +85,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     startedOverAt: options?.startedOverAtMs === undefined ? undefined : decodeDate(options.startedOverAtMs),
     metadata: metadataOf(options?.metadata),
     slots: typeof options?.slots === 'number' ? options.slots : undefined,
+    limitCosts: options?.limitCosts ? limitCostsField.safeParse(options.limitCosts).data : undefined,
     leftOut: leftOutOf(hash),
     worker: hash.worker,
     group: hash.group,

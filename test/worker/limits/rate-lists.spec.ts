@@ -93,7 +93,7 @@ it('an enqueue with a cost is refused where the code has several rates', async (
   await expect(queue.enqueue(1, { cost: 2 })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
     subject: 'cost',
-    hint: expect.stringContaining('limits: [{ limit, cost }]'),
+    hint: expect.stringContaining('limits: [{ limit, cost: { most } }]'),
   });
 });
 

@@ -251,9 +251,9 @@ onEachStore('jobs with costs of their own', () => {
     await queue.enqueue(Report, 1);
     await worker.event('completed');
     await eventually(async () => (await state.get()).running === 0);
-    await queue.enqueue(2, { name: 'report', limitCosts: { [limit]: 2 } });
+    const { id } = await queue.enqueue(2, { name: 'report', limitCosts: { [limit]: 2 } });
     await eventually(async () => (await state.get()).waiting.length === 1); // one unit is left
-    expect(await queue.stats()).toMatchObject({ pending: 1 });
+    expect(await queue.get(id)).toMatchObject({ status: 'pending', limitCosts: { [limit]: 2 } });
   });
 
   it('are refused beyond what the code of the queue says', async () => {
@@ -262,6 +262,9 @@ onEachStore('jobs with costs of their own', () => {
       code: 'INVALID_OPTION',
       subject: `limitCosts.${limit}`,
       expected: `at most 9, as queue "${queue.name}" says`,
+    });
+    await expect(queue.enqueueMany(costing(limit, 1, 10))).rejects.toMatchObject({
+      subject: `enqueueMany[1].limitCosts.${limit}`,
     });
     await expect(queue.enqueue(1, { limitCosts: { other: 2 } })).rejects.toMatchObject({
       code: 'INVALID_OPTION',
