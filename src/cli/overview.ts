@@ -51,7 +51,7 @@ export async function readOverview(session: Session, name?: string, window?: Rat
 async function overviewOfOne(session: Session, name: string, window?: RateWindow): Promise<QueueOverview[]> {
   const shards = await session.otherShards(name);
   if (shards.length === 0) {
-    return [await readOrVerdict(name, session.known(name), window)];
+    return [await readOrVerdict(name, session.existing(name), window)];
   }
   const [whole] = await overviewOfQueues(
     [name, ...shards].map((each) => session.queue(each)),

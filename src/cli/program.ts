@@ -98,6 +98,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
       const globals = command.optsWithGlobals<GlobalOptions>();
       const session = await Session.open(oneServer(globals), host.env, authorOf(host));
       const out = new Output(host, globals.json === true, session.skewMs);
+      if (!out.json) session.tell = (words) => out.tell(words);
       try {
         await action({ session, ...contextOf(globals, out) }, command.args, command.opts());
       } catch (error) {

@@ -1,8 +1,8 @@
 // A queue with shards on the command line: one row, and its shards if it is asked for alone.
 import { expect, it } from '@jest/globals';
 import { Session } from '#cli/redis/session.js';
-import { JobQueue } from 'nest-job-queue/core';
-import { shardNames } from '#queue/model/spread.js';
+import { JobQueue, NonRetryableError } from 'nest-job-queue/core';
+import { markOfShard, shardNames } from '#queue/model/spread.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { cli } from './run-cli.js';
 
@@ -51,6 +51,34 @@ it('lists the queue once', async () => {
   const { name, names } = await spreadQueue();
   const listed = (await cli(['queues'])).stdout.split('\n');
   expect(listed.filter((line) => names.includes(line))).toEqual([name]);
+});
+
+it('finds a job in the shard that has it, by a generated id and by an own one', async () => {
+  const { name, shards } = await spreadQueue();
+  await shards[2]!.enqueue(1, { name, id: 'order-17' });
+  await shards[3]!.enqueue(1, { name, id: `x${markOfShard(3)}` });
+  for (const id of ['order-17', `x${markOfShard(3)}`]) {
+    expect(await cli(['show', name, id])).toMatchObject({ code: 0, stderr: '' });
+    expect(await cli(['cancel', name, id])).toMatchObject({ code: 0, stdout: 'cancelled\n' });
+  }
+  expect(await shards[2]!.get('order-17')).toMatchObject({ status: 'cancelled' });
+  expect((await cli(['cancel', name, 'nowhere'])).code).toBe(3);
+});
+
+it('redrives a dead letter of any shard by its id', async () => {
+  const { name, shards } = await spreadQueue();
+  await shards[1]!.fail((await shards[1]!.claim())!, new NonRetryableError('no'));
+  const [letter] = (await shards[1]!.deadLetters.list()).jobs;
+  expect((await cli(['redrive', name, letter!.id])).stdout).toBe('redriven: 1 dead letter\n');
+  expect((await shards[1]!.stats()).failed).toBe(0);
+});
+
+it('says that a command takes the first shard alone', async () => {
+  const { name, names } = await spreadQueue();
+  const said = `Queue "${name}" has shards, and this command takes the first one alone. "stats ${name}" names all of them.`;
+  expect((await cli(['list', name, 'pending'])).stderr).toContain(said);
+  expect((await cli(['list', name, 'pending', '--json'])).stderr).not.toContain('shards');
+  expect((await cli(['list', names[1]!, 'pending'])).stderr).not.toContain('shards');
 });
 
 it('counts a shard whose master is away among those of its queue, and opens the others', async () => {

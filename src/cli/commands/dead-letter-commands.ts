@@ -60,7 +60,8 @@ export function addDeadLetterCommands(program: Command, run: Run): void {
           if (name === undefined) {
             throw new CliError('Pass the name of a queue, or --cause for all queues.', EXIT.usage);
           }
-          const queue = await context.session.known(name);
+          const { session } = context;
+          const queue = await (id === undefined ? session.known(name) : session.holder(name, id));
           if (options['asNew'] !== undefined) {
             return redriveAsNew(context, queue, id);
           }
@@ -230,7 +231,7 @@ async function redriveCause(context: Context, name: string | undefined, options:
   const reports: object[] = [];
   const told: Part[] = [];
   for (const each of found.kinds) {
-    const queue = await session.known(each.queue);
+    const queue = await session.existing(each.queue);
     const meant = { ...options, kind: each.kind };
     if (first === undefined) {
       const redriven = await all(context, queue, 'redrive', { ...meant, asked: true });

@@ -58,7 +58,7 @@ function addChanges(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [queue, id, signal, data]) => {
         const content = data === undefined ? undefined : parsed(data, 'data');
-        const outcome = await sent((await session.known(queue!)).signal(id!, signal!, content), queue!, id!);
+        const outcome = await sent((await session.holder(queue!, id!)).signal(id!, signal!, content), queue!, id!);
         out.show({ id, outcome }, () => SIGNALLED[outcome]);
       }),
     );
@@ -69,7 +69,7 @@ function addChanges(program: Command, run: Run): void {
       .description(command.text)
       .action(
         run(async ({ session, out }, [queue, id]) => {
-          const outcome = await (await session.known(queue!))[verb.name](id!);
+          const outcome = await (await session.holder(queue!, id!))[verb.name](id!);
           if (outcome === 'missing') {
             throw noJob(queue!, id!);
           }
@@ -108,7 +108,7 @@ function addShow(program: Command, run: Run): void {
     .description('shows the details of a job, its attempts, and why it does not run; with --verbose the stacks too')
     .action(
       run(async ({ session, out, verbose }, [name, id]) => {
-        const queue = await session.known(name!);
+        const queue = await session.holder(name!, id!);
         const stored = await queue.get(id!);
         if (!stored) {
           throw noJob(name!, id!, await queue.outcome(id!));

@@ -21,7 +21,7 @@ async function stream(
   [name, id]: string[],
   options: Record<string, unknown>,
 ): Promise<void> {
-  const queue = await session.known(name!);
+  const queue = await session.holder(name!, id!);
   const job = await queue.get(id!);
   if (!job) {
     throw noJob(name!, id!, await queue.outcome(id!));

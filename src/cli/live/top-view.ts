@@ -112,8 +112,10 @@ export class TopView implements LiveView {
     }
     try {
       const { session, user: by } = this.context;
-      const queue = await session.known(name);
-      await (verb === 'pause' ? queue.pause(by === undefined ? {} : { by }) : queue.resume());
+      const shards = await session.knownShards(name);
+      await Promise.all(
+        shards.map((each) => (verb === 'pause' ? each.pause(by === undefined ? {} : { by }) : each.resume())),
+      );
       this.notice = text`${name} ${verb === 'pause' ? 'paused' : 'resumed'}`;
     } catch (error) {
       this.notice = text`Could not ${verb} ${name}: ${(error as Error).message}`;

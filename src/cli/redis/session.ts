@@ -7,7 +7,7 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { MOST_SHARDS, shardNames } from '../../queue/model/spread.js';
+import { MOST_SHARDS, shardName, shardNames, shardOfId } from '../../queue/model/spread.js';
 import { isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
@@ -33,6 +33,9 @@ const SCAN_COUNT = 5_000;
 /** The time the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
 
+/** The longest time that a command waits to learn whether a queue has shards, in ms. */
+const NOTICE_MS = 1_000;
+
 /** The interval at which a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
 
@@ -53,6 +56,8 @@ export class Session {
   /** The address of Redis, without a password. */
   readonly place: string;
   private readonly life: ConnectionLife;
+  /** Tells a person what a command does, beside its output. */
+  tell: ((words: string) => void) | undefined;
 
   private constructor(
     { client, place, life }: ClientOfCommand,
@@ -149,10 +154,52 @@ export class Session {
    * @throws CliError
    */
   async known(name: string): Promise<JobQueue> {
+    const [queue, hasShards] = await Promise.all([this.existing(name), this.hasShards(name)]);
+    if (hasShards) {
+      this.tell?.(
+        `Queue ${JSON.stringify(name)} has shards, and this command takes the first one alone. "stats ${name}" names all of them.`,
+      );
+    }
+    return queue;
+  }
+
+  /** Does the same without a word about shards. */
+  async existing(name: string): Promise<JobQueue> {
     if (!(await this.isThere(name))) {
       throw noQueue(JSON.stringify(name));
     }
     return this.audited(name);
+  }
+
+  /** Returns whether a second shard is there. One whose master is silent holds up no command. */
+  private hasShards(name: string): Promise<boolean> {
+    const asked = this.askShards(shardNames(name, 2).slice(1)).then(([second]) => second!.isThere === true);
+    return within(systemClock, NOTICE_MS, asked, () => false);
+  }
+
+  /**
+   * Returns the existing queue of a job, or the shard that has it.
+   *
+   * @throws CliError; the error of a shard that may have the job, and could not be asked
+   */
+  async holder(name: string, id: string): Promise<JobQueue> {
+    const shard = shardOfId(id) ?? 0;
+    const named = shardName(name, shard);
+    if (shard > 0 && isQueueName(named) && (await this.isThere(named))) {
+      return this.audited(named);
+    }
+    const queue = await this.existing(name);
+    if (await queue.get(id)) {
+      return queue;
+    }
+    const others = await this.otherShards(name);
+    const found = await Promise.allSettled(others.map((each) => this.queue(each).get(id)));
+    const at = found.findIndex((each) => each.status === 'fulfilled' && each.value !== null);
+    const failed = found.find((each) => each.status === 'rejected');
+    if (at === -1 && failed) {
+      throw failed.reason;
+    }
+    return at === -1 ? queue : this.audited(others[at]!);
   }
 
   /**
@@ -163,7 +210,7 @@ export class Session {
   async knownShards(name: string): Promise<[JobQueue, ...JobQueue[]]> {
     const others = await this.otherShards(name);
     if (others.length === 0) {
-      return [await this.known(name)];
+      return [await this.existing(name)];
     }
     // A shard whose master is away fails in the command, which goes on with the others.
     const open = (each: string) => this.audited(each).catch(() => this.queue(each));

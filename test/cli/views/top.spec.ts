@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
+import { shardNames } from '#queue/model/spread.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { cli, cliOnScreen, cliOnTerminal, cliRunningOnTerminal, type OnScreen } from '../run-cli.js';
@@ -98,6 +99,27 @@ describe('top', () => {
     expect((await top.over).code).toBe(EXIT.ok);
     await queue.purge({ confirm: 'gone' });
     queue.close();
+  });
+
+  it('pauses all shards of a queue', async () => {
+    const shards = shardNames('wares', 2).map((name) => new JobQueue(connect({}, url), name));
+    await Promise.all(shards.map((shard) => shard.enqueue(1)));
+    const top = cliOnScreen(['top', 'wares', '--every', '60000'], { env });
+    await top.shows(/ waiting /);
+    top.type('p');
+    await top.shows(/^Pause wares for the whole fleet\? y\/n$/m);
+    top.type('y');
+    await top.shows(/^wares paused$/m);
+    expect(await Promise.all(shards.map(async (shard) => (await shard.stats()).pausedAt !== null))).toEqual([
+      true,
+      true,
+    ]);
+    top.type('q');
+    await top.over;
+    for (const shard of shards) {
+      await shard.purge({ confirm: shard.name, everything: true });
+      shard.close();
+    }
   });
 
   it('asks before it pauses a queue, and resumes it', async () => {
