@@ -14,6 +14,7 @@ const LONGEST = [
   'test/security/hidden.spec.ts',
   'test/cli/cli.spec.ts',
   'test/model/both-stores.spec.ts',
+  'test/model/names.spec.ts',
   'test/nest/lifecycle/start-faults.spec.ts',
   'test/docs/app/recipe-failures.spec.ts',
   'test/queue/redis/cluster-events.spec.ts',
