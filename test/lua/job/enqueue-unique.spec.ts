@@ -176,6 +176,22 @@ describe('job/enqueue.lua: replace', () => {
     expect(await q.field('a', 'payload')).toBe('"c"');
   });
 
+  it('I1: replaces no other job of the same batch whose id begins or ends with that of the owner', async () => {
+    const q = testQueue();
+    const jobs = ['a', 'ab', 'ba', 'c'].map((id) => {
+      const options = id === 'a' ? JSON.stringify(unfinishedKey) : id === 'c' ? JSON.stringify(replacing) : '';
+      return { id, name: q.name, payload: JSON.stringify(id), options };
+    });
+    const answers = await q.run(q.enqueueCall(jobs));
+    expect(answers.map((each) => each.outcome)).toEqual(['new', 'new', 'new', 'replaced']);
+    expect(await q.pending()).toEqual(['ab', 'ba', 'a']);
+    expect(await Promise.all(['ab', 'ba', 'a'].map((id) => q.field(id, 'payload')))).toEqual([
+      '"ab"',
+      '"ba"',
+      '"c"',
+    ]);
+  });
+
   it('I3: repeated after a lost reply replaces nothing again and gives the first answer', async () => {
     const q = testQueue();
     await q.add('a', replacing);
