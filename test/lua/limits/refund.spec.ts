@@ -62,6 +62,21 @@ describe('a job that never started is refunded to the rates', () => {
     expect(await spent(q)).toEqual([true, true]);
   });
 
+  const slower = { rateLimit: { limit: 1, periodMs: 2 * HOUR } };
+  it.each<[what: string, kept: [boolean, boolean], change: (q: TestQueue) => Promise<unknown>]>([
+    ['the queue', [true, false], (q) => q.run(q.scripts.limits.set({ ...slower, groups: rates.groups! }))],
+    ['all groups', [false, true], (q) => q.run(q.scripts.limits.set({ ...rates, groups: slower }))],
+    ['its group', [false, true], (q) => q.run(q.scripts.groups.set({ name: 'g', limits: slower }))],
+  ])('but not to the rate of %s that was changed after its claim', async (_, kept, change) => {
+    const q = await limited(rates);
+    await q.add('a', { group: 'g', expires_in_ms: 1 });
+    await sleep(3);
+    const { refused } = await q.run(q.claimCall(1));
+    await change(q);
+    await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    expect(await spent(q)).toEqual(kept);
+  });
+
   it('where its worker died while the claim held it', async () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g' });
