@@ -76,6 +76,25 @@ describe('the bytes of a claim', () => {
   });
 });
 
+it.each([
+  ['the short way', undefined],
+  ['turns', { weight: 2 }],
+])(
+  'a claim by %s leaves the longest name of a group that opens later, and drops a longer one',
+  async (_, limits) => {
+    const left = [LONGEST, LONGEST + 1].map(async (bytes) => {
+      const q = testQueue();
+      q.broken = true;
+      if (limits) await q.run(q.scripts.groups.set({ name: 'g', limits }));
+      await q.add('a', { group: 'g' });
+      await q.redis.zadd(`${q.keys.groupsPrefix}gated`, 2 * NOW, 'n'.repeat(bytes));
+      const claimed = (await q.claim(1)).length;
+      return [claimed, await q.redis.zcard(`${q.keys.groupsPrefix}gated`)];
+    });
+    expect(await Promise.all(left)).toEqual([[1, 1], [1, 0]]); // prettier-ignore
+  },
+);
+
 describe('of many', () => {
   it('a thousand records of ended batches stay, and of one more the oldest goes', async () => {
     const q = testQueue();
