@@ -74,13 +74,16 @@ describe('job/enqueue.lua', () => {
     },
   );
 
-  it('distinguishes a conflict over an id of the caller from a repeat', async () => {
-    const q = testQueue();
-    await q.add('order-1', { request: 'r1' }, '"first"');
-    const answer = await expectUnchanged(q, () => q.add('order-1', { request: 'r2' }, '"second"'));
-    expect(answer).toEqual({ id: 'order-1', outcome: 'existing' });
-    expect(await q.field('order-1', 'payload')).toBe('"first"');
-  });
+  it.each(['r2', 'r', '1', 'r12', '2r1'])(
+    'distinguishes a conflict over an id of the caller from a repeat: %s',
+    async (request) => {
+      const q = testQueue();
+      await q.add('order-1', { request: 'r1' }, '"first"');
+      const answer = await expectUnchanged(q, () => q.add('order-1', { request }, '"second"'));
+      expect(answer).toEqual({ id: 'order-1', outcome: 'existing' });
+      expect(await q.field('order-1', 'payload')).toBe('"first"');
+    },
+  );
 
   it('adds the same id twice in one batch only once', async () => {
     const q = testQueue();
