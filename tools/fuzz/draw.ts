@@ -45,7 +45,7 @@ const JOB_DRAWS: Record<JobOptionName, Draw<JobScene>> = {
   runAt: ({ random }) => Date.now() + random.pick([-1_000, 0, 300, random.between(0, 1_500)]),
   priority: ({ random }) => random.pick([0, 1, 2, 999, 1_000, random.between(0, 1_000)]),
   cost: ({ random }) => random.between(1, 4),
-  limitCosts: ({ random }) => ({ [random.pick(['partner', 'other'])]: random.between(1, 9) }),
+  limitCosts: 'no queue here shares a limit; tools/simulate/shared-limits.ts draws them',
   group: ({ random }) => random.pick(GROUPS),
   maxAttempts: ({ random }) => random.between(1, 4),
   maxCrashes: ({ random }) => random.between(1, 1_000),
