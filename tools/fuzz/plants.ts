@@ -34,7 +34,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   'a larger burst': {
     find: /math\.min\(burst, math\.floor\(4e15/g,
     put: 'math.min(burst + 9, math.floor(4e15',
-    seed: 10,
+    seed: 17,
   },
   'jobs of one priority in reverse': {
     find: /\* -2 \^ 40 \+ \(/g,
