@@ -1,12 +1,12 @@
 -- The units of shared limits that a claim may take, see docs/internals/limits.md, "Costs of single jobs".
--- fits(id): takes what a job costs from the units. False if a limit has too few. An id that was asked for before costs nothing
---   more.
+-- fits(id): false if a limit has too few units for a job.
+-- use_units(id): takes what a job costs from the units. Only a job that is taken uses them: a claim may leave one that fits.
 -- within_units(taken, is_more): puts the taken jobs from the first that does not fit on back to the front. Returns the others,
 --   and whether claimable jobs are left.
 -- short: what the first job that did not fit costs, in the order of the limits; nil if all did.
 -- costs_of(id): returns what a job costs, in the order of the limits.
 -- Needs: job.
-local limit_units, short, paid_ids = cjson.decode(ARGV[#ARGV]), nil, {}
+local limit_units, short = cjson.decode(ARGV[#ARGV]), nil
 
 -- Returns what the enqueue of a job said for each limit. Another client may have spoilt it.
 local function asked_costs(id)
@@ -29,9 +29,6 @@ local function costs_of(id)
 end
 
 local function fits(id)
-  if paid_ids[id] then
-    return true
-  end
   local costs = costs_of(id)
   for i, each in ipairs(limit_units) do
     if costs[i] > each[3] then
@@ -39,11 +36,14 @@ local function fits(id)
       return false
     end
   end
+  return true
+end
+
+local function use_units(id)
+  local costs = costs_of(id)
   for i, each in ipairs(limit_units) do
     each[3] = each[3] - costs[i]
   end
-  paid_ids[id] = true
-  return true
 end
 
 local function within_units(taken, is_more)
@@ -52,6 +52,7 @@ local function within_units(taken, is_more)
 --@include lib/place/put_back
       return taken, true
     end
+    use_units(id)
   end
   return taken, is_more
 end

@@ -43,6 +43,7 @@ local function take_head(name, start, taken, may_start)
     redis.call('ZADD', waiting, rank, id) -- another client has spoilt the key of its slots
     return 'passed'
   end
+--@limited lib/permits/use_head
   taken[#taken + 1], taken.bytes, known_jobs[id] = id, bytes, found
   taken.groups[#taken.groups + 1], taken.is_bound = name, taken.is_bound or is_bound
   if may_stay then

@@ -51,8 +51,10 @@ export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers
   };
   const learn = (outcome: Settled<ClaimReply>) => {
     if (outcome.ok) {
-      runner.permits?.learn(outcome.reply);
-      runner.learn(outcome.reply, claim);
+      const { reply } = outcome;
+      if (runner.permits?.hasPaid(token, reply)) delete reply.short;
+      runner.permits?.learn(reply);
+      runner.learn(reply, claim);
     }
   };
   const conclude = (outcome: Settled<ClaimReply>) => {

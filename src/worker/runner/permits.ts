@@ -330,6 +330,15 @@ export class Permits {
     });
   }
 
+  /**
+   * Returns whether the permits of a claim that found no job have paid what the next job costs. So another claim would find no more, and the
+   * queue asks again as if no job waited.
+   */
+  hasPaid(token: string, { jobs, short }: Pick<ClaimReply, 'jobs' | 'short'>): boolean {
+    const units = this.unitsOf(token) ?? [];
+    return jobs.length === 0 && short !== undefined && short.every((cost, i) => cost <= (units[i]?.[2] ?? 0));
+  }
+
   /** Rests a limit, because a handler met that of the service. */
   rest(limit: string, ms: number): void {
     this.rests.push(this.options.calls.sharedLimits.rest({ limit, ms }));

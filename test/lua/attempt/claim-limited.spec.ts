@@ -93,6 +93,37 @@ describe('attempt/claim-limited.lua', () => {
     expect(await claim(q, 10, 5)).toEqual([['a1'], undefined]);
   });
 
+  it.each([
+    ['jobs of groups beside plain ones', {}, ['', 'a', '', 'b', 'a', 'b', ''], undefined],
+    ['groups that run one job at a time', { groups: { maxRunning: 1 } }, ['a', 'b', '', 'c', 'd', ''], undefined],
+    ['groups whose jobs do not fit into its bytes', {}, ['a', 'b', '', 'a', 'b', ''], 1],
+    [
+      'a queue with a rate',
+      { rateLimit: { limit: 1_000, periodMs: 1_000, burst: 50 } },
+      ['a', '', 'b', 'a', ''],
+      undefined,
+    ],
+    [
+      'groups with rates',
+      { groups: { rateLimit: { limit: 1_000, periodMs: 1_000, burst: 50 } } },
+      ['a', '', 'b', 'a', ''],
+      undefined,
+    ],
+  ])('uses units only for jobs that it takes: %s', async (_, limits, groups, mostBytes) => {
+    const q = testQueue();
+    if (Object.keys(limits).length > 0) await q.run(q.scripts.limits.set(limits));
+    for (const [i, group] of groups.entries()) {
+      await q.add(`job-${i}`, { ...costs(3), ...(group && { group }) });
+    }
+    const taken: string[] = [];
+    for (let i = 0; i < groups.length; i++) {
+      const call = q.claimCall(2, { slots: 1, units: [['openai', 1, 3]], ...(mostBytes && { mostBytes }) });
+      const { jobs } = await q.run(call);
+      taken.push(...jobs.map(({ id }) => id));
+    }
+    expect(taken.toSorted()).toEqual(groups.map((__, i) => `job-${i}`));
+  });
+
   it('takes only names that it handles, and leaves others where they are', async () => {
     const q = await queueOf(['a', 3], ['b', 0]);
     const only = { limits: [{ name: q.name, maxAttempts: 3, maxCrashes: 3 }], cursor: 0 };

@@ -103,6 +103,10 @@ const lastLease = (permits: Permits) => permits.lease('b', 1).at(-1);
 it('lets a claim take what its permits have paid, and gives back the rest with a permit that no job has', () => {
   const permits = costlyPermits(3, 4);
   expect(permits.unitsOf('a')).toEqual([['partner', 1, 12]]);
+  // A claim that found none of these jobs is not repeated at once.
+  expect(permits.hasPaid('a', { jobs: [], short: [12] })).toBe(true);
+  expect(permits.hasPaid('a', { jobs: [], short: [13] })).toBe(false);
+  expect(permits.hasPaid('a', { jobs: [jobOf(1)] as never, short: [12] })).toBe(false);
   permits.begin(jobOf(5));
   permits.claimEnded('a');
   expect(permits.takeCalls()).toEqual([
