@@ -22,9 +22,9 @@
 -- ARGV[3] token, new for each request, the same for its repeat
 -- ARGV[4] worker
 -- ARGV[5] max_attempts of jobs without their own
--- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''. With a
---   colon and a number behind it, if it runs so many jobs of a group together: a group then has as many turns in a row. With
---   another colon and number, if so many more may wait there for their start, although they count for all limits
+-- ARGV[6] how many start at once, if the claimer calls start for later ones and runs isolated jobs alone; else ''. Up to two
+--   numbers follow, each behind a colon. The first is how many jobs of a group it runs together. A group then has as many
+--   turns in a row. The second is how many more jobs may wait in the claimer for their start. They count for all limits
 -- ARGV[7] the most bytes of payload to return, or '' for no bound; the first job comes in any case
 -- ARGV[8] '1' if the claimer is a worker that configures limits, '0' for another worker; else ''. A worker takes nothing,
 --   and announces itself, while the limits in force are those of a worker that has stopped. One that configures limits

@@ -6,7 +6,7 @@
 -- short: what the first job that did not fit costs, in the order of the limits; nil if all did.
 -- costs_of(id): returns what a job costs, in the order of the limits.
 -- Needs: job.
-local limit_units, short = cjson.decode(ARGV[#ARGV]), nil
+local limit_units, short, known_costs = cjson.decode(ARGV[#ARGV]), nil, {}
 
 -- Returns what the enqueue of a job said for each limit. Another client may have spoilt it.
 local function asked_costs(id)
@@ -20,19 +20,21 @@ local function asked_costs(id)
 end
 
 local function costs_of(id)
-  local asked, costs = asked_costs(id), {}
-  for i, each in ipairs(limit_units) do
-    local name, usual = unpack(each)
-    costs[i] = math.floor(math.min(1e6, math.max(1, tonumber(asked[name]) or usual)))
+  if not known_costs[id] then
+    local asked, costs = asked_costs(id), {}
+    for i, each in ipairs(limit_units) do
+      local name, usual = unpack(each)
+      costs[i] = math.floor(math.min(1e6, math.max(1, tonumber(asked[name]) or usual)))
+    end
+    known_costs[id] = costs
   end
-  return costs
+  return known_costs[id]
 end
 
 local function fits(id)
-  local costs = costs_of(id)
-  for i, each in ipairs(limit_units) do
-    if costs[i] > each[3] then
-      short = short or costs
+  for i, cost in ipairs(costs_of(id)) do
+    if cost > limit_units[i][3] then
+      short = short or costs_of(id)
       return false
     end
   end
@@ -40,9 +42,8 @@ local function fits(id)
 end
 
 local function use_units(id)
-  local costs = costs_of(id)
-  for i, each in ipairs(limit_units) do
-    each[3] = each[3] - costs[i]
+  for i, cost in ipairs(costs_of(id)) do
+    limit_units[i][3] = limit_units[i][3] - cost
   end
 end
 

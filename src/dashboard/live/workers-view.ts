@@ -9,7 +9,7 @@ export interface SeenWorker extends WorkerRecord {
   queue: string;
 }
 
-/** A claimed job with its worker. `slots` are those that its enqueue asked for. */
+/** A claimed job with its worker. Its enqueue may have asked for `slots`. */
 export interface ClaimedView extends RunningView {
   worker: string | null;
   isPrefetched: boolean;

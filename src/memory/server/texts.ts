@@ -103,5 +103,5 @@ export function clientOf(server: ScriptServer, send: Send): RedisClient {
       if (typeof name !== 'string' || name === 'then' || name in known) return known[name as string];
       return (...args: (string | number)[]) => run(name, args);
     },
-  }) as unknown as RedisClient;
+  }) as unknown as RedisClient; // the proxy makes each command when it is asked for
 }

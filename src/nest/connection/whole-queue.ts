@@ -36,7 +36,7 @@ const ofGroup: Verb = ({ spread }, args, on) =>
   on(typeof args[0] === 'string' ? spread.ofKey(args[0]) : spread.shards[0]!);
 
 /** Returns whether a shard has changed. */
-const any: Verb = async ({ spread }, _, on) =>
+const anyChanged: Verb = async ({ spread }, _, on) =>
   (await Promise.all(spread.shards.map((shard) => on(shard)))).includes(true);
 
 const sum: Verb = async ({ spread }, _, on) => added(await Promise.all(spread.shards.map((shard) => on(shard))));
@@ -103,7 +103,7 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
   ...rows(ofJob, 'cancel', 'result', 'deadLetters.get', 'deadLetters.redrive', 'deadLetters.redriveAsNew'),
   ...rows(ofJob, 'deadLetters.discard'),
   ...rows(ofGroup, 'groups.get', 'groups.set', 'groups.clear', 'groups.pause', 'groups.resume', 'groups.clean'),
-  ...rows(any, 'pause', 'deadLetters.markKind'),
+  ...rows(anyChanged, 'pause', 'deadLetters.markKind'),
   ...rows(sum, 'deadLetters.redriveMany', 'deadLetters.discardAll'),
   ...rows(sumWithin, 'clean', 'deadLetters.redriveAll'),
   enqueue: (whole, args) => {
@@ -130,7 +130,7 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
   resume: (whole, args, on) => {
     const [options] = args as [{ first?: unknown; perSecond?: unknown } | undefined];
     const limit = options?.first === undefined ? (options?.perSecond === undefined ? '' : 'perSecond') : 'first';
-    return limit ? refuse(whole.spread.name, `resume with \`${limit}\``) : any(whole, args, on);
+    return limit ? refuse(whole.spread.name, `resume with \`${limit}\``) : anyChanged(whole, args, on);
   },
   stats: async ({ spread }) => joinStats(await Promise.all(spread.shards.map((shard) => shard.stats()))),
   list: async ({ spread }, args) => {

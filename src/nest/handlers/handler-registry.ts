@@ -249,8 +249,8 @@ export class HandlerRegistry {
   }
 
   /**
-   * Returns the queue with shards that a class injects; undefined for a queue without. It looks once, as an app may inject many. A mistake of a
-   * decorator is told later, by the boot.
+   * Returns the queue with shards that a class injects; undefined for a queue without. It looks once, as an app may inject many. A wrong
+   * decorator does not fail here. The boot refuses it later.
    */
   injectedWhole(queue: string): JobQueue | undefined {
     const { size } = this.explorer;

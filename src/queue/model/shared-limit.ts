@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { own, withoutUndefined } from '../runtime/fields.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { wholeNumber } from '../validation/numbers.js';
+import { numberOrRange, wholeNumber } from '../validation/numbers.js';
 import { nearest } from '../validation/suggest.js';
 import { isLimitName, OWN_LIMIT, QUEUE_NAME_RULE } from '../validation/names.js';
 import { maxRunningAndRate, type RateLimit, ratesField, ratesOf, withNames } from './limits.js';
@@ -156,9 +156,6 @@ export const sharedLimitsField = z
   .refine((limits) => Object.keys(limits).every((name) => !name.startsWith(OWN_LIMIT)), RESERVED);
 
 const costSchema = wholeNumber(1, MOST_COST);
-const rangeSchema = z
-  .strictObject({ default: costSchema.optional(), most: costSchema })
-  .refine(({ default: usual = 1, most }) => usual <= most, 'expected a default of at most `most`');
 
 /** What a job costs of limits, by their names. */
 export const limitCostsField = z
@@ -168,12 +165,9 @@ export const limitCostsField = z
 /** The limits that a queue shares, each by its name, or with a cost. */
 export const limitUsesField = z
   .array(
-    z.union(
-      [definedName, z.strictObject({ limit: definedName, cost: z.union([costSchema, rangeSchema]).optional() })],
-      {
-        error: 'expected the name of a limit, or { limit, cost? }',
-      },
-    ),
+    z.union([definedName, z.strictObject({ limit: definedName, cost: numberOrRange(1, MOST_COST).optional() })], {
+      error: 'expected the name of a limit, or { limit, cost? }',
+    }),
     { error: 'expected a list of limits: their names, or { limit, cost? }' },
   )
   .max(MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`)

@@ -1,6 +1,5 @@
 // The slots that a job takes of the `concurrency` of its queue and its process. See docs/internals/slots.md.
-import { z } from 'zod';
-import { wholeNumber } from '../validation/numbers.js';
+import { numberOrRange, wholeNumber } from '../validation/numbers.js';
 
 /** The slots of jobs whose enqueue may say how many. */
 export interface SlotRange {
@@ -10,19 +9,13 @@ export interface SlotRange {
   most: number;
 }
 
+const MOST_SLOTS = 1_000;
+
 /** The schema of the slots of one job. */
-export const slotsSchema = wholeNumber(1, 1_000);
+export const slotsSchema = wholeNumber(1, MOST_SLOTS);
 
 /** The schema of the slots of a handler. */
-export const handlerSlotsSchema = z.union(
-  [
-    slotsSchema,
-    z
-      .strictObject({ default: slotsSchema.optional(), most: slotsSchema })
-      .refine(({ default: own = 1, most }) => own <= most, 'expected a default of at most `most`'),
-  ],
-  { error: 'expected a whole number from 1 to 1,000, or { default?, most }' },
-);
+export const handlerSlotsSchema = numberOrRange(1, MOST_SLOTS);
 
 /**
  * Returns the slots that a job takes.

@@ -21,6 +21,17 @@ export function wholeNumber(min: number, max: number, unit = '') {
   );
 }
 
+/** Returns a whole number from `min` to `max`, or a range of such numbers. A range has a default, and the most that may be said. */
+export function numberOrRange(min: number, max: number) {
+  const number = wholeNumber(min, max);
+  const range = z
+    .strictObject({ default: number.optional(), most: number })
+    .refine(({ default: usual = 1, most }) => usual <= most, 'expected a default of at most `most`');
+  return z.union([number, range], {
+    error: `expected a whole number from ${min} to ${max}, or { default?, most }`,
+  });
+}
+
 /** The ms of each unit that people write behind a number. */
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,

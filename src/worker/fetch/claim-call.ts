@@ -42,8 +42,19 @@ export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers
   const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
   const waits = runner.capacity.heaviest > 1 ? count - slots : 0; // the one that may wait for more slots
   const units = runner.permits?.unitsOf(token);
-  const asked = { count, token, worker, stream, maxAttempts, attemptLimits: limits.own };
-  const request = { ...asked, slots, only, turnsInRow, waits, units };
+  const request = {
+    count,
+    token,
+    worker,
+    stream,
+    maxAttempts,
+    attemptLimits: limits.own,
+    slots,
+    only,
+    turnsInRow,
+    waits,
+    units,
+  };
   const build = (bytes: number): StoreCall<ClaimReply> => {
     const call = calls.claim({ ...request, announces: true, mostBytes: Math.floor(bytes / sharers) });
     call.afterCut = () => build(budget.afterCut(bytes));

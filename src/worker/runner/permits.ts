@@ -335,8 +335,9 @@ export class Permits {
    * queue asks again as if no job waited.
    */
   hasPaid(token: string, { jobs, short }: Pick<ClaimReply, 'jobs' | 'short'>): boolean {
+    if (jobs.length > 0 || !short) return false;
     const units = this.unitsOf(token) ?? [];
-    return jobs.length === 0 && short !== undefined && short.every((cost, i) => cost <= (units[i]?.[2] ?? 0));
+    return short.every((cost, i) => cost <= (units[i]?.[2] ?? 0));
   }
 
   /** Rests a limit, because a handler met that of the service. */
