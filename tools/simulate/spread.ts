@@ -1,7 +1,7 @@
 // A queue with shards, while producers and workers are killed, by a seed. Some replies are lost, and some calls are sent twice.
 // A planted fault lets producers choose the wrong shard.
 import { ScriptStore } from '#memory/script-store.js';
-import { SpreadQueue } from '#nest/connection/spread-queue.js';
+import { SpreadQueue } from '#spread/spread-queue.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { markOfShard, shardNames } from '#queue/model/spread.js';

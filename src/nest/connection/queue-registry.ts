@@ -12,8 +12,8 @@ import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
-import { refuseOfOneQueue, SpreadQueue } from './spread-queue.js';
-import { wholeQueue } from './whole-queue.js';
+import { refuseOfOneQueue, SpreadQueue } from '../../spread/spread-queue.js';
+import { wholeQueue } from '../../spread/whole-queue.js';
 
 const DEFAULT_CONCURRENCY = 10;
 

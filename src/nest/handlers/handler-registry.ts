@@ -29,7 +29,7 @@ import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-to
 import { findProvider } from '../connection/find-provider.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { SpreadQueue } from '../connection/spread-queue.js';
+import type { SpreadQueue } from '../../spread/spread-queue.js';
 import { isMade, isScoped } from '../enhancers/attempt-scope.js';
 import { hasPipes } from '../enhancers/enhancer-metadata.js';
 import { HandlerBinder } from '../enhancers/handler-binder.js';

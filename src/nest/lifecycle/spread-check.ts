@@ -4,7 +4,7 @@ import { shardNames, shardOfKey, shardOfName } from '../../queue/model/spread.js
 import { registerQueues } from '../../queue/register/register-queues.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
-import type { SpreadQueue } from '../connection/spread-queue.js';
+import type { SpreadQueue } from '../../spread/spread-queue.js';
 
 /** The most names of the register that the check reads. */
 const MOST_NAMES = 10_000;

@@ -11,7 +11,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { StandardSchema } from '../../queue/validation/standard-schema.js';
-import { SpreadQueue } from '../connection/spread-queue.js';
+import { SpreadQueue } from '../../spread/spread-queue.js';
 
 /** Options of a batch of the service. */
 export interface JobBatchOptions<

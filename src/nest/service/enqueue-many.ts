@@ -7,7 +7,7 @@ import { show } from '../../queue/errors/show.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { StoredIn } from '../../queue/store/outbox-writer.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
-import { SpreadQueue } from '../connection/spread-queue.js';
+import { SpreadQueue } from '../../spread/spread-queue.js';
 import {
   type EnqueueManyOptions,
   type JobOfAnyName,
@@ -20,7 +20,7 @@ import {
   refuseOwnIdOfOthers,
   ShardsOfCall,
   withShardsOfOthers,
-} from '../connection/shard-choice.js';
+} from '../../spread/shard-choice.js';
 
 /** The arguments of an `enqueueMany`: jobs of one name with their array, or of several names. */
 export type ManyArguments = [

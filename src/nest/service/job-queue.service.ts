@@ -42,7 +42,7 @@ import {
   type QueueFinder,
   refuseOwnIdOfOthers,
   ShardsOfCall,
-} from '../connection/shard-choice.js';
+} from '../../spread/shard-choice.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { JobStream } from './job-stream.js';
@@ -58,7 +58,7 @@ import { enqueueMany, type ManyArguments } from './enqueue-many.js';
 
 import { checkQueue, checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
-import { SpreadQueue } from '../connection/spread-queue.js';
+import { SpreadQueue } from '../../spread/spread-queue.js';
 import { addServiceClass } from '../connection/service-classes.js';
 import { UnusedNames } from '../lifecycle/unused-names.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';

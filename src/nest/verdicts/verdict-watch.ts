@@ -24,7 +24,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/within.js';
 import { FaultLog } from '../../worker/reports/fault-log.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
-import type { SpreadQueue } from '../connection/spread-queue.js';
+import type { SpreadQueue } from '../../spread/spread-queue.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { CausesOfFleet } from './causes-of-fleet.js';
 import { type AlertTurn, takeTurnOfShards } from './shard-turn.js';

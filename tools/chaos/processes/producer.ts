@@ -4,7 +4,7 @@ import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
-import type { SpreadQueue } from '#nest/connection/spread-queue.js';
+import type { SpreadQueue } from '#spread/spread-queue.js';
 import { sleep } from '../../../test/support/faults/wait.js';
 import { drawKind } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';

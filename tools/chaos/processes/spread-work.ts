@@ -2,7 +2,7 @@
 // shard.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { SpreadQueue } from '#nest/connection/spread-queue.js';
+import type { SpreadQueue } from '#spread/spread-queue.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import { queueOptions } from './workload.js';
 
@@ -31,7 +31,7 @@ export async function spreadQueueOf(redis: RedisClient, queue: string): Promise<
   const [{ JobQueue: Queue }, { markOfShard, shardNames }, { SpreadQueue: Spread }] = await Promise.all([
     import('#queue/job-queue.js'),
     import('#queue/model/spread.js'),
-    import('#nest/connection/spread-queue.js'),
+    import('#spread/spread-queue.js'),
   ]);
   const name = `${queue}-spread`;
   const shards: JobQueue[] = shardNames(name, SHARDS).map((each) => new Queue(redis, each, spreadOptions()));

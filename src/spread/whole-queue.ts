@@ -1,18 +1,18 @@
 // A queue with shards as one object with the verbs of a queue. A verb acts on the shard of its job or group. Or it acts on all shards, if the
 // result of all is exact. Each other verb is refused, because it would act on one shard.
-import { joinKinds, joinStats } from '../../inspect/join-shards.js';
-import type { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
-import { isJobDefinition } from '../../queue/enqueue/define-job.js';
-import type { JobToEnqueue } from '../../queue/enqueue/encode-typed-job.js';
-import { enqueueMixed, type MixedJob } from '../../queue/enqueue/enqueue-mixed.js';
-import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobRecord, JobStatus } from '../../queue/model/job.js';
-import { listSchema } from '../../queue/operate/find-jobs.js';
-import type { Groups } from '../../queue/operate/groups.js';
-import { LARGEST_PAGE, YEAR_MS } from '../../queue/runtime/bounds.js';
-import { checkOptions } from '../../queue/validation/validate-options.js';
+import { joinKinds, joinStats } from '../inspect/join-shards.js';
+import type { DeadLetters } from '../queue/dead-letters/dead-letters.js';
+import { isJobDefinition } from '../queue/enqueue/define-job.js';
+import type { JobToEnqueue } from '../queue/enqueue/encode-typed-job.js';
+import { enqueueMixed, type MixedJob } from '../queue/enqueue/enqueue-mixed.js';
+import { validateBulk } from '../queue/enqueue/validate-bulk.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobRecord, JobStatus } from '../queue/model/job.js';
+import { listSchema } from '../queue/operate/find-jobs.js';
+import type { Groups } from '../queue/operate/groups.js';
+import { LARGEST_PAGE, YEAR_MS } from '../queue/runtime/bounds.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import { enqueueInShard, itemsOf, type QueueFinder, ShardsOfCall, withShardsOfOthers } from './shard-choice.js';
 import type { SpreadQueue } from './spread-queue.js';
 

@@ -1,10 +1,10 @@
 // Chooses the shards of calls on a queue with `spread`; see docs/internals/spread.md.
-import { SLICE_JOBS } from '../../queue/enqueue/enqueue-batcher.js';
-import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { show } from '../../queue/errors/show.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobHandle } from '../../queue/results/job-handle.js';
+import { SLICE_JOBS } from '../queue/enqueue/enqueue-batcher.js';
+import type { JobDefinition } from '../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobHandle } from '../queue/results/job-handle.js';
 import { SpreadQueue } from './spread-queue.js';
 
 /** Finds the queue of a call, or its shards. */

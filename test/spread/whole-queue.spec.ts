@@ -10,10 +10,10 @@ import {
   NonRetryableError,
 } from 'nest-job-queue';
 import { markOfShard, shardNames, shardOfId, shardOfKey } from '#queue/model/spread.js';
-import { VERBS } from '../../support/queue/verb-arguments.js';
-import { uniqueQueueName } from '../../support/redis/redis.js';
-import { eventually } from '../../support/faults/wait.js';
-import { onEachStore, passTime, startApp } from '../app.js';
+import { VERBS } from '../support/queue/verb-arguments.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { eventually } from '../support/faults/wait.js';
+import { onEachStore, passTime, startApp } from '../nest/app.js';
 
 const SHARDS = 4;
 

@@ -1,10 +1,10 @@
 // The shards of a queue as this process uses them; see docs/internals/spread.md.
-import { EnqueueError } from '../../queue/errors/enqueue-errors.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { show } from '../../queue/errors/show.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import { markOfShard, shardOfId, shardOfKey } from '../../queue/model/spread.js';
-import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { EnqueueError } from '../queue/errors/enqueue-errors.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { markOfShard, shardOfId, shardOfKey } from '../queue/model/spread.js';
+import type { ResolvedQueueOptions } from '../queue/model/queue-options.js';
 
 /** The options of an enqueue that decide its shard. Nobody has checked them yet. */
 interface ShardKeys {

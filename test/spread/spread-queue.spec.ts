@@ -4,7 +4,7 @@ import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { markOfShard } from '#queue/model/spread.js';
-import { SpreadQueue } from '#nest/connection/spread-queue.js';
+import { SpreadQueue } from '#spread/spread-queue.js';
 
 const LOST = new EnqueueError('unknown', 'q', ['a'], 'no answer');
 
