@@ -68,9 +68,12 @@ export class ClaimOutlook {
     return this.awaitsSlots && !this.expectsJobs;
   }
 
-  /** ms until the next scheduled job is due, or a limit lets the next one start. 0 only if the last claim did not take a due job. */
+  /**
+   * ms until the next scheduled job is due, or a limit lets the next one start. 0 only if the last claim did not take a due job.
+   * Rounded down, because Redis counts from the begin of its millisecond, and timers are late by up to another.
+   */
   get nextDueInMs(): number | undefined {
-    return this.dueInMs && Math.max(SHORTEST_DUE_MS, Math.ceil(this.dueInMs - (this.now() - this.learnedAtMs)));
+    return this.dueInMs && Math.max(SHORTEST_DUE_MS, Math.floor(this.dueInMs - (this.now() - this.learnedAtMs)));
   }
 
   /**

@@ -63,7 +63,7 @@ it('counts the time since the reply, and tells a due job that it did not take fr
   );
   outlook.learn({ ...NOTHING, nextDueInMs: 20 }, 1);
   nowMs += 4.5;
-  expect(outlook.nextDueInMs).toBe(16);
+  expect(outlook.nextDueInMs).toBe(15);
   nowMs += 100;
   expect(outlook.nextDueInMs).toBe(1);
   outlook.learn({ ...NOTHING, nextDueInMs: 0 }, 1);
