@@ -1,9 +1,12 @@
 // Joins what is known of the shards of a queue, so that windows show one queue.
 import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import type { DoctorReport } from '../queue/model/doctor-report.js';
 import type { HistoryPoint } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
+import type { WorkerRecord } from '../queue/model/worker-record.js';
 import { groupBy } from '../queue/runtime/group-by.js';
+import type { ActionEntry } from '../queue/store/action-entry.js';
 import type { QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
 import type { Finding } from './rule.js';
 import { findingOf, worstOf } from './verdict.js';
@@ -168,6 +171,60 @@ export function joinKinds<Kind extends Omit<ErrorKind, 'sample'>>(kinds: readonl
       isNew: same.every(({ isNew }) => isNew),
     };
   });
+}
+
+/** Returns the workers of all shards, each once: a worker serves all of them with the same slots. */
+export function joinWorkers(shards: readonly (readonly WorkerRecord[])[]): WorkerRecord[] {
+  return [...groupBy(shards.flat(), ({ id }) => id).values()].map((same) => {
+    const stuck = same.flatMap((each) => each.stuck ?? []);
+    const seenAt = new Date(highest(same.map((each) => each.seenAt.getTime())));
+    return {
+      ...same[0]!,
+      ...withFields<WorkerRecord>(same, ['holds'], sum),
+      seenAt,
+      ...(stuck.length > 0 && { stuck }),
+    };
+  });
+}
+
+/** Returns the audits of all shards as one. */
+export function joinReports(reports: readonly DoctorReport[]): DoctorReport {
+  return {
+    queue: wholeOfShard(reports[0]!.queue),
+    checked: sum(reports.map(({ checked }) => checked)),
+    counts: sumOf(reports.map(({ counts }) => counts)) as DoctorReport['counts'],
+    findings: reports.flatMap(({ findings }) => findings),
+    durationMs: highest(reports.map(({ durationMs }) => durationMs)),
+  };
+}
+
+/** The longest time between the entries of one call in the logs of two shards, in ms. */
+const SAME_CALL_MS = 5_000;
+
+/** Returns the entries of all shards, newest first. A call on all shards has an entry in each, and here it has one. */
+export function joinActions(shards: readonly (readonly ActionEntry[])[]): ActionEntry[] {
+  const found: { entry: ActionEntry; shards: number[] }[] = [];
+  const all = shards.flatMap((entries, shard) => entries.map((entry) => ({ entry, shard })));
+  for (const { entry, shard } of all.toSorted((a, b) => Number(b.entry.at) - Number(a.entry.at))) {
+    const recent = found.slice(found.findLastIndex(({ entry: later }) => !isSoonAfter(later, entry)) + 1);
+    const same = recent.find((each) => !each.shards.includes(shard) && isSameDeed(each.entry, entry));
+    if (same) {
+      const count = same.entry.count === null || entry.count === null ? null : same.entry.count + entry.count;
+      same.entry = { ...same.entry, count };
+      same.shards.push(shard);
+    } else {
+      found.push({ entry, shards: [shard] });
+    }
+  }
+  return found.map(({ entry }) => entry);
+}
+
+function isSoonAfter(later: ActionEntry, earlier: ActionEntry): boolean {
+  return Number(later.at) - Number(earlier.at) <= SAME_CALL_MS;
+}
+
+function isSameDeed(one: ActionEntry, other: ActionEntry): boolean {
+  return (['via', 'by', 'action', 'subject'] as const).every((field) => one[field] === other[field]);
 }
 
 /** Returns the history of all shards together. Quantiles cannot be added, so those of the slowest shard stand for all. */

@@ -18,7 +18,7 @@ export class SpreadQueue {
   private readonly replies: readonly ShardReplies[];
   /** The shard of the next job without a key. Processes begin anywhere, so that they do not follow each other. */
   private turn: number;
-  /** The queue as one object, see wholeQueue. */
+  /** The queue as one object, see spreadOver. */
   whole!: JobQueue;
 
   /** @param reference returns the queue of a shard beyond the known ones, which another process may have */
@@ -84,6 +84,11 @@ export class SpreadQueue {
   /** Notes how long a shard owes the reply to an enqueue, and whether it failed. Returns the reply. */
   async follow<Reply>(shard: JobQueue, enqueue: () => Promise<Reply>): Promise<Reply> {
     return (this.replies[this.shards.indexOf(shard)] ?? new ShardReplies(shard)).follow(enqueue);
+  }
+
+  /** Passes over a shard until a read of it succeeds. */
+  passOver(shard: JobQueue): void {
+    this.replies[this.shards.indexOf(shard)]?.failed();
   }
 
   /** The shards that owe a reply, or whose last enqueue failed. */
@@ -157,6 +162,10 @@ class ShardReplies {
   get isAway(): boolean {
     if (this.hasFailed) this.ask();
     return this.hasFailed || this.now - this.owedSince > AWAY_AFTER_MS;
+  }
+
+  failed(): void {
+    this.hasFailed = true;
   }
 
   async follow<Reply>(enqueue: () => Promise<Reply>): Promise<Reply> {

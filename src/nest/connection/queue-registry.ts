@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { type OwnQueueOptions, type QueueOptions, resolveQueueOptions } from '../../queue/model/queue-options.js';
-import { markOfShard, shardName, shardNames, wholeOfShard } from '../../queue/model/spread.js';
+import { shardName, shardNames, wholeOfShard } from '../../queue/model/spread.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { own, withoutUndefined } from '../../queue/runtime/fields.js';
@@ -12,8 +12,8 @@ import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
-import { refuseOfOneQueue, SpreadQueue } from '../../spread/spread-queue.js';
-import { wholeQueue } from '../../spread/whole-queue.js';
+import { refuseOfOneQueue, type SpreadQueue } from '../../spread/spread-queue.js';
+import { spreadOver } from '../../spread/whole-queue.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
@@ -195,12 +195,10 @@ export class QueueRegistry {
       const names = shardNames(name, number);
       names.forEach((each) => this.queueOfShard.set(each, name));
       const shards = names.map((each) => this.queue(each));
-      const made = new SpreadQueue(name, shards, (shard) => this.reference(shardName(name, shard)));
-      shards.forEach((shard, i) => {
-        shard.idMark = markOfShard(i);
-        shard.shardOfJob = (subject, options) => made.ofJob(subject, options);
+      const made = spreadOver(name, shards, {
+        reference: (shard) => this.reference(shardName(name, shard)),
+        spreadOf: (other) => this.spreadOf(other),
       });
-      made.whole = wholeQueue(made, (other) => this.spreadOf(other));
       this.spreadQueues.set(name, made);
     }
   }

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { shardNames, shardOfKey, shardOfName } from '../../queue/model/spread.js';
+import { shardNames, shardOfKey, shardsIn } from '../../queue/model/spread.js';
 import { registerQueues } from '../../queue/register/register-queues.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -40,21 +40,12 @@ export async function checkSpreads(
   const known = await read([], async () =>
     door.store.queues.registered(await door.calls(), MOST_NAMES, door.callLimit),
   );
-  await Promise.all(spreads.map((spread) => check(spread, knownShards(spread.name, known), queues, read)));
+  await Promise.all(spreads.map((spread) => check(spread, shardsIn(spread.name, known), queues, read)));
   registerQueues(...spreads.flatMap(({ shards }) => shards));
 }
 
 /** Returns what a read returns. If it fails, because a master may be away, it warns and returns the fallback. */
 type ReadOr = <Reply>(fallback: Reply, ask: () => Promise<Reply>) => Promise<Reply>;
-
-/** Returns how many shards of a queue are in the register. A queue that never had shards has one. */
-function knownShards(queue: string, names: readonly string[]): number {
-  const numbers = names.flatMap((name) => {
-    const found = shardOfName(name);
-    return found?.queue === queue ? [found.shard + 1] : name === queue ? [1] : [];
-  });
-  return Math.max(0, ...numbers);
-}
 
 async function check(
   { name, shards }: SpreadQueue,

@@ -27,9 +27,10 @@ export function shardNames(queue: string, shards: number): string[] {
 /** Returns the name of one shard: always the same one for a queue and a number. It does not ask the Cluster. */
 export function shardName(queue: string, shard: number): string {
   if (shard === 0) return queue;
+  const place = placeOf(queue, shard);
   for (let tries = 0; ; tries++) {
     const name = `${queue}@${shard}.${tries.toString(36)}`;
-    if (isInPlace(queue, shard, name)) return name;
+    if (isNear(place, name)) return name;
   }
 }
 
@@ -39,7 +40,9 @@ const SHARD_NAME = /^(.+)@([1-9]\d?)\.[0-9a-z]+$/;
 export function shardOfName(name: string): { queue: string; shard: number } | undefined {
   const [, queue, number] = SHARD_NAME.exec(name) ?? [];
   const shard = Number(number);
-  return queue !== undefined && shard < MOST_SHARDS && isInPlace(queue, shard, name) ? { queue, shard } : undefined;
+  return queue !== undefined && shard < MOST_SHARDS && isNear(placeOf(queue, shard), name)
+    ? { queue, shard }
+    : undefined;
 }
 
 /** Returns the name of the queue that a shard is part of; any other name unchanged. */
@@ -54,10 +57,23 @@ export function shardsAmong(names: readonly string[]): (name: string) => boolean
   return (name) => spread.has(wholeOfShard(name));
 }
 
-/** Returns whether a name has a slot near the place of its shard, counted from the slot of the queue. */
-function isInPlace(queue: string, shard: number, name: string): boolean {
-  const distance = (slotOf(name) - slotOf(queue) - bitsReversed(shard) + 2 * SLOTS + TOLERANCE) % SLOTS;
-  return distance <= 2 * TOLERANCE;
+/** Returns how many shards of a queue are among these names. A queue that never had shards has one. */
+export function shardsIn(queue: string, names: readonly string[]): number {
+  const numbers = names.flatMap((name) => {
+    const found = shardOfName(name);
+    return found?.queue === queue ? [found.shard + 1] : name === queue ? [1] : [];
+  });
+  return Math.max(0, ...numbers);
+}
+
+/** Returns the slot that is the place of a shard, counted from the slot of the queue. */
+function placeOf(queue: string, shard: number): number {
+  return slotOf(queue) + bitsReversed(shard);
+}
+
+/** Returns whether a name has a slot near a place. */
+function isNear(place: number, name: string): boolean {
+  return (slotOf(name) - place + 2 * SLOTS + TOLERANCE) % SLOTS <= 2 * TOLERANCE;
 }
 
 /** Returns the number whose bits are those of another in reverse order: 0, 1/2, 1/4, 3/4, 1/8 … of all slots. */
