@@ -14,6 +14,7 @@ import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Output } from './output.js';
+import { eachShard, shardsOf } from '../spread/whole-queue.js';
 import type { Session } from './redis/session.js';
 import { text, type Part } from './text.js';
 
@@ -27,7 +28,7 @@ type KindWithCause = ShownKind & KindOfQueue;
 export async function readKinds(session: Session, queue: JobQueue): Promise<ShownKind[]> {
   const kinds = await kindsWithCauses(session, queue);
   return withVersions(
-    queue,
+    shardsOf(queue)[0],
     kinds.map(({ queue: _queue, cause: _cause, ...kind }) => kind),
   );
 }
@@ -45,18 +46,21 @@ export async function readCauses(session: Session): Promise<{ causes: SharedErro
   const kinds: KindOfQueue[] = [];
   const marks: HistoryMark[] = [];
   const broken: QueueVerdict[] = [];
-  const readOne = async (name: string) => {
+  const readOne = async (queue: JobQueue) => {
     try {
-      const found = await kindsWithCauses(session, session.queue(name));
+      const found = await kindsWithCauses(session, queue);
       kinds.push(...found);
       if (found.length > 0) {
-        marks.push(...(await session.queue(name).history.read({ lastMs: 2 * GOES_ON_MS })).marks);
+        const [{ marks: known }] = await eachShard(queue, (shard) =>
+          shard.history.read({ lastMs: 2 * GOES_ON_MS }),
+        );
+        marks.push(...known);
       }
     } catch (error) {
-      broken.push(unreadable(name, error));
+      broken.push(unreadable(queue.name, error));
     }
   };
-  await Promise.all((await session.queueNames()).map(readOne));
+  await Promise.all((await session.allQueues()).map(readOne));
   return { causes: causesOf(kinds, marks), unreadable: broken };
 }
 

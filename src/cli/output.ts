@@ -68,6 +68,13 @@ export class Output {
     this.host.stderr.write(`${shown}\n`);
   }
 
+  /** Tells which shards did not reply, with the reason of each. */
+  tellUnreached(shards: ReadonlyMap<string, string>): void {
+    const [reason] = shards.values();
+    const words = text`Not reached: ${[...shards.keys()].join(', ')} (${reason!}). Repeat this command when they are back.`;
+    this.tell(this.json ? printableJson({ unreached: Object.fromEntries(shards) }) : words.value);
+  }
+
   /** Tells a person how a list goes on that has as many entries as were asked for. */
   tellOfMore(found: number, { limit, offset }: { limit: number; offset: number }): void {
     if (!this.json && found > 0 && found === limit) {

@@ -49,7 +49,7 @@ export async function readOverview(session: Session, name?: string, window?: Rat
 
 /** Reads a queue. One with shards is followed by them. */
 async function overviewOfOne(session: Session, name: string, window?: RateWindow): Promise<QueueOverview[]> {
-  const shards = await session.otherShards(name);
+  const shards = await session.shards.others(name);
   if (shards.length === 0) {
     return [await readOrVerdict(name, session.existing(name), window)];
   }

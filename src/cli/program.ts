@@ -16,7 +16,7 @@ import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
 import { addWorkerCommands } from './commands/worker-commands.js';
 import { addCompletion } from './completion.js';
-import type { Context, LocalContext, Run, RunLocally, RunOnServers } from './context.js';
+import type { CommandOptions, Context, LocalContext, Run, RunLocally, RunOnServers } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addExamples, inOrderOfUse } from './usage/examples.js';
 import { failureOf, report } from './failure.js';
@@ -29,6 +29,7 @@ import { addStream } from './commands/stream-command.js';
 import { addTopics } from './commands/topics-command.js';
 import { addTail } from './commands/tail-command.js';
 import { addMcp } from './mcp/mcp-command.js';
+import { wholeNumber } from './numbers.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { oneServer, openServers, type GivenOptions, type NamedSession } from './redis/servers.js';
@@ -98,9 +99,15 @@ export async function main(argv: readonly string[], host: HostProcess = process)
       const globals = command.optsWithGlobals<GlobalOptions>();
       const session = await Session.open(oneServer(globals), host.env, authorOf(host));
       const out = new Output(host, globals.json === true, session.skewMs);
-      if (!out.json) session.tell = (words) => out.tell(words);
       try {
-        await action({ session, ...contextOf(globals, out) }, command.args, command.opts());
+        const { shard, ...options } = command.opts<CommandOptions>();
+        const args = shard === undefined ? command.args : await argsOfShard(session, command.args, shard);
+        await action({ session, ...contextOf(globals, out) }, args, options);
+        const { unreached } = session.shards;
+        if (unreached.size > 0) {
+          out.tellUnreached(unreached);
+          code = code === EXIT.ok ? EXIT.warning : code;
+        }
       } catch (error) {
         throw failureOf(error, session.place, session.isCut);
       } finally {
@@ -146,6 +153,7 @@ export async function main(argv: readonly string[], host: HostProcess = process)
   addMcp(program, host, main);
   addCompletion(program, run, host.stdout);
   addExamples(program);
+  addShards(program);
   program.commands.forEach((command) => command.exitOverride());
   try {
     await program.parseAsync([...argv]);
@@ -157,6 +165,25 @@ export async function main(argv: readonly string[], host: HostProcess = process)
       verbose: program.opts<GlobalOptions>().verbose === true,
     });
   }
+}
+
+/** Lets each command on a queue take one shard. Without it the command takes all shards, or refuses the queue. */
+function addShards(program: Command): void {
+  const ofQueue = program.commands.filter(({ registeredArguments: [first] }) => first?.name() === 'queue');
+  ofQueue.forEach((command) => command.option('--shard <n>', 'of a queue with shards only this one, from 0'));
+}
+
+/** Returns the arguments of a command with the name of a shard in place of that of its queue. @throws CliError */
+async function argsOfShard(
+  session: Session,
+  [queue, ...others]: readonly string[],
+  given: NonNullable<CommandOptions[string]>,
+): Promise<string[]> {
+  const shard = wholeNumber('shard', given)!;
+  if (queue === undefined) {
+    throw new CliError('--shard takes one shard of a queue. Pass the name of the queue.', EXIT.usage);
+  }
+  return [await session.takeShard(queue, shard), ...others];
 }
 
 /** Returns the columns of a terminal, or commander's own width. */

@@ -3,10 +3,11 @@ import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { compileSearch, type Search } from '../inspect/search/compile-search.js';
 import { placesOf } from '../inspect/search/walk-places.js';
 import { walkSlice } from '../inspect/search/walk-state.js';
-import { unreadable } from '../inspect/unreadable.js';
+import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobStatus } from '../queue/model/job.js';
 import type { ShownJob } from '../queue/store/shown-content.js';
+import { shardsOf } from '../spread/whole-queue.js';
 import type { Session } from './redis/session.js';
 
 /** Where a search looks, and where it ends. */
@@ -43,7 +44,8 @@ export class JobSearch {
   }
 
   async run({ name, status, most }: Scope): Promise<void> {
-    const names = name === undefined ? await this.session.queueNames() : [(await this.session.known(name)).name];
+    const queues = name === undefined ? undefined : shardsOf(await this.session.known(name));
+    const names = queues?.map((queue) => queue.name) ?? (await this.session.queueNames());
     const places = placesOf(names, this.search, null).filter(({ state }) => (status ?? state) === state);
     for (const { queue, state } of places) {
       if (this.isCut || this.unreadable.some((verdict) => verdict.queue === queue)) {
@@ -52,10 +54,10 @@ export class JobSearch {
       try {
         await this.look(this.session.queue(queue), state, most);
       } catch (error) {
-        if (name !== undefined) {
+        if (queues?.length === 1) {
           throw error;
         }
-        this.unreadable.push(unreadable(queue, error));
+        this.unreadable.push(queues ? unreadableByAny(queue, error) : unreadable(queue, error));
       }
     }
   }

@@ -7,6 +7,12 @@ const LONGEST_FOLLOW_MS = 30_000;
 const LOOK_MS = 500;
 const ENDED: ReadonlySet<JobRecord['status']> = new Set(['completed', 'failed', 'cancelled']);
 
+/** A redriven job, and the queue or shard that has it. */
+interface RedrivenJob {
+  queue: JobQueue;
+  id: string;
+}
+
 /** How redriven jobs ended so far. */
 export interface RedrivenEnds {
   completed: number;
@@ -19,19 +25,18 @@ export interface RedrivenEnds {
 
 /** Looks at redriven jobs until all have ended, at most for 30 s. Yields what is known after each look. */
 export async function* endsOf(
-  queue: JobQueue,
-  ids: readonly string[],
+  redriven: readonly RedrivenJob[],
   signal?: AbortSignal,
 ): AsyncGenerator<RedrivenEnds, void> {
   const until = performance.now() + LONGEST_FOLLOW_MS;
   const failed: JobRecord[] = [];
-  let [completed, gone, open] = [0, 0, ids];
+  let [completed, gone, open] = [0, 0, redriven];
   for (;;) {
-    const jobs = await Promise.all(open.map((id) => queue.get(id)));
+    const jobs = await Promise.all(open.map(({ queue, id }) => queue.get(id)));
     completed += jobs.filter((job) => job?.status === 'completed').length;
     gone += jobs.filter((job) => job === null).length;
     failed.push(...jobs.flatMap((job) => (job?.status === 'failed' ? [job] : [])));
-    open = jobs.flatMap((job) => (job && !ENDED.has(job.status) ? [job.id] : []));
+    open = open.filter((_, i) => jobs[i] && !ENDED.has(jobs[i].status));
     yield { completed, failed, gone, open: open.length };
     if (open.length === 0 || performance.now() > until) {
       return;

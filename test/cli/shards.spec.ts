@@ -1,10 +1,17 @@
 // A queue with shards on the command line: one row, and its shards if it is asked for alone.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
+import { EXIT } from '#cli/exit-codes.js';
 import { Session } from '#cli/redis/session.js';
+import { type Job, JobHandler, JobQueueService } from 'nest-job-queue';
 import { JobQueue, NonRetryableError } from 'nest-job-queue/core';
-import { markOfShard, shardNames } from '#queue/model/spread.js';
+import { registerQueues } from '#queue/register/register-queues.js';
+import { shardsOf } from '#spread/whole-queue.js';
+import { markOfShard, shardNames, shardOfId, shardOfKey } from '#queue/model/spread.js';
+import { startWorker } from '../support/worker/workers.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
-import { cli } from './run-cli.js';
+import { startApp } from '../nest/app.js';
+import { eventually } from '../support/faults/wait.js';
+import { cli, listedCommands } from './run-cli.js';
 
 async function spreadQueue() {
   const name = uniqueQueueName();
@@ -73,12 +80,201 @@ it('redrives a dead letter of any shard by its id', async () => {
   expect((await shards[1]!.stats()).failed).toBe(0);
 });
 
-it('says that a command takes the first shard alone', async () => {
+/** Fails as many jobs of each shard as it has. */
+async function failAll(shards: readonly JobQueue[]) {
+  for (const shard of shards) {
+    for (const job of await shard.claimMany(10)) await shard.fail(job, new NonRetryableError('no'));
+  }
+}
+
+const json = async (args: readonly string[]) => JSON.parse((await cli([...args, '--json'])).stdout) as never;
+
+it('lists the jobs of all shards in one page, and searches all of them', async () => {
+  const { name, shards } = await spreadQueue();
+  const ids = async (...args: string[]) => {
+    const jobs: { id: string; enqueuedAt: string }[] = await json(['list', name, 'pending', ...args]);
+    return jobs.map(({ id }) => id);
+  };
+  const all = await ids();
+  expect(all).toHaveLength(10);
+  expect([...(await ids('--limit', '3')), ...(await ids('--limit', '20', '--offset', '3'))]).toEqual(all);
+  expect(await json(['list', name, '--search', 'state:pending'])).toHaveLength(10);
+  expect((await cli(['list', name, 'pending', '--limit', '3'])).stderr).toBe('There may be more: --offset 3.\n');
+  expect(await json(['list', name, 'pending', '--shard', '3'])).toMatchObject(
+    Array.from({ length: 4 }, () => ({ queue: shards[3]!.name })),
+  );
+  expect(await json(['list', shards[1]!.name, 'pending'])).toHaveLength(2);
+});
+
+it('joins the kinds of error, redrives and discards all, and marks a kind in each shard', async () => {
+  const { name, shards } = await spreadQueue();
+  await failAll(shards);
+  const [kind] = (await json(['errors', name])) as [{ kind: string; count: number }];
+  expect(kind.count).toBe(10);
+  const causes: { queues: { queue: string; count: number }[] }[] = await json(['errors']);
+  const ours = causes.flatMap(({ queues }) => queues.filter(({ queue }) => queue.startsWith(name)));
+  expect(ours).toMatchObject([{ queue: name, count: 10 }]);
+  expect(await json(['mark-error', name, kind.kind, '--known'])).toMatchObject({ changed: true });
+  expect((await cli(['discard', name, '--all'])).stderr).toContain(`delete for good 10 dead letters of ${name}.`);
+  expect(await json(['discard', name, '--all', '--kind', kind.kind, '--shard', '0', '--yes'])).toEqual({
+    discarded: 1,
+  });
+  expect(await json(['redrive', name, '--all'])).toEqual({ redriven: 9 });
+  expect(await json(['errors', name])).toEqual([]);
+});
+
+it('redrives the newest dead letters of all shards, and says how they ended', async () => {
+  const { name, shards } = await spreadQueue();
+  await failAll(shards);
+  for (const shard of shards) await startWorker([{ queue: shard, handlers: { [name]: () => 1 } }]);
+  expect(await json(['redrive', name, '--first', '6'])).toMatchObject({ redriven: 6, completed: 6, left: 4 });
+  expect((await shards[0]!.stats()).failed).toBe(1); // whose letters are the oldest
+});
+
+it('lists the groups of all shards in one page', async () => {
+  const { name, shards } = await spreadQueue();
+  for (const [i, shard] of shards.entries())
+    await shard.enqueueMany([
+      { payload: 1, group: `g${i}` },
+      { payload: 2, group: `g${i}` },
+    ]);
+  await shards[2]!.enqueue(3, { group: 'g2' });
+  const found: { name: string; pending: number }[] = await json(['groups', name]);
+  expect(found.map((group) => [group.name, group.pending])).toEqual([
+    ['g2', 3],
+    ...['g0', 'g1', 'g3'].map((each) => [each, 2]),
+  ]);
+  const second: { name: string }[] = await json(['groups', name, '--offset', '0', '--limit', '1']);
+  expect(second.map((group) => group.name)).toEqual(['g2']);
+  expect(await json(['pause', name, '--group', 'g3'])).toMatchObject({ changed: true });
+});
+
+it('shows an action on all shards once, and audits all of them', async () => {
+  const { name } = await spreadQueue();
+  await cli(['pause', name, '--reason', 'deploy']);
+  const actions: { action: string; count: number }[] = await json(['actions', name]);
+  expect(actions).toMatchObject([{ action: 'pause', count: 4 }]);
+  expect(await json(['doctor', name])).toMatchObject({ queue: name, checked: 10, findings: [] });
+  expect(await json(['workers', name])).toEqual([]);
+});
+
+/** How each command on a queue takes one with shards, and its arguments. `one`: it is refused without --shard. */
+const COMMANDS: Record<string, [how: 'all' | 'job' | 'first' | 'one', ...args: string[]]> = {
+  stats: ['all'],
+  health: ['all'],
+  top: ['all', '--count', '1'],
+  list: ['all', 'pending'],
+  errors: ['all'],
+  'mark-error': ['all', '4ddfd7b1f5', '--known'],
+  redrive: ['all', '--all'],
+  discard: ['all', '--all', '--yes'],
+  groups: ['all'],
+  pause: ['all'],
+  resume: ['all'],
+  workers: ['all'],
+  actions: ['all'],
+  doctor: ['all'],
+  tail: ['all', '--count', '0'],
+  audit: ['all'],
+  enqueue: ['job', '{}', '--id', 'order-18'],
+  show: ['job', 'order-17'],
+  stream: ['job', 'order-17'],
+  signal: ['job', 'order-17', 'approved'],
+  promote: ['job', 'order-17'],
+  cancel: ['job', 'order-17'],
+  'run-again': ['job', 'order-17'],
+  schedules: ['first'],
+  batches: ['first'],
+  batch: ['first', 'pages'],
+  limits: ['one'],
+  profile: ['one', '--ask'],
+};
+
+it('says of each command on a queue how it takes one with shards', async () => {
+  const { name, shards } = await spreadQueue();
+  await shards[2]!.enqueue(1, { name, id: 'order-17', delayMs: 3_600_000 });
+  await shards[0]!.batch({ id: 'pages' }).seal();
+  for (const shard of shards) await new JobQueue(connect(), shard.name, { auditTrail: {} }).enqueue(1, { name });
+  const helps = await Promise.all(
+    (await listedCommands()).map(async (command) => [command, (await cli([command, '--help'])).stdout] as const),
+  );
+  const ofQueues = helps.filter(([, help]) => help.includes('--shard')).map(([command]) => command);
+  expect(ofQueues.toSorted()).toEqual(Object.keys(COMMANDS).toSorted());
+  for (const [command, [how, ...args]] of Object.entries(COMMANDS)) {
+    const ran = await cli([command, name, ...args]);
+    expect([command, ran.code === EXIT.usage]).toEqual([command, how === 'one']);
+    if (how === 'one') {
+      expect(ran.stderr).toContain('Pass --shard with 0 to 3.');
+      expect((await cli([command, name, ...args, '--shard', '2'])).code).not.toBe(EXIT.usage);
+    } else {
+      expect([EXIT.ok, EXIT.warning, EXIT.critical]).toContain(ran.code);
+    }
+  }
+}, 60_000);
+
+it('goes on without a shard that does not reply, names it, and exits with 10', async () => {
   const { name, names } = await spreadQueue();
-  const said = `Queue "${name}" has shards, and this command takes the first one alone. "stats ${name}" names all of them.`;
-  expect((await cli(['list', name, 'pending'])).stderr).toContain(said);
-  expect((await cli(['list', name, 'pending', '--json'])).stderr).not.toContain('shards');
-  expect((await cli(['list', names[1]!, 'pending'])).stderr).not.toContain('shards');
+  const exec = JobQueue.prototype.exec;
+  const away = jest.spyOn(JobQueue.prototype, 'exec').mockImplementation(function (this: JobQueue, call: never) {
+    return this.name === names[2] ? Promise.reject(new Error('no reply')) : exec.call(this, call);
+  } as never);
+  try {
+    const { code, stdout, stderr } = await cli(['list', name, 'pending', '--json']);
+    expect(JSON.parse(stdout)).toHaveLength(7);
+    expect([code, JSON.parse(stderr)]).toEqual([EXIT.warning, { unreached: { [names[2]!]: 'no reply' } }]);
+    expect(await cli(['pause', name])).toEqual({
+      code: EXIT.warning,
+      stdout: 'paused\n',
+      stderr: `Not reached: ${names[2]!} (no reply). Repeat this command when they are back.\n`,
+    });
+    expect(await cli(['list', name, 'pending', '--shard', '2'])).toMatchObject({ code: EXIT.failed });
+  } finally {
+    away.mockRestore();
+  }
+});
+
+it('takes one shard by its number', async () => {
+  const { name, shards } = await spreadQueue();
+  expect(await json(['stats', name, '--shard', '0'])).toMatchObject({ queues: { [name]: { pending: 1 } } });
+  expect(await json(['pause', name, '--shard', '3'])).toEqual({ queue: shards[3]!.name, changed: true });
+  expect(await Promise.all(shards.map(async (each) => (await each.stats()).pausedAt !== null))).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ]);
+  expect(await json(['limits', name, '--shard', '0', '--max-running', '2'])).toMatchObject({ maxRunning: 2 });
+  expect(await cli(['stats', name, '--shard', '4'])).toMatchObject({
+    code: EXIT.notFound,
+    stderr: `Queue "${name}" has the shards 0 to 3, found --shard 4.\n`,
+  });
+  expect(await cli(['errors', '--shard', '1'])).toMatchObject({ code: EXIT.usage });
+});
+
+it('adds a job to the shard where a producer would add it', async () => {
+  const name = uniqueQueueName('ingest');
+  const ran = new Map<string, string>();
+
+  @JobHandler(name, { spread: 4 })
+  class Handler {
+    handle({ id, queue }: Job) {
+      ran.set(id, queue);
+    }
+  }
+  registerQueues(...shardNames(name, 8).map((each) => new JobQueue(connect(), each))); // as once, with a larger number
+  const app = await startApp({ jobs: {}, providers: [Handler] });
+  const ids = ['order-1', 'order-2', 'order-3', 'order-4', 'order-5', 'order-6'];
+  for (const id of ids)
+    expect(await cli(['enqueue', name, '{}', '--id', id])).toMatchObject({ stdout: `${id}\n`, stderr: '' });
+  const marked = (await cli(['enqueue', name, '{}'])).stdout.trim();
+  const named = (await cli(['enqueue', name, '{}', '--shard', '3'])).stdout.trim();
+  await eventually(() => ran.size === 8);
+  const names = shardNames(name, 4);
+  expect(ids.map((id) => ran.get(id))).toEqual(ids.map((id) => names[shardOfKey(id, 4)]));
+  expect(ran.get(marked)).toBe(names[shardOfId(marked)!]);
+  expect([ran.get(named), shardOfId(named)]).toEqual([names[3], 3]);
+  const jobs = app.get(JobQueueService);
+  expect(await jobs.enqueue(name, {}, { id: 'order-1' })).toMatchObject({ outcome: 'existing' });
 });
 
 it('counts a shard whose master is away among those of its queue, and opens the others', async () => {
@@ -90,8 +286,8 @@ it('counts a shard whose master is away among those of its queue, and opens the 
       key.includes(names[0]! + ':') || key.includes(names[1]!) || key.includes(names[3]!);
     session.client.exists = ((...keys: string[]) =>
       isAway(keys[0]!) ? Promise.reject(new Error('away')) : exists(...keys)) as never;
-    expect(await session.otherShards(name)).toEqual(names.slice(1));
-    expect((await session.knownShards(name)).map((queue) => queue.name)).toEqual(names);
+    expect(await session.shards.others(name)).toEqual(names.slice(1));
+    expect(shardsOf(await session.known(name)).map((queue) => queue.name)).toEqual(names);
   } finally {
     session.close();
   }

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { JobQueue } from '../../queue/job-queue.js';
 import type { AuditEntry } from '../../queue/model/job-event.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
+import { eachShard } from '../../spread/whole-queue.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -25,14 +27,22 @@ export function addAudit(program: Command, run: Run): void {
 async function audit(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out } = context;
   const queue = await session.known(name!);
-  const { client, keys } = await redisWithAllKeys(queue);
-  if ((await session.awaitReply(client.exists(keys.audit))) === 0) {
+  const written = await eachShard(queue, async (shard) => {
+    const { client, keys } = await redisWithAllKeys(shard);
+    return session.awaitReply(client.exists(keys.audit));
+  });
+  if (!written.includes(1)) {
     const hint = 'Set its option `auditTrail` in all processes, and restart them.';
     throw new CliError(`Queue ${JSON.stringify(name)} has no audit trail. ${hint}`, EXIT.notFound);
   }
   const limit = wholeNumber('limit', options['limit'] as string) ?? 50;
   const content = await session.shownBy(queue);
-  const entries = (await queue.auditTrail.latest({ limit })).map((entry) => content.auditEntry(entry)).toReversed();
+  const trails = await eachShard(queue, async (shard) => ({
+    shard,
+    entries: (await shard.auditTrail.latest({ limit })).toReversed(),
+  }));
+  const found = inOrder(trails.map(({ entries }) => entries)).slice(-limit);
+  const entries = found.map((entry) => content.auditEntry(entry));
   if (options['follow'] === undefined) {
     out.show(entries, () =>
       entries.length > 0 ? lines(entries.map((entry) => lineOf(entry, out))) : 'No entries.',
@@ -40,18 +50,30 @@ async function audit(context: Context, [name]: string[], options: Record<string,
     return;
   }
   let left = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
-  let last: AuditEntry | undefined;
+  const lasts = new Map(trails.map((each) => [each.shard, each.entries.at(-1)?.entryId]));
   for (let slice = entries; left > 0;) {
     const shown = slice.slice(0, left);
     shown.forEach((entry) => out.line(entry, () => lineOf(entry, out)));
     left -= shown.length;
-    last = slice.at(-1) ?? last;
     if (slice.length === 0) {
       await sleep(FOLLOW_EVERY_MS);
     }
-    const next = await queue.auditTrail.read(last && { after: last.entryId });
-    slice = next.map((entry) => content.auditEntry(entry));
+    const next = await eachShard(queue, (shard) => newOf(shard, lasts));
+    slice = inOrder(next).map((entry) => content.auditEntry(entry));
   }
+}
+
+/** Returns the entries of all shards, the oldest first. */
+function inOrder(entries: readonly (readonly AuditEntry[])[]): AuditEntry[] {
+  return entries.flat().toSorted((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** Reads the entries behind the last one, which it notes. */
+async function newOf(shard: JobQueue, lasts: Map<JobQueue, string | undefined>): Promise<AuditEntry[]> {
+  const after = lasts.get(shard);
+  const entries = await shard.auditTrail.read(after === undefined ? {} : { after });
+  lasts.set(shard, entries.at(-1)?.entryId ?? after);
+  return entries;
 }
 
 function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry, out: Output): Text {

@@ -22,7 +22,7 @@ export function addBatchCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name], { ended, ...page }) => {
         const isEnded = ended === true;
-        const queue = await session.known(name!);
+        const queue = await session.existing(name!); // the first shard, because no batch has shards
         const asked = pageOf(page);
         const batches = await queue.listBatches({ ...asked, ended: isEnded });
         const none = `No ${asked.offset > 0 ? 'further ' : ''}batch ${isEnded ? 'has ended within the last week' : 'is at work'}.`;
@@ -42,7 +42,7 @@ function addBatch(program: Command, run: Run): void {
     .option('--cancel', 'cancels the jobs that have not ended')
     .action(
       run(async ({ session, out, confirm }, [name, id], { cancel, ...page }) => {
-        const queue = await session.known(name!);
+        const queue = await session.existing(name!);
         const batch = queue.findBatch(id!);
         const asked = pageOf(page);
         try {

@@ -11,6 +11,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { ACTIONS, DEAD_LETTER_COMMANDS, type DeadLetterCommand } from '../../queue/model/actions.js';
 import { CRASHED } from '../../queue/model/job.js';
 import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
+import { eachShard } from '../../spread/whole-queue.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Progress } from '../progress.js';
@@ -231,7 +232,7 @@ async function redriveCause(context: Context, name: string | undefined, options:
   const reports: object[] = [];
   const told: Part[] = [];
   for (const each of found.kinds) {
-    const queue = await session.existing(each.queue);
+    const queue = await session.known(each.queue);
     const meant = { ...options, kind: each.kind };
     if (first === undefined) {
       const redriven = await all(context, queue, 'redrive', { ...meant, asked: true });
@@ -257,12 +258,19 @@ async function firstFew(
     throw new CliError(`--first: expected 1 to ${count(LARGEST_PAGE)}, found ${limit}.`, EXIT.usage);
   }
   const meant = redriveFilter(filterOf(options), options['crashed'] === true);
-  const { jobs } = await queue.deadLetters.list({ ...meant, limit, mostBytes: 0 });
+  const pages = await eachShard(queue, async (shard) => {
+    const { jobs } = await shard.deadLetters.list({ ...meant, limit, mostBytes: 0 });
+    return jobs.map((job) => ({ shard, job }));
+  });
+  const newest = pages
+    .flat()
+    .toSorted((a, b) => Number(b.job.failedAt ?? 0) - Number(a.job.failedAt ?? 0))
+    .slice(0, limit);
   const isolated = options['isolated'] === true;
-  const done = await Promise.all(jobs.map(({ id }) => queue.deadLetters.redrive(id, { isolated })));
-  const redriven = jobs.filter((_, i) => done[i]).map(({ id }) => id);
+  const done = await Promise.all(newest.map(({ shard, job }) => shard.deadLetters.redrive(job.id, { isolated })));
+  const redriven = newest.filter((_, i) => done[i]).map(({ shard, job }) => ({ queue: shard, id: job.id }));
   let ends: RedrivenEnds = { completed: 0, failed: [], gone: 0, open: redriven.length };
-  for await (ends of endsOf(queue, redriven)); // the last look counts
+  for await (ends of endsOf(redriven)); // the last look counts
   const { completed, failed, gone, open } = ends;
   const shown = await session.shownBy(queue);
   const error = failed[0] && lastErrorWords(shown.record(failed[0]));
@@ -302,14 +310,20 @@ async function howMany(queue: JobQueue, filter: DeadLetterFilter): Promise<Text>
   if (Object.keys(filter).length === 0) {
     return letters((await queue.stats()).failed);
   }
+  const counts = await eachShard(queue, (shard) => counted(shard, filter));
+  const found = counts.reduce((sum, each) => sum + each.found, 0);
+  return counts.every(({ isAll }) => isAll) ? letters(found) : text`more than ${letters(found)}`;
+}
+
+async function counted(shard: JobQueue, filter: DeadLetterFilter): Promise<{ found: number; isAll: boolean }> {
   let found = 0;
   let cursor: string | undefined;
   do {
-    const page = await queue.deadLetters.list({ ...filter, limit: PAGE, mostBytes: 0, ...(cursor && { cursor }) });
+    const page = await shard.deadLetters.list({ ...filter, limit: PAGE, mostBytes: 0, ...(cursor && { cursor }) });
     found += page.jobs.length;
     cursor = page.cursor;
   } while (cursor !== undefined && found < MOST_COUNTED);
-  return cursor === undefined ? letters(found) : text`more than ${letters(found)}`;
+  return { found, isAll: cursor === undefined };
 }
 
 function letters(found: number): Text {

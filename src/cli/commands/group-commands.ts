@@ -3,6 +3,7 @@ import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/group-hold
 import { count } from '../../inspect/words.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
+import { eachShard } from '../../spread/whole-queue.js';
 import type { Run } from '../context.js';
 import { pageOf } from '../numbers.js';
 import type { Output } from '../output.js';
@@ -18,10 +19,10 @@ export function addGroupCommands(program: Command, run: Run): void {
     .option('--offset <n>', 'skips the first ones', '0')
     .action(
       run(async ({ session, out }, [name], { by, ...page }) => {
-        const { groups, limits } = await session.known(name!);
+        const queue = await session.known(name!);
         const asked = pageOf(page);
-        const found = await groups.list({ by: by as 'depth' | 'age', ...asked });
-        const ofAll = (await limits.get()).groups;
+        const found = await queue.groups.list({ by: by as 'depth' | 'age', ...asked });
+        const [{ groups: ofAll }] = await eachShard(queue, (shard) => shard.limits.get());
         out.show(found, () => groupTable(found, ofAll, out));
         out.tellOfMore(found.length, asked);
       }),

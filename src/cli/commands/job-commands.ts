@@ -3,6 +3,7 @@ import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
 import { JobNotFoundError } from '../../queue/errors/errors.js';
 import { SignalRefusedError } from '../../queue/errors/signal-errors.js';
 import { ACTIONS, JOB_COMMANDS } from '../../queue/model/actions.js';
+import { shardOfName } from '../../queue/model/spread.js';
 import type { SignalOutcome } from '../../queue/model/signal.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
@@ -43,9 +44,10 @@ function addChanges(program: Command, run: Run): void {
     .option('--id <id>', 'the id; a known one adds nothing')
     .action(
       run(async ({ session, out }, [name, payload], options) => {
-        const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
+        const jobName = options['name'] ?? shardOfName(name!)?.queue;
+        const given = { name: jobName, id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
         const content = parsed(payload!);
-        const queue = await session.audited(name!);
+        const queue = await session.shards.toFill(name!);
         const [job] = await queue.enqueueMany([
           { payload: content, ...(withoutUndefined(given) as EnqueueOptions) },
         ]);

@@ -5,6 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
+import { eachShard, shardsOf } from '../../spread/whole-queue.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';
 import { timeSpan, wholeNumber } from '../numbers.js';
@@ -70,8 +71,8 @@ function addPauses(program: Command, run: Run): void {
     )
     .option('--by <name>', 'who pauses it; without it the user of this machine')
     .action(
-      run(async ({ session, out, user, exit }, [name], given) => {
-        const shards = await session.knownShards(name!);
+      run(async ({ session, out, user }, [name], given) => {
+        const queue = await session.known(name!);
         const asked = given as Record<'group' | 'reason' | 'by' | 'for', string | undefined>;
         const { group, reason, by = user } = asked;
         const forMs = timeSpan('for', asked.for);
@@ -80,18 +81,15 @@ function addPauses(program: Command, run: Run): void {
           ...(reason !== undefined && { reason }),
           ...(forMs !== undefined && { forMs }),
         };
-        const { changed, unreached } = await askAll(shards, (each) =>
-          group === undefined ? each.pause(options) : each.groups.pause(group, options),
-        );
+        const changed = await (group === undefined
+          ? queue.pause(options)
+          : someChanged(queue, (each) => each.groups.pause(group, options)));
         const done = forMs === undefined ? 'paused' : `paused for ${duration(forMs)}`;
-        const { pausedUntil } = changed
-          ? {}
-          : await firstReply(shards, async (each) => (group === undefined ? each.stats() : each.groups.get(group)));
+        const { pausedUntil } = changed ? {} : await pauseOf(queue, group);
         const already = pausedUntil
           ? `was paused already, until ${pausedUntil.toISOString()}`
           : 'was paused already';
-        showChange(out, { queue: name!, group, changed, unreached }, [done, already]);
-        if (unreached.length > 0) exit(EXIT.warning);
+        showChange(out, { queue: name!, group, changed, unreached: session.shards.unreached }, [done, already]);
       }),
     );
   program
@@ -101,8 +99,8 @@ function addPauses(program: Command, run: Run): void {
     .option('--first <n>', 'starts only n jobs; `limits --clear` starts the rest')
     .option('--rate <n>', 'starts at most n jobs in a second, until `limits --clear`')
     .action(
-      run(async ({ session, out, confirm, exit }, [name], options) => {
-        const shards = await session.knownShards(name!);
+      run(async ({ session, out, confirm }, [name], options) => {
+        const queue = await session.known(name!);
         const { group, first, rate } = options as Record<'group' | 'first' | 'rate', string | undefined>;
         const how = {
           ...(first !== undefined && { first: wholeNumber('first', first) }),
@@ -114,58 +112,42 @@ function addPauses(program: Command, run: Run): void {
             EXIT.usage,
           );
         }
-        if (shards.length > 1 && Object.keys(how).length > 0) {
+        if (shardsOf(queue).length > 1 && Object.keys(how).length > 0) {
           throw new CliError(
-            '--first and --rate limit one shard. Resume the shards of the queue one by one.',
+            '--first and --rate limit one shard. Resume the shards of the queue one by one, by --shard.',
             EXIT.usage,
           );
         }
-        const paused = await firstReply(shards, async (each) =>
-          group === undefined ? each.stats() : each.groups.get(group),
-        );
-        const { pending: waiting } = paused;
+        const { waiting, ...paused } = await pauseOf(queue, group);
         if (paused.pausedAt && (paused.pauseReason !== undefined || waiting > 0)) {
           const onlyOnTerminal = paused.pauseReason === undefined;
           await confirm(() => resumeQuestion(group ?? name!, { ...paused, waiting }, out, how.first), {
             onlyOnTerminal,
           });
         }
-        const { changed, unreached } = await askAll(shards, (each) =>
-          group === undefined ? each.resume(how) : each.groups.resume(group),
-        );
+        const changed = await (group === undefined
+          ? queue.resume(how)
+          : someChanged(queue, (each) => each.groups.resume(group)));
         const already = Object.keys(how).length > 0 ? 'was not paused, so its limits stay' : 'was not paused';
-        showChange(out, { queue: name!, group, changed, unreached }, ['resumed', already]);
-        if (unreached.length > 0) exit(EXIT.warning);
+        showChange(out, { queue: name!, group, changed, unreached: session.shards.unreached }, [
+          'resumed',
+          already,
+        ]);
       }),
     );
 }
 
-/** Asks all shards for a change. One of several may be away. @throws the first error if none was reached */
-async function askAll(
-  shards: readonly JobQueue[],
-  ask: (shard: JobQueue) => Promise<boolean>,
-): Promise<{ changed: boolean; unreached: string[] }> {
-  const asked = await Promise.allSettled(shards.map(ask));
-  const failed = asked.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
-  if (failed.length === shards.length) {
-    throw failed[0]!;
-  }
-  const changed = asked.some((each) => each.status === 'fulfilled' && each.value);
-  return { changed, unreached: shards.flatMap(({ name }, i) => (asked[i]!.status === 'rejected' ? [name] : [])) };
+/** Changes a group in all shards, because its shard follows from their number, which a command may not know. */
+async function someChanged(queue: JobQueue, change: (shard: JobQueue) => Promise<boolean>): Promise<boolean> {
+  return (await eachShard(queue, change)).includes(true);
 }
 
-/** Returns the reply of the first shard, or of another one if that is away. @throws the error of the first if all are */
-async function firstReply<Reply>(
-  shards: readonly JobQueue[],
-  read: (shard: JobQueue) => Promise<Reply>,
-): Promise<Reply> {
-  const [first, ...others] = shards.map(read) as [Promise<Reply>, ...Promise<Reply>[]];
-  others.forEach((each) => void each.catch(() => undefined));
-  return first.catch((error: unknown) =>
-    Promise.any(others).catch(() => {
-      throw error;
-    }),
-  );
+/** Returns the pause of a queue or a group, and how many jobs wait for its end. It is that of a paused shard, if there is one. */
+async function pauseOf(queue: JobQueue, group: string | undefined) {
+  const all = await eachShard(queue, async (each) => (group === undefined ? each.stats() : each.groups.get(group)));
+  const paused = all.filter(({ pausedAt }) => pausedAt !== null);
+  const waiting = paused.reduce((sum, { pending }) => sum + pending, 0);
+  return { ...(paused[0] ?? all[0]), waiting };
 }
 
 /** Returns the question before a resume: who paused it, since when and why, and how many jobs start. */
@@ -189,13 +171,11 @@ function showChange(
     group,
     changed,
     unreached,
-  }: { queue: string; group: string | undefined; changed: boolean; unreached: readonly string[] },
+  }: { queue: string; group: string | undefined; changed: boolean; unreached: ReadonlyMap<string, string> },
   [done, already]: readonly [string, string],
 ): void {
-  const isWhole = unreached.length === 0;
-  const left = isWhole ? '' : `. Not reached: ${unreached.join(', ')}. Repeat this command when they are back`;
-  const facts = { queue, ...(group !== undefined && { group }), changed, ...(!isWhole && { unreached }) };
-  out.show(facts, () => `${changed ? done : already}${left}`);
+  const left = unreached.size > 0 && { unreached: [...unreached.keys()] };
+  out.show({ queue, ...(group !== undefined && { group }), changed, ...left }, () => (changed ? done : already));
 }
 
 function faultsIn(found: number): string {

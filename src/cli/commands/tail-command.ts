@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { JobEvent } from '../../queue/model/job-event.js';
+import { eachShard } from '../../spread/whole-queue.js';
 import type { Context, Run } from '../context.js';
 import { Interruption } from '../live/interruption.js';
 import { wholeNumber } from '../numbers.js';
@@ -23,16 +24,17 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
   session.reconnects = true;
   let seen = 0;
   try {
-    const subscribing = queue.store.subscribe(await queue.calls(), (published) => {
+    const heard = (published: JobEvent) => {
       const event = content.event(queue.name, published);
       if (seen < most) {
         seen++;
         out.line({ queue: queue.name, ...event }, () => eventLine(queue.name, event, out));
       }
       if (seen >= most) interruption.end();
-    });
-    // The subscription may be confirmed only after the end of the command.
-    const unsubscribe = () => subscribing.then((stop) => stop()).catch(() => undefined);
+    };
+    const subscribing = eachShard(queue, async (shard) => shard.store.subscribe(await shard.calls(), heard));
+    // The subscriptions may be confirmed only after the end of the command.
+    const unsubscribe = () => subscribing.then((stops) => stops.forEach((stop) => stop())).catch(() => undefined);
     void interruption.over.then(unsubscribe, unsubscribe);
     if (most === 0) interruption.end();
     await Promise.race([subscribing, interruption.over]);

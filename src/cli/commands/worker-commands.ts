@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Run } from '../context.js';
 import { deathsOf } from '../../inspect/signs.js';
 import { count, namesOf } from '../../inspect/words.js';
+import { eachShard } from '../../spread/whole-queue.js';
 import { lines, text } from '../text.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,12 +17,16 @@ export function addWorkerCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name]) => {
         const queue = await session.known(name!);
-        const [workers, history] = await Promise.all([
+        const [workers, histories] = await Promise.all([
           queue.workers({ silent: true }),
-          queue.history.read({ lastMs: HOUR_MS }),
+          eachShard(queue, (shard) => shard.history.read({ lastMs: HOUR_MS })),
         ]);
         const silent = workers.filter(({ holds }) => holds !== undefined);
-        const died = deathsOf(history, workers, HOUR_MS);
+        const died = deathsOf(
+          { ...histories[0], marks: histories.flatMap(({ marks }) => marks) },
+          workers,
+          HOUR_MS,
+        );
         const rows = workers.map(({ id, host, app, version, startedAt, seenAt, slots, stuck, holds }) => [
           id,
           host ?? '–',

@@ -44,7 +44,7 @@ export class TopView implements LiveView {
     const { selected } = this;
     const overview = await readOverview(session, selected, this.window);
     const isReadable = overview.queues.every(({ figures }) => figures !== undefined);
-    const kinds = isReadable ? await readKinds(session, session.queue(selected)) : [];
+    const kinds = isReadable ? await readKinds(session, await session.known(selected)) : [];
     return [jsonOf(overview), () => this.framed(this.queueText(overview, kinds))];
   }
 
@@ -112,10 +112,8 @@ export class TopView implements LiveView {
     }
     try {
       const { session, user: by } = this.context;
-      const shards = await session.knownShards(name);
-      await Promise.all(
-        shards.map((each) => (verb === 'pause' ? each.pause(by === undefined ? {} : { by }) : each.resume())),
-      );
+      const queue = await session.known(name);
+      await (verb === 'pause' ? queue.pause(by === undefined ? {} : { by }) : queue.resume());
       this.notice = text`${name} ${verb === 'pause' ? 'paused' : 'resumed'}`;
     } catch (error) {
       this.notice = text`Could not ${verb} ${name}: ${(error as Error).message}`;

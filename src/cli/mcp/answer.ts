@@ -48,9 +48,13 @@ export function refusalOf({ code, message }: Refusal): string {
   return visible(JSON.stringify({ about: ABOUT, error: { code, message: shown } }));
 }
 
-/** Returns a value as JSON of bounded length, marked as data. A larger one loses parts, and says which. */
-export function answerOf(data: unknown): string {
-  const whole = visible(JSON.stringify({ about: ABOUT, data }));
+/**
+ * Returns a value as JSON of bounded length, marked as data. A larger one loses parts, and says which.
+ *
+ * @param unread what the value lacks in any case
+ */
+export function answerOf(data: unknown, unread: readonly string[] = []): string {
+  const whole = visible(JSON.stringify({ about: ABOUT, ...(unread.length > 0 && { missing: unread }), data }));
   if (fits(whole)) {
     return whole;
   }
@@ -59,7 +63,7 @@ export function answerOf(data: unknown): string {
     const shown = shortened(data, limit, [], missing);
     const places = missing.slice(0, MOST_PLACES);
     const others = missing.length - places.length;
-    const said = [...places, ...(others > 0 ? [`parts of ${count(others)} more places`] : [])];
+    const said = [...unread, ...places, ...(others > 0 ? [`parts of ${count(others)} more places`] : [])];
     const text = visible(JSON.stringify({ about: ABOUT, missing: said, data: shown }));
     if (fits(text)) {
       return text;

@@ -75,7 +75,8 @@ async function call(tool: ToolEntry, given: Given, { host, main, globals }: McpO
   if (code !== EXIT.ok && stdout.text === '') return failed(errorIn(stderr.text));
   const json = tool.isLines ? `[${stdout.text.trim().replaceAll('\n', ',')}]` : stdout.text;
   const output = JSON.parse(json) as Record<string, unknown>;
-  return { content: [{ type: 'text', text: answerOf(tool.pick ? tool.pick(output) : output) }] };
+  const text = answerOf(tool.pick ? tool.pick(output) : output, unreachedIn(stderr.text));
+  return { content: [{ type: 'text', text }] };
 }
 
 function misused(message: string): CallToolResult {
@@ -90,6 +91,13 @@ function failed(error: Refusal): CallToolResult {
 function errorIn(stderr: string): Refusal {
   const last = stderr.trim().split('\n').at(-1)!;
   return (JSON.parse(last) as { error: Refusal }).error;
+}
+
+/** Returns the shards that gave no reply to a command, in words. */
+function unreachedIn(stderr: string): string[] {
+  const told = stderr.split('\n').find((line) => line.startsWith('{"unreached"'));
+  const { unreached } = told === undefined ? { unreached: {} } : (JSON.parse(told) as { unreached: object });
+  return Object.keys(unreached).map((shard) => `all of shard ${shard}, which gave no reply`);
 }
 
 /** Keeps what a command prints. */

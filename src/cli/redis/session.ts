@@ -7,12 +7,15 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { MOST_SHARDS, shardName, shardNames, shardOfId } from '../../queue/model/spread.js';
+import { shardName, shardNames, shardOfId, shardsIn } from '../../queue/model/spread.js';
 import { isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
+import { byWhole } from '../../inspect/join-shards.js';
+import { eachShard } from '../../spread/whole-queue.js';
+import { QueueShards } from './queue-shards.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { failureOf, silent } from '../failure.js';
 import { REPLY_MS, reach } from './reach.js';
@@ -32,9 +35,6 @@ const SCAN_COUNT = 5_000;
 
 /** The time the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
-
-/** The longest time that a command waits to learn whether a queue has shards, in ms. */
-const NOTICE_MS = 1_000;
 
 /** The interval at which a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
@@ -56,8 +56,12 @@ export class Session {
   /** The address of Redis, without a password. */
   readonly place: string;
   private readonly life: ConnectionLife;
-  /** Tells a person what a command does, beside its output. */
-  tell: ((words: string) => void) | undefined;
+  /** The shards of the queues. */
+  readonly shards = new QueueShards({
+    queue: (name) => this.queue(name),
+    audited: (name) => this.audited(name),
+    isThere: (name) => this.isThere(name),
+  });
 
   private constructor(
     { client, place, life }: ClientOfCommand,
@@ -149,21 +153,20 @@ export class Session {
   }
 
   /**
-   * Returns an existing queue, so that a misspelled name does not look like an idle queue.
+   * Returns an existing queue, so that a misspelled name does not look like an idle queue. One with shards acts on all of them.
    *
    * @throws CliError
    */
   async known(name: string): Promise<JobQueue> {
-    const [queue, hasShards] = await Promise.all([this.existing(name), this.hasShards(name)]);
-    if (hasShards) {
-      this.tell?.(
-        `Queue ${JSON.stringify(name)} has shards, and this command takes the first one alone. "stats ${name}" names all of them.`,
-      );
-    }
-    return queue;
+    const others = await this.shards.others(name);
+    return others.length === 0 ? this.existing(name) : this.shards.whole(name, others);
   }
 
-  /** Does the same without a word about shards. */
+  /**
+   * Returns an existing queue for what it has once: of one with shards the first.
+   *
+   * @throws CliError
+   */
   async existing(name: string): Promise<JobQueue> {
     if (!(await this.isThere(name))) {
       throw noQueue(JSON.stringify(name));
@@ -171,10 +174,19 @@ export class Session {
     return this.audited(name);
   }
 
-  /** Returns whether a second shard is there. One whose master is silent holds up no command. */
-  private hasShards(name: string): Promise<boolean> {
-    const asked = this.askShards(shardNames(name, 2).slice(1)).then(([second]) => second!.isThere === true);
-    return within(systemClock, NOTICE_MS, asked, () => false);
+  /**
+   * Takes one shard of a queue for this command. Returns its name.
+   *
+   * @throws CliError
+   */
+  async takeShard(name: string, shard: number): Promise<string> {
+    const number = (await this.shards.others(name)).length + 1;
+    if (shard >= number) {
+      const has = number === 1 ? 'no shards' : `the shards 0 to ${number - 1}`;
+      throw new CliError(`Queue ${JSON.stringify(name)} has ${has}, found --shard ${shard}.`, EXIT.notFound);
+    }
+    this.shards.isAlone = true;
+    return shardName(name, shard);
   }
 
   /**
@@ -183,7 +195,7 @@ export class Session {
    * @throws CliError; the error of a shard that may have the job, and could not be asked
    */
   async holder(name: string, id: string): Promise<JobQueue> {
-    const shard = shardOfId(id) ?? 0;
+    const shard = this.shards.isAlone ? 0 : (shardOfId(id) ?? 0);
     const named = shardName(name, shard);
     if (shard > 0 && isQueueName(named) && (await this.isThere(named))) {
       return this.audited(named);
@@ -192,7 +204,7 @@ export class Session {
     if (await queue.get(id)) {
       return queue;
     }
-    const others = await this.otherShards(name);
+    const others = await this.shards.others(name);
     const found = await Promise.allSettled(others.map((each) => this.queue(each).get(id)));
     const at = found.findIndex((each) => each.status === 'fulfilled' && each.value !== null);
     const failed = found.find((each) => each.status === 'rejected');
@@ -202,47 +214,14 @@ export class Session {
     return at === -1 ? queue : this.audited(others[at]!);
   }
 
-  /**
-   * Returns all shards of an existing queue, or the queue itself.
-   *
-   * @throws CliError
-   */
-  async knownShards(name: string): Promise<[JobQueue, ...JobQueue[]]> {
-    const others = await this.otherShards(name);
-    if (others.length === 0) {
-      return [await this.existing(name)];
-    }
-    // A shard whose master is away fails in the command, which goes on with the others.
-    const open = (each: string) => this.audited(each).catch(() => this.queue(each));
-    const [first, ...rest] = await Promise.all([name, ...others].map(open));
-    return [first!, ...rest];
-  }
-
-  /**
-   * Returns the names of the shards of a queue beside the first, whose name is that of the queue. Most queues have none, which one
-   * command finds. A shard whose master is away cannot say whether it is there. It is, if others are: their number is a
-   * power of two.
-   */
-  async otherShards(name: string): Promise<string[]> {
-    const first = await this.askShards(shardNames(name, 2).slice(1));
-    if (first[0]!.isThere === false) {
-      return [];
-    }
-    const shards = [...first, ...(await this.askShards(shardNames(name, MOST_SHARDS).slice(2)))];
-    const last = shards.findLastIndex(({ isThere }) => isThere) + 1;
-    const number = last === 0 ? 0 : 2 ** Math.ceil(Math.log2(last + 1));
-    return shards.flatMap(({ shard, isThere }, i) => ((isThere ?? i < number - 1) ? [shard] : []));
-  }
-
-  /** Returns which shards are there; undefined of one whose master is away. */
-  private askShards(names: readonly string[]): Promise<{ shard: string; isThere: boolean | undefined }[]> {
-    return Promise.all(
-      names.map(async (shard) => {
-        // The name of a shard may be too long for a queue.
-        const isThere = isQueueName(shard) && (await this.isThere(shard).catch(() => undefined));
-        return { shard, isThere };
-      }),
-    );
+  /** Returns all queues. One with shards is one queue, and no shard is looked at yet. */
+  async allQueues(): Promise<JobQueue[]> {
+    const all = byWhole(await this.queueNames(), (name) => name);
+    return all.map(({ queue, shards }) => {
+      const names = shards.length === 1 ? shards : shardNames(queue, shardsIn(queue, shards));
+      const [first, ...others] = names.map((each) => this.queue(each)) as [JobQueue, ...JobQueue[]];
+      return others.length === 0 ? first : this.shards.wholeOf(queue, [first, ...others]);
+    });
   }
 
   private async isThere(name: string): Promise<boolean> {
@@ -261,8 +240,9 @@ export class Session {
   }
 
   /** Returns what may be shown of a queue: it hides the parts that its workers list under `redact`. */
-  shownBy(queue: JobQueue): Promise<ShownContent> {
-    return ShownContent.of(queue);
+  async shownBy(queue: JobQueue): Promise<ShownContent> {
+    const announced = await eachShard(queue, (shard) => shard.exec((calls) => calls.content()));
+    return ShownContent.by(announced, queue.options);
   }
 
   /**

@@ -113,8 +113,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
     if (redriven.length === 0 || this.closing.signal.aborted) {
       return;
     }
+    const of = redriven.map((id) => ({ queue, id }));
     try {
-      for await (const { completed, failed, open } of endsOf(queue, redriven, this.closing.signal)) {
+      for await (const { completed, failed, open } of endsOf(of, this.closing.signal)) {
         const [first] = failed;
         const error = first ? (lastErrorWords(this.redactor.record(first)) ?? null) : null;
         run.ends = { completed, failed: failed.length, open, failedId: first?.id ?? null, error };

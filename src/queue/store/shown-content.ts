@@ -1,5 +1,5 @@
 // The door between what is stored and every window of it: dashboard, command line, alerts. A window takes no other records.
-import { announcedRedact } from '../codec/announced-content.js';
+import { announcedRedact, type AnnouncedContent } from '../codec/announced-content.js';
 import { isEncoded } from '../codec/envelope.js';
 import { failedPayloads, storedFailure } from '../codec/failure-job.js';
 import { REDACTED, redactValue, TextRedaction, type Redact, type RedactedPart } from '../codec/redact.js';
@@ -74,9 +74,16 @@ export class ShownContent {
 
   /** Returns what may be shown of a queue, by its workers and by its options in this process. */
   static async of(queue: QueueAccess): Promise<ShownContent> {
-    const content = await queue.exec((calls) => calls.content());
-    const shown = new ShownContent([announcedRedact(content), queue.options.redact]);
-    shown.isSecret = content?.encrypted === true || queue.options.codec?.secret === true;
+    return ShownContent.by([await queue.exec((calls) => calls.content())], queue.options);
+  }
+
+  /** Returns the same by what the workers of a queue, or of each of its shards, have announced. */
+  static by(
+    announced: readonly (AnnouncedContent | undefined)[],
+    { redact, codec }: QueueAccess['options'],
+  ): ShownContent {
+    const shown = new ShownContent([...announced.map(announcedRedact), redact]);
+    shown.isSecret = announced.some((content) => content?.encrypted === true) || codec?.secret === true;
     return shown;
   }
 

@@ -1,7 +1,8 @@
 // The MCP server, spoken to by the client of its SDK. test/long/cli/mcp.spec.ts has it as a process of its own.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { loadSdk } from '#cli/mcp/load-sdk.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { shardNames } from '#queue/model/spread.js';
 import { IDS, REDACT, SCHEDULE, SECRET, markQueue } from '../../security/marked-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
@@ -166,6 +167,21 @@ describe('beside a queue with dead letters and secrets', () => {
     const { call } = await serve();
     expect(refusalOf(await call(tool, given))).toContain(reason);
   });
+});
+
+it('the MCP server says which shard of a queue gave no reply', async () => {
+  const { call } = await serve();
+  const shards = shardNames(uniqueQueueName(), 2).map((name) => new JobQueue(connect(), name));
+  for (const shard of shards) await shard.enqueue(1);
+  const exec = JobQueue.prototype.exec;
+  const away = jest.spyOn(JobQueue.prototype, 'exec').mockImplementation(function (this: JobQueue, asked: never) {
+    return this.name === shards[1]!.name ? Promise.reject(new Error('no reply')) : exec.call(this, asked);
+  } as never);
+  const { text } = await call('list', { queue: shards[0]!.name, status: 'pending' });
+  away.mockRestore();
+  const answer = JSON.parse(text) as { data: object[]; missing: string[] };
+  expect(answer.data).toHaveLength(1);
+  expect(answer.missing).toEqual([`all of shard ${shards[1]!.name}, which gave no reply`]);
 });
 
 it('the MCP server changes jobs with --write, and marks the tools that destroy', async () => {
