@@ -34,6 +34,9 @@ it.each<[string, Partial<BatchRecord>, BatchFollowUp]>([
   ['not for this end', { completed: 1, failed: 1 }, followUp('then')],
   ['no longer known', { completed: 1, failed: 1 }, followUp('onFailure')],
   ['no longer known', { stopped: true }, followUp('then')],
+  ['no longer known', { stopped: true }, followUp('onFailure')],
+  ['not for this end', { stopped: true, completed: 1, cancelled: 1 }, followUp('then')],
+  ['not for this end', { total: 12, completed: 2, failed: 10 }, followUp('then')],
 ])('a follow-up is "%s" of a batch with %j', (words, over, each) => {
   expect(followUpInWords(batch(over), each)).toBe(words);
 });
@@ -44,6 +47,24 @@ it.each<[string, Partial<BatchRecord>]>([
   ['Its one job has ended, and so has what was to follow.', { total: 1, followUps: [followUp('then')] }],
 ])('says "%s" of an ended batch with %j', (words, over) => {
   expect(batchInWords(batch({ state: 'ended', ...over }))).toBe(words);
+});
+
+it.each<[string, Partial<BatchRecord>]>([
+  [
+    'Jobs may still join; 1 of 2 jobs has not ended. Nothing follows before it is sealed.',
+    { state: 'open', open: 1 },
+  ],
+  ['It waits for its jobs: 2 of 2 jobs have not ended.', { state: 'sealed', open: 2 }],
+  ['It was stopped: 0 of 2 jobs have not ended.', { state: 'sealed', stopped: true }],
+  ['All 2 jobs have ended. Its follow-up was enqueued.', { followUps: [followUp('then')] }],
+  [
+    'All 2 jobs have ended. A follow-up is on its way to the queue mail, log.',
+    {
+      followUps: [followUp('then', { isOnItsWay: true }), followUp('finally', { queue: 'log', isOnItsWay: true })],
+    },
+  ],
+])('says "%s" of a batch with %j', (words, over) => {
+  expect(batchInWords(batch(over))).toBe(words);
 });
 
 it('names only the queues of follow-ups that may be shown', () => {
