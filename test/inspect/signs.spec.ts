@@ -118,6 +118,8 @@ describe('a jump of a figure', () => {
     ['one slow minute of three', [...times(5, 100), 100, 900, 100], 'run', false],
     ['a last minute that is as usual again', [...times(5, 100), 900, 900, 100], 'run', false],
     ['a fall', [...times(5, 900), ...times(3, 100)], 'run', false],
+    ['one usual minute of the last three', [...times(5, 100), 900, 100, 900], 'run', true],
+    ['a jump that began long ago', [...times(10, 100), ...times(13, 900)], 'run', true],
     ['one outlier before', [900, ...times(9, 100), ...times(3, 900)], 'run', true],
   ])('%s: %j of %s is one: %s', (_case, figures, of, isJump) => {
     expect(jump(figures, of) !== undefined).toBe(isJump);
@@ -127,6 +129,17 @@ describe('a jump of a figure', () => {
     const found = jump([...times(10, 100), 150, 400, 900, 500]);
     expect(found).toMatchObject({ of: 'run', before: 100, now: 500 });
     expect(found!.since).toEqual(new Date(Math.floor(AT.getTime() / MINUTE) * MINUTE - 3 * MINUTE));
+  });
+
+  it.each<[string, (number | null)[], since: number]>([
+    ['counts no minute without a job', [null, 100, null, ...times(9, 100), null, 900, 900, 900], 13],
+    ['begins with the minute that reaches the least difference', [...times(10, 10), 50, 60, 60], 10],
+    ['begins with the second minute of several', [100, 4_000, 4_000, 4_000, ...times(5, 4_000)], 1],
+  ])('%s', (_case, figures, since) => {
+    const minutes = history((i) => ({ run: { ...NONE, p50: figures[i]! } }), 100, figures.length);
+    const ofDays = since === 1 ? { days: days(0, 100) } : {};
+    const facts = { queue: 'video', limits: { source: 'none' as const }, workers: [], stats: STATS };
+    expect(signsOf({ ...facts, history: minutes, ...ofDays }).change?.since).toEqual(minutes.points[since]!.at);
   });
 
   it('needs jobs of both times: a queue without ends has no change', () => {
@@ -173,6 +186,25 @@ describe('what is usual at this hour', () => {
     const quiet = days(0, 1);
     const few = { ...quiet, total: { ...quiet.total!, run: { ...NONE, count: 4, p95: 1 } } };
     expect(signsOf({ ...facts, days: few }).usualRunMs).toBe(5_000);
+    const enough = { ...quiet, total: { ...quiet.total!, run: { ...NONE, count: 5, p95: 1 } } };
+    expect(signsOf({ ...facts, days: enough }).usualRunMs).toBe(1);
+  });
+
+  it('shows in three minutes, and needs none of them', () => {
+    const three = history(() => ({ run: { ...NONE, p50: 4_000 } }), 5_000, 3);
+    expect(signsOf({ ...facts, history: three, days: days(0, 100) }).change).toEqual({
+      of: 'run',
+      before: 100,
+      now: 4_000,
+    });
+    const none: HistoryReport = { ...history(() => ({}), null, 0), total: undefined };
+    for (const of of [{}, { days: none }, { days: days(0, 100) }]) {
+      expect(signsOf({ ...facts, history: none, ...of }).change).toBeUndefined();
+    }
+    expect(signsOf({ ...facts, history: none, days: none })).toMatchObject({
+      usualRunMs: undefined,
+      usualWaitMs: undefined,
+    });
   });
 });
 
