@@ -6,6 +6,7 @@ import { ScriptStore } from '#memory/script-store.js';
 import { LookRounds } from '#worker/maintenance/sweep/look-rounds.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { silentLogger } from '#queue/runtime/logger.js';
+import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
 
 async function opened(count: number, visibilityMs: number): Promise<OpenQueue[]> {
@@ -79,4 +80,18 @@ it('a sweep looks in the next round again at queues whose look failed', async ()
   const [failed, next] = look.mock.calls.slice(-2).map(([calls]) => calls);
   expect(failed!.length).toBeLessThan(150);
   expect(failed!.filter((calls) => !next!.includes(calls))).toEqual([]);
+});
+
+const queueOf = (calls: unknown) => (calls as QueueCalls).keys.queue;
+
+it('a round for one server leaves out servers whose names begin or end with its own', async () => {
+  const queues = (await opened(3, 30_000)).map((each) => each.queue);
+  const names = ['0.0.0.1:63', '10.0.0.1:63', '0.0.0.1:6379'];
+  const { store } = queues[0]!;
+  jest.spyOn(store, 'serverOf').mockImplementation((calls) => names[Number(queueOf(calls).slice(1))]!);
+  const look = jest.spyOn(store.queues, 'look');
+  const sweeper = new Sweeper(queues, 5_000, silentLogger);
+  await sweeper.runRound(names[0]);
+  await sweeper.stop();
+  expect(new Set(look.mock.calls.flatMap(([calls]) => calls.map(queueOf)))).toEqual(new Set(['q0']));
 });
