@@ -69,6 +69,16 @@ describe("durability: 'replica'", () => {
     expect((await queue.list('scheduled')).length + (await queue.list('pending')).length).toBe(1);
   });
 
+  it('confirms a job although the counters of a queue on the way are a key of another program', async () => {
+    const [broken, sound] = [durable(), durable()];
+    await Promise.all([broken, sound].map((queue) => queue.enqueue('warm')));
+    const { stats } = (await inside(broken).scripts()).keys;
+    await pair.redis.multi().del(stats).set(stats, 'foreign').exec();
+    const [refused, confirmed] = await Promise.allSettled([broken.enqueue('bad'), sound.enqueue('good')]);
+    expect(refused).toMatchObject({ status: 'rejected' });
+    expect(confirmed).toMatchObject({ value: { outcome: 'new' } });
+  });
+
   it('answers when the replica has the job', async () => {
     const queue = durable();
     const { id } = await queue.enqueue({ a: 1 });
