@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { encrypted, type Job, JobQueue } from 'nest-job-queue/core';
-import { decodeContent } from '#queue/codec/codec.js';
+import { ANY_PAYLOAD, decodeContent } from '#queue/codec/codec.js';
 import { asStored, sealFailure, sealJson, type SealedVerb } from '#queue/codec/sealed.js';
 import { encodeJob } from '#queue/enqueue/encode-job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
@@ -214,6 +214,22 @@ describe('a canary in an encrypted queue', () => {
     const payload = JSON.parse(sealJson(world, `{"to":"${CANARY}"}`, owner)) as unknown;
     expect(JSON.stringify(payload)).not.toMatch(HAS_CANARY);
     expect(decodeContent(world.codec, payload, 'payload', owner)).toEqual({ to: CANARY });
+  });
+
+  it('is refused by its reader if it was stored for no text, whatever the source may be', () => {
+    const owner = { queue: 'home', id: 'a', payloadId: ANY_PAYLOAD };
+    const stored = { ...(JSON.parse(sealJson(world, '1', owner)) as object), of: 42 };
+    expect(() => decodeContent(world.codec, stored, 'payload', owner)).toThrow('was stored for 42');
+  });
+
+  it.each([42, ['a'], '@schedule:nightly'])('is refused if it was stored for %j', (of) => {
+    const owner = { queue: 'home', id: 'a' };
+    const stored = { ...(JSON.parse(sealJson(world, '1', owner)) as object), of };
+    for (const source of [{}, { payloadId: 'other' }]) {
+      expect(() => decodeContent(world.codec, stored, 'payload', { ...owner, ...source })).toThrow(
+        `The payload of job "a" was stored for ${JSON.stringify(of)}. Discard the job.`,
+      );
+    }
   });
 
   it('is in the clear where nothing is encrypted', async () => {
