@@ -17,7 +17,7 @@ interface Misses {
   readonly sinceMs: number;
   count: number;
   /** The reply that was counted last. */
-  reply: number;
+  reply?: number;
 }
 
 interface UnheardQueuesOptions {
@@ -60,7 +60,7 @@ export class UnheardQueues {
       return;
     }
     const now = this.options.clock.monotonic();
-    const misses = this.misses.get(runner) ?? { sinceMs: now, count: 0, reply: -1 };
+    const misses: Misses = this.misses.get(runner) ?? { sinceMs: now, count: 0 };
     this.misses.set(runner, misses);
     if (misses.reply !== replies) {
       misses.reply = replies;
