@@ -1,0 +1,316 @@
+// Each rule at its bounds. A row has signs of which the rule says nothing, and the nearest ones of which it speaks.
+import { expect, it } from '@jest/globals';
+import * as flow from '#inspect/flow-rules.js';
+import * as limits from '#inspect/limit-rules.js';
+import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
+import { drainsInMs, drainsNowInMs, isBusy, isLate, type Rule } from '#inspect/rule.js';
+import type { QueueStats } from '#queue/model/job.js';
+import { NO_STATS } from '../support/queue/no-stats.js';
+
+const AT = new Date('2026-01-01T12:00:00Z');
+const MINUTE = 60_000;
+const at = (ms: number) => new Date(AT.getTime() + ms);
+
+type Signs = Partial<Omit<QueueSigns, 'stats'>> & { stats?: Partial<QueueStats> };
+
+function signsOf({ stats = {}, ...signs }: Signs): QueueSigns {
+  const { oldestPendingAgeMs: oldestUnheldAgeMs = 0 } = stats;
+  return {
+    queue: 'mail',
+    at: AT,
+    ...signs,
+    stats: { ...NO_STATS, at: AT, workers: 2, oldestUnheldAgeMs, ...stats },
+  };
+}
+
+const waiting = (oldestPendingAgeMs: number, more: Partial<QueueStats> = {}) => ({
+  stats: { pending: 40, oldestPendingAgeMs, ...more },
+});
+const rates = (inRate: number, out: number, more: Partial<RecentRates> = {}): RecentRates => ({
+  windowMs: 5 * MINUTE,
+  in: inRate,
+  out,
+  failedShare: 0,
+  attempts: out * 300,
+  growing: false,
+  ...more,
+});
+const ended = (out: number, attempts: number) => ({ rates: rates(0, out, { attempts }) });
+const lastHour = (died: number, of: number) => ({ lastHour: { died, ended: of } });
+const perMinute = { limit: 60, periodMs: MINUTE, burst: 1 };
+
+it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
+  [
+    'a rest that has just ended',
+    limits.resting,
+    { ...waiting(0), restsUntil: at(0) },
+    { ...waiting(0), restsUntil: at(1) },
+  ],
+  ['a rest without jobs', limits.resting, { restsUntil: at(1) }, { ...waiting(0), restsUntil: at(1) }],
+  [
+    'a rest of a paused queue',
+    limits.resting,
+    { ...waiting(0, { pausedAt: AT }), restsUntil: at(1) },
+    { ...waiting(0), restsUntil: at(1) },
+  ],
+  // A minute, and twice the time until a burst of 30 is earned: two minutes.
+  [
+    'a rate that gives nothing for less than its longest time',
+    limits.givesNothing,
+    { ...waiting(2 * MINUTE), rateLimit: { ...perMinute, burst: 30 } },
+    { ...waiting(2 * MINUTE + 1), rateLimit: { ...perMinute, burst: 30 } },
+  ],
+  [
+    'a rate during a rest',
+    limits.givesNothing,
+    { ...waiting(9 * MINUTE), rateLimit: perMinute, restsUntil: at(1) },
+    { ...waiting(9 * MINUTE), rateLimit: perMinute, restsUntil: at(0) },
+  ],
+  [
+    'a rate whose next start is near',
+    limits.rateLimited,
+    { ...waiting(0), nextStartAt: at(1_000) },
+    { ...waiting(0), nextStartAt: at(1_001) },
+  ],
+  [
+    'a rate of which no job waits',
+    limits.rateLimited,
+    { nextStartAt: at(5_000) },
+    { ...waiting(0), nextStartAt: at(5_000) },
+  ],
+  [
+    'a rate of a paused queue',
+    limits.rateLimited,
+    { ...waiting(0, { pausedAt: AT }), nextStartAt: at(5_000) },
+    { ...waiting(0), nextStartAt: at(5_000) },
+  ],
+  [
+    'a rate of which less than nine tenths are used',
+    limits.rateLimited,
+    { ...waiting(11_000), rateLimit: perMinute, ...ended(0.9, 269) },
+    { ...waiting(11_000), rateLimit: perMinute, ...ended(0.9, 270) },
+  ],
+  [
+    'a used rate of jobs that wait for ten seconds',
+    limits.rateLimited,
+    { ...waiting(10_000), rateLimit: perMinute, ...ended(1, 300) },
+    { ...waiting(10_001), rateLimit: perMinute, ...ended(1, 300) },
+  ],
+  [
+    'a limit that one more may use',
+    limits.full,
+    { ...waiting(11_000, { processing: 3 }), maxRunning: 4 },
+    { ...waiting(11_000, { processing: 4 }), maxRunning: 4 },
+  ],
+  [
+    'a full queue in which none waits for long',
+    limits.full,
+    { ...waiting(10_000, { processing: 4 }), maxRunning: 4 },
+    { ...waiting(10_001, { processing: 4 }), maxRunning: 4 },
+  ],
+  [
+    'groups that hold all jobs but one',
+    limits.heldByGroups,
+    waiting(11_000, { heldByGroups: 39 }),
+    waiting(11_000, { heldByGroups: 40 }),
+  ],
+  [
+    'groups that hold no job',
+    limits.heldByGroups,
+    { stats: { pending: 0, heldByGroups: 0, scheduled: 1, oldestPendingAgeMs: 11_000 } },
+    waiting(11_000, { heldByGroups: 40 }),
+  ],
+  [
+    'attempts of which nearly half failed',
+    flow.failing,
+    { rates: rates(1, 1, { failedShare: 0.49 }) },
+    { rates: rates(1, 1, { failedShare: 0.5 }) },
+  ],
+  [
+    'nine failed attempts',
+    flow.failing,
+    { rates: rates(1, 1, { failedShare: 1, attempts: 9 }) },
+    { rates: rates(1, 1, { failedShare: 1, attempts: 10 }) },
+  ],
+  [
+    'a queue that falls behind for a minute',
+    flow.behind,
+    { ...waiting(MINUTE), rates: rates(2, 1, { growing: true }) },
+    { ...waiting(MINUTE + 1), rates: rates(2, 1, { growing: true }) },
+  ],
+  [
+    'a backlog of a minute that drains',
+    flow.draining,
+    { ...waiting(MINUTE), pace: { inPerS: 1, outPerS: 9 } },
+    { ...waiting(MINUTE + 1), pace: { inPerS: 1, outPerS: 9 } },
+  ],
+  ['a long run with no job that runs', flow.slow, waiting(2 * MINUTE), waiting(2 * MINUTE, { processing: 1 })],
+  [
+    'a long run while others end',
+    flow.slow,
+    { ...waiting(2 * MINUTE, { processing: 1 }), rates: rates(0, 0.01) },
+    { ...waiting(2 * MINUTE, { processing: 1 }), rates: rates(1, 0) },
+  ],
+  [
+    'a long run while others end, before there are rates',
+    flow.slow,
+    { ...waiting(2 * MINUTE, { processing: 1 }), hasEnded: true },
+    { ...waiting(2 * MINUTE, { processing: 1 }), hasEnded: false },
+  ],
+  ['a long run of a minute', flow.slow, waiting(MINUTE, { processing: 1 }), waiting(MINUTE + 1, { processing: 1 })],
+  [
+    'no death in the last hour',
+    flow.dying,
+    { stats: { failed: 5 }, ...lastHour(0, 9) },
+    { stats: { failed: 5 }, ...lastHour(1, 9) },
+  ],
+  [
+    'deaths that were redriven',
+    flow.dying,
+    { stats: { failed: 0 }, ...lastHour(3, 9) },
+    { stats: { failed: 1 }, ...lastHour(3, 9) },
+  ],
+  [
+    'a deletion of more than a day ago',
+    flow.dropped,
+    { stats: { droppedAt: at(-86_400_001) } },
+    { stats: { droppedAt: at(-86_400_000) } },
+  ],
+  [
+    'fewer remembered ids than four fifths of the bound',
+    flow.remembering,
+    { stats: { rememberedIds: { count: 79, bound: 100 } } },
+    { stats: { rememberedIds: { count: 80, bound: 100 } } },
+  ],
+])('a rule is quiet about %s', (_what, rule, quiet, speaks) => {
+  expect(rule(signsOf(quiet))).toBeUndefined();
+  expect(rule(signsOf(speaks))).toBeDefined();
+});
+
+const held = waiting(9 * MINUTE);
+it.each<[what: string, rule: Rule, signs: Signs, severity: string]>([
+  ['a limit while the backlog shrinks', limits.full, { ...held, maxRunning: 0, rates: rates(1, 1) }, 'notice'],
+  [
+    'a limit while the backlog grows',
+    limits.full,
+    { ...held, maxRunning: 0, rates: rates(2, 1, { growing: true }) },
+    'warning',
+  ],
+  [
+    'a limit while a backlog of a minute grows',
+    limits.full,
+    { ...waiting(MINUTE), maxRunning: 0, rates: rates(2, 1, { growing: true }) },
+    'notice',
+  ],
+  [
+    'a failing queue with 19 deaths',
+    flow.failing,
+    { stats: { failed: 1 }, rates: rates(1, 1, { failedShare: 1 }), ...lastHour(19, 20) },
+    'warning',
+  ],
+  [
+    'a failing queue with 20 deaths',
+    flow.failing,
+    { stats: { failed: 1 }, rates: rates(1, 1, { failedShare: 1 }), ...lastHour(20, 20) },
+    'critical',
+  ],
+  [
+    'a failing queue whose deaths were redriven',
+    flow.failing,
+    { rates: rates(1, 1, { failedShare: 1 }), ...lastHour(20, 20) },
+    'warning',
+  ],
+  ['19 deaths of 19', flow.dying, { stats: { failed: 19 }, ...lastHour(19, 19) }, 'notice'],
+  ['20 deaths of 201', flow.dying, { stats: { failed: 20 }, ...lastHour(20, 201) }, 'notice'],
+  ['20 deaths of 200', flow.dying, { stats: { failed: 20 }, ...lastHour(20, 200) }, 'warning'],
+  ['20 deaths of 41', flow.dying, { stats: { failed: 20 }, ...lastHour(20, 41) }, 'warning'],
+  ['20 deaths of 40', flow.dying, { stats: { failed: 20 }, ...lastHour(20, 40) }, 'critical'],
+  [
+    'a long run of unknown length',
+    flow.slow,
+    { ...waiting(30 * MINUTE, { processing: 1 }), rates: rates(1, 0) },
+    'notice',
+  ],
+  [
+    'a run of over half an hour',
+    flow.slow,
+    { ...waiting(30 * MINUTE + 1, { processing: 1 }), rates: rates(1, 0) },
+    'warning',
+  ],
+  [
+    'a long run of a known length',
+    flow.slow,
+    { ...waiting(2 * MINUTE, { processing: 1 }), rates: rates(1, 0), usualRunMs: 9 },
+    'warning',
+  ],
+  [
+    'a long run of a stuck slot',
+    flow.slow,
+    { ...waiting(2 * MINUTE, { processing: 1 }), rates: rates(1, 0), stuckSlots: 1 },
+    'warning',
+  ],
+  ['a long run before there are rates', flow.slow, { ...waiting(40 * MINUTE, { processing: 1 }) }, 'notice'],
+])('%s has its severity', (_what, rule, signs, severity) => {
+  expect(rule(signsOf(signs))?.severity).toBe(severity);
+});
+
+it.each<[what: string, signs: Signs, late: boolean]>([
+  ['at its own limit', waiting(15_000, { lateAfterMs: 15_000 }), false],
+  ['beyond its own limit', waiting(15_001, { lateAfterMs: 15_000 }), true],
+  ['at ten times its usual wait', { ...waiting(100_000), usualWaitMs: 10_000 }, false],
+  ['beyond ten times its usual wait', { ...waiting(100_001), usualWaitMs: 10_000 }, true],
+  ['at three times its usual run time', { ...waiting(9_000 * 1_000), usualRunMs: 3_000_000 }, false],
+  ['beyond three times its usual run time', { ...waiting(9_000 * 1_000 + 1), usualRunMs: 3_000_000 }, true],
+])('a queue %s is late or not', (_what, signs, late) => {
+  expect(isLate(signsOf(signs))).toBe(late);
+});
+
+it.each<[Signs, boolean]>([
+  [{ stats: { processing: 3 }, slots: 4 }, false],
+  [{ stats: { processing: 4 }, slots: 4 }, true],
+  [{ stats: { processing: 3 }, slots: 4, usedSlots: 4 }, true],
+  [{ stats: { processing: 4 }, maxRunning: 5 }, false],
+  [{ stats: { processing: 4 }, maxRunning: 4 }, true],
+  [{ stats: { processing: 4 } }, false],
+])('a queue with %j is busy: %s', (signs, busy) => {
+  expect(isBusy(signsOf(signs))).toBe(busy);
+});
+
+it.each<[Signs, inMs: number | undefined, nowMs: number | undefined]>([
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 3) }, 20_000, undefined],
+  [{ ...waiting(2 * MINUTE), rates: rates(100, 101) }, undefined, undefined],
+  [{ ...waiting(2 * MINUTE), rates: rates(2, 1, { growing: true }) }, Infinity, undefined],
+  [{ ...waiting(2 * MINUTE, { lateAfterMs: MINUTE }), rates: rates(1, 1) }, Infinity, undefined],
+  [{ ...waiting(MINUTE), rates: rates(1, 3) }, undefined, undefined],
+  [waiting(2 * MINUTE), undefined, undefined],
+  // The pace of the last seconds holds if it is more than three times that of the last minutes.
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: { inPerS: 1, outPerS: 9 } }, 20_000, 5_000],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: { inPerS: 1, outPerS: 11 } }, 4_000, 4_000],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: { inPerS: 10, outPerS: 8.9 } }, Infinity, undefined],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: { inPerS: 10, outPerS: 9 } }, undefined, undefined],
+  [{ rates: rates(1, 1), pace: { inPerS: 1, outPerS: 9 } }, undefined, undefined],
+])('a backlog with %j drains in %s ms, and by the last seconds in %s ms', (signs, inMs, nowMs) => {
+  expect([drainsInMs(signsOf(signs)), drainsNowInMs(signsOf(signs))]).toEqual([inMs, nowMs]);
+});
+
+it.each([
+  [{}, /^limited by its rate: 1\/s may start, 40 waiting for 9 min$/],
+  [{ ...ended(1, 300) }, /^limited by its rate: 0\/s in, 1\/s may start, /],
+  [{ nextStartAt: at(90_000) }, /^limited by its rate: 40 wait, the next may start in 1\.5 min$/],
+])('says how many a rate lets start, with %j', (more, words) => {
+  const signs = signsOf({ ...held, rateLimit: perMinute, nextStartAt: at(500), slots: 9, ...more });
+  expect(limits.rateLimited(signs)?.summary).toMatch(words);
+});
+
+it.each([
+  [{}, 'maxRunning is 0, set at run time'],
+  [{ configured: { maxRunning: 1_204 } }, 'maxRunning is 0, set at run time; the code says 1,204'],
+  [{ configured: {} }, 'maxRunning is 0, set at run time; the code says none'],
+])('says who set a limit and what the code says: %j', (more, cause) => {
+  expect(limits.full(signsOf({ ...held, maxRunning: 0, limitsSet: [], ...more }))?.cause).toBe(cause);
+  const rated = { ...held, rateLimit: perMinute, nextStartAt: at(90_000), limitsSet: [] };
+  const ofCode = limits.rateLimited(
+    signsOf({ ...rated, configured: { rateLimit: { limit: 30, periodMs: MINUTE } } }),
+  )?.cause;
+  expect(ofCode).toMatch(/set at run time; the code says 30\/min$/);
+});
