@@ -62,6 +62,37 @@ describe('the kind of an error', () => {
     expect(errorKey(one)).not.toBe(errorKey(other));
   });
 
+  const body = (value: unknown) => errorKey(`Stripe: ${JSON.stringify(value)}`);
+  it.each([
+    ['fields that name no kind', { code: 'declined', trace: 'blue' }, { code: 'declined', host: 'green' }],
+    ['places in lists', { path: ['items', 3, 'price'] }, { path: ['items', 12, 'price'] }],
+    [
+      'the order and number of equal errors',
+      [{ code: 'b' }, { code: 'a' }],
+      [{ code: 'a' }, { code: 'b' }, { code: 'b' }],
+    ],
+    ['numbers that are no status', { status: 7 }, { status: 99 }],
+    ['numbers above those of a status', { status: 600 }, { status: 4_711 }],
+    ['lists of values', ['red', 'green'], ['blue']],
+    ['values of fields that all name no kind', { host: 'blue', trace: 'x' }, { host: 'green', trace: 'y' }],
+  ])('takes out what differs between JSON of one kind: %s', (_what, one, other) => {
+    expect(body(one)).toBe(body(other));
+  });
+
+  it.each([
+    ['codes', { code: 'declined' }, { code: 'expired' }],
+    ['codes within a list of errors', { errors: [{ code: 'a' }] }, { errors: [{ code: 'b' }] }],
+    ['the first and the last status', { status: 100 }, { status: 599 }],
+    ['a status and a number that is none', { status: 599 }, { status: 600 }],
+    ['a status and a smaller number', { status: 100 }, { status: 99 }],
+    ['paths', { path: ['items', 3, 'price'] }, { path: ['items', 3, 'name'] }],
+    ['paths that are texts', { path: 'price' }, { path: 'name' }],
+    ['the names of fields that all name no kind', { host: 1 }, { zone: 1 }],
+    ['what is nothing and what is true', { reason: null }, { reason: true }],
+  ])('keeps apart JSON of two kinds: %s', (_what, one, other) => {
+    expect(body(one)).not.toBe(body(other));
+  });
+
   it('looks at any text within a few ms', () => {
     const seeds = [
       'a',
