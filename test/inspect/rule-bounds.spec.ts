@@ -4,6 +4,7 @@ import * as flow from '#inspect/flow-rules.js';
 import * as limits from '#inspect/limit-rules.js';
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
 import { drainsInMs, drainsNowInMs, isBusy, isLate, type Rule } from '#inspect/rule.js';
+import * as stuck from '#inspect/stuck-rules.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
 
@@ -313,4 +314,229 @@ it.each([
     signsOf({ ...rated, configured: { rateLimit: { limit: 30, periodMs: MINUTE } } }),
   )?.cause;
   expect(ofCode).toMatch(/set at run time; the code says 30\/min$/);
+});
+
+const none = { workers: 0 };
+const death = (how: string, ...names: string[]) => ({
+  worker: `web-1:${how}`,
+  how,
+  jobs: names.length,
+  ran: names.map((name) => ({ id: name, name })),
+  at: AT,
+});
+const killed = (count: number, ...names: string[]) => ({
+  deaths: Array.from({ length: count }, () => death('killed', ...names)),
+});
+const lost = (id: string, isUnchecked: boolean) => ({ batch: 'b', queue: 'pdf', id, isUnchecked });
+
+it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
+  ['jobs without a worker for ten seconds', stuck.noWorker, waiting(10_000, none), waiting(10_001, none)],
+  [
+    'a paused queue without a worker',
+    stuck.noWorker,
+    waiting(MINUTE, { ...none, pausedAt: AT }),
+    waiting(MINUTE, none),
+  ],
+  [
+    'clients of the pattern that serve it',
+    stuck.noWorker,
+    waiting(MINUTE, { ...none, foreignClaims: 1 }),
+    waiting(MINUTE, { ...none, foreignClaims: 0 }),
+  ],
+  [
+    'a name without a handler while the queue is paused',
+    stuck.unserved,
+    { stats: { pausedAt: AT }, unserved: [{ name: 'x', waitingMs: 1 }] },
+    { unserved: [{ name: 'x', waitingMs: 1 }] },
+  ],
+  [
+    'expired claims of a maintained queue',
+    stuck.expired,
+    { stats: { expiredClaims: 1 }, sinceMaintenanceMs: 0 },
+    { stats: { expiredClaims: 1 }, sinceMaintenanceMs: 1 },
+  ],
+  [
+    'an unmaintained queue without expired claims',
+    stuck.expired,
+    { sinceMaintenanceMs: 1 },
+    { stats: { expiredClaims: 1 }, sinceMaintenanceMs: 1 },
+  ],
+  ['jobs that nobody takes for a minute', stuck.takesNothing, waiting(MINUTE), waiting(MINUTE + 1)],
+  [
+    'jobs that nobody takes while one runs',
+    stuck.takesNothing,
+    waiting(9 * MINUTE, { processing: 1 }),
+    waiting(9 * MINUTE),
+  ],
+  [
+    'jobs that nobody takes while others ended',
+    stuck.takesNothing,
+    { ...waiting(9 * MINUTE), rates: rates(0, 0.01) },
+    { ...waiting(9 * MINUTE), rates: rates(1, 0) },
+  ],
+  [
+    'slots of which one is free',
+    stuck.stuckHandlers,
+    { ...waiting(11_000), slots: 4, stuckSlots: 3 },
+    { ...waiting(11_000), slots: 4, stuckSlots: 4 },
+  ],
+  [
+    'kept slots of a paused queue',
+    stuck.stuckHandlers,
+    { ...waiting(11_000, { pausedAt: AT }), slots: 4, stuckSlots: 4 },
+    { ...waiting(11_000), slots: 4, stuckSlots: 4 },
+  ],
+  [
+    'kept slots for which no job waits',
+    stuck.stuckHandlers,
+    { slots: 4, stuckSlots: 4 },
+    { ...waiting(11_000), maxRunning: 2, stuckSlots: 1, stuckJobs: 2, slots: 9 },
+  ],
+  [
+    'kept slots for ten seconds',
+    stuck.stuckHandlers,
+    { ...waiting(10_000), slots: 4, stuckSlots: 4 },
+    { ...waiting(10_001), slots: 4, stuckSlots: 4 },
+  ],
+  ['one death', stuck.crashing, killed(1, 'image'), killed(2, 'image')],
+  [
+    'a queue without maintenance in which nothing lives',
+    stuck.maintained,
+    { stats: none, sinceMaintenanceMs: 1 },
+    { stats: { ...none, processing: 1 }, sinceMaintenanceMs: 1 },
+  ],
+])('a rule of stuck jobs is quiet about %s', (_what, rule, quiet, speaks) => {
+  expect(rule(signsOf(quiet))).toBeUndefined();
+  expect(rule(signsOf(speaks))).toBeDefined();
+});
+
+it.each<[rule: Rule, signs: Signs, found: object]>([
+  [
+    stuck.noWorker,
+    waiting(MINUTE, { ...none, lastWorkerAt: at(-29_999) }),
+    { severity: 'notice', state: 'waiting' },
+  ],
+  [
+    stuck.noWorker,
+    waiting(MINUTE, { ...none, lastWorkerAt: at(-30_000) }),
+    { severity: 'critical', cause: 'no live worker serves `mail`; the last one was seen 30 s ago' },
+  ],
+  [stuck.noWorker, waiting(MINUTE, none), { severity: 'critical', cause: 'no live worker serves `mail`' }],
+  [
+    stuck.unserved,
+    {
+      unserved: [
+        { name: 'x', waitingMs: 1 },
+        { name: 'y', waitingMs: 2 },
+      ],
+    },
+    { summary: 'stuck: jobs named `x` and 1 more name have waited for 1 ms, no worker handles them' },
+  ],
+  [
+    stuck.unserved,
+    { stats: { processing: 1 }, unserved: ['x', 'y', 'z'].map((name) => ({ name, waitingMs: 1 })) },
+    {
+      severity: 'warning',
+      summary: 'flowing, but jobs named `x` and 2 more names have waited for 1 ms, no worker handles them',
+    },
+  ],
+  [
+    stuck.expired,
+    { stats: { expiredClaims: 2 }, sinceMaintenanceMs: MINUTE },
+    {
+      summary: 'stuck: 2 jobs of dead workers are not reclaimed',
+      cause: 'no process has maintained the queue for 1 min',
+    },
+  ],
+  [
+    stuck.crashing,
+    killed(2, 'image', 'video'),
+    {
+      severity: 'warning',
+      summary: 'crashing: 2 workers died in 10 min, all while running `image`',
+      remedy: { at: 'workers' },
+    },
+  ],
+  [
+    stuck.crashing,
+    { deaths: [death('killed', 'image', 'mail'), death('killed', 'mail-2', 'mail')] },
+    { summary: 'crashing: 2 workers died in 10 min, all while running `mail`' },
+  ],
+  [
+    stuck.crashing,
+    { deaths: [death('killed', 'mail'), death('killed', 'mail-2')] },
+    {
+      summary: 'crashing: 2 workers died in 10 min, while running mail and mail-2',
+      cause: 'their processes were killed, or ran out of memory',
+    },
+  ],
+  [
+    stuck.crashing,
+    { stats: { failed: 1 }, ...killed(4, 'image') },
+    { severity: 'warning', remedy: { at: 'jobs', state: 'failed' } },
+  ],
+  [
+    stuck.crashing,
+    killed(5, 'image'),
+    { severity: 'critical', cause: expect.stringContaining('process.exit()') as string },
+  ],
+  [
+    stuck.crashing,
+    { deaths: [death('uncaught error in its process: Error: boom', 'image'), death('killed', 'image')] },
+    { cause: 'Error: boom' },
+  ],
+  [
+    stuck.someStuck,
+    { slots: 8, stuckSlots: 2 },
+    { summary: 'idle, but 2 of 8 slots are kept by handlers that do not end' },
+  ],
+  [
+    stuck.someStuck,
+    { stats: { processing: 1 }, stuckSlots: 2 },
+    { summary: 'flowing, but 2 of 2 slots are kept by handlers that do not end' },
+  ],
+  // The nearer end is named: the slots of the fleet, or `maxRunning`.
+  [
+    stuck.someStuck,
+    { slots: 8, stuckSlots: 2, stuckJobs: 1, maxRunning: 4 },
+    { summary: 'idle, but 2 of 8 slots are kept by handlers that do not end' },
+  ],
+  [
+    stuck.someStuck,
+    { slots: 8, stuckSlots: 2, stuckJobs: 2, maxRunning: 4 },
+    { summary: 'idle, but 2 of 4 slots are kept by handlers that do not end' },
+  ],
+  [
+    stuck.waitsForNothing,
+    { lostMembers: [lost('1', false)] },
+    { severity: 'notice', summary: 'batch `b` waits for job `1` of queue `pdf`, which is gone' },
+  ],
+  [
+    stuck.waitsForNothing,
+    { lostMembers: [lost('1', false), lost('2', true)] },
+    {
+      severity: 'warning',
+      summary: 'batch `b` waits for job `1` of queue `pdf`, which is gone, and 1 more member that is gone',
+    },
+  ],
+  [
+    stuck.waitsForNothing,
+    { lostMembers: [lost('1', false), lost('2', false), lost('3', false)] },
+    { severity: 'notice', summary: expect.stringContaining('and 2 more members that are gone') as string },
+  ],
+])('a rule of stuck jobs finds as much as there is: %#', (rule, signs, found) => {
+  expect(rule(signsOf(signs))).toMatchObject(found);
+});
+
+it.each([
+  [[1], '; `web-0`, last seen 1 min ago, holds 1 job'],
+  [[3], '; `web-0`, last seen 1 min ago, holds 3 jobs'],
+  [[3, 1], '; `web-0`, last seen 1 min ago, holds 3 jobs; 1 more holds 1 job'],
+  [[3, 1, 4], '; `web-0`, last seen 1 min ago, holds 3 jobs; 2 more hold 5 jobs'],
+  [[], undefined],
+])('names the silent worker with its jobs, and counts the others: %j', (holds, words) => {
+  const silent = holds.map((each, i) => ({ id: `web-${i}:7`, seenAt: at(-MINUTE), holds: each }));
+  expect(stuck.silentWords(signsOf({ silent }))).toBe(words);
+  const { at: _now, ...signs } = signsOf({ silent });
+  expect(stuck.silentWords(signs)).toBe(words);
 });
