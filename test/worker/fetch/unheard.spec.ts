@@ -3,7 +3,10 @@ import { expect, it, jest } from '@jest/globals';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
+import type { IdleWait } from '#worker/fetch/idle-wait.js';
+import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
+import { UnheardQueues } from '#worker/fetch/unheard-queues.js';
 import { Worker } from '#worker/worker.js';
 import { unheardText } from '../../../src/health/thresholds.js';
 import { ClusterStore, WakeChannels } from '../../support/memory/cluster-store.js';
@@ -105,4 +108,46 @@ it('a job costs no look at the last claims of other queues', async () => {
   expect(looks.mock.calls.length).toBeLessThan(10);
   looks.mockRestore();
   await stop();
+});
+
+it('a queue gets a wait after three claims in ten seconds that were not heard, each counted once', async () => {
+  const clock = new VirtualClock();
+  const calls: string[] = [];
+  const wait = Object.fromEntries(
+    ['start', 'check', 'interrupt', 'abandon', 'stop'].map((name) => [name, async () => void calls.push(name)]),
+  ) as unknown as IdleWait;
+  const logger = { log() {}, warn() {}, error() {} };
+  const queues = new UnheardQueues({ clock, logger, openWait: () => wait });
+  const outlook = { isUnheard: true, replies: 1 };
+  const runner = { name: 'q', outlook } as unknown as QueueRunner;
+  const checkAt = async (ms: number, replies: number) => {
+    await clock.advance(ms);
+    Object.assign(outlook, { replies });
+    queues.check(runner);
+    return queues.names;
+  };
+  expect(await checkAt(0, 1)).toEqual([]);
+  expect(queues.missing).toEqual([runner]);
+  expect(await checkAt(20_000, 1)).toEqual([]); // the same reply again
+  expect(await checkAt(0, 11)).toEqual([]);
+  expect(await checkAt(0, 111)).toEqual(['q']);
+  queues.interrupt();
+  queues.abandon();
+  expect(calls).toEqual(['start', 'check', 'interrupt', 'abandon']);
+  expect(await checkAt(20_000, 112)).toEqual(['q']);
+  expect(calls).toHaveLength(4); // it has stopped
+});
+
+it('a queue that is heard again within ten seconds begins its count anew', async () => {
+  const clock = new VirtualClock();
+  const queues = new UnheardQueues({ clock, logger: console, openWait: () => { throw new Error('opened'); } }); // prettier-ignore
+  const outlook = { isUnheard: true, replies: 0 };
+  const runner = { name: 'q', outlook } as unknown as QueueRunner;
+  for (const isUnheard of [true, true, true, false, true, true, true]) {
+    Object.assign(outlook, { isUnheard, replies: outlook.replies + 1 });
+    queues.check(runner);
+    expect(queues.missing).toEqual(isUnheard ? [runner] : []);
+    await clock.advance(3_333);
+  }
+  expect(queues.names).toEqual([]);
 });
