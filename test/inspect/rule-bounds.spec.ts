@@ -36,6 +36,7 @@ const rates = (inRate: number, out: number, more: Partial<RecentRates> = {}): Re
   growing: false,
   ...more,
 });
+const pace = (inPerS: number, outPerS: number) => ({ inPerS, outPerS, failedPerS: 0 });
 const ended = (out: number, attempts: number) => ({ rates: rates(0, out, { attempts }) });
 const lastHour = (died: number, of: number) => ({ lastHour: { died, ended: of } });
 const perMinute = { limit: 60, periodMs: MINUTE, burst: 1 };
@@ -142,8 +143,8 @@ it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
   [
     'a backlog of a minute that drains',
     flow.draining,
-    { ...waiting(MINUTE), pace: { inPerS: 1, outPerS: 9 } },
-    { ...waiting(MINUTE + 1), pace: { inPerS: 1, outPerS: 9 } },
+    { ...waiting(MINUTE), pace: pace(1, 9) },
+    { ...waiting(MINUTE + 1), pace: pace(1, 9) },
   ],
   ['a long run with no job that runs', flow.slow, waiting(2 * MINUTE), waiting(2 * MINUTE, { processing: 1 })],
   [
@@ -285,11 +286,11 @@ it.each<[Signs, inMs: number | undefined, nowMs: number | undefined]>([
   [{ ...waiting(MINUTE), rates: rates(1, 3) }, undefined, undefined],
   [waiting(2 * MINUTE), undefined, undefined],
   // The pace of the last seconds holds if it is more than three times that of the last minutes.
-  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: { inPerS: 1, outPerS: 9 } }, 20_000, 5_000],
-  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: { inPerS: 1, outPerS: 11 } }, 4_000, 4_000],
-  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: { inPerS: 10, outPerS: 8.9 } }, Infinity, undefined],
-  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: { inPerS: 10, outPerS: 9 } }, undefined, undefined],
-  [{ rates: rates(1, 1), pace: { inPerS: 1, outPerS: 9 } }, undefined, undefined],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: pace(1, 9) }, 20_000, 5_000],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 3), pace: pace(1, 11) }, 4_000, 4_000],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: pace(10, 8.9) }, Infinity, undefined],
+  [{ ...waiting(2 * MINUTE), rates: rates(1, 1), pace: pace(10, 9) }, undefined, undefined],
+  [{ rates: rates(1, 1), pace: pace(1, 9) }, undefined, undefined],
 ])('a backlog with %j drains in %s ms, and by the last seconds in %s ms', (signs, inMs, nowMs) => {
   expect([drainsInMs(signsOf(signs)), drainsNowInMs(signsOf(signs))]).toEqual([inMs, nowMs]);
 });
@@ -475,11 +476,7 @@ it.each<[rule: Rule, signs: Signs, found: object]>([
     { stats: { failed: 1 }, ...killed(4, 'image') },
     { severity: 'warning', remedy: { at: 'jobs', state: 'failed' } },
   ],
-  [
-    stuck.crashing,
-    killed(5, 'image'),
-    { severity: 'critical', cause: expect.stringContaining('process.exit()') as string },
-  ],
+  [stuck.crashing, killed(5, 'image'), { severity: 'critical', cause: expect.stringContaining('process.exit()') }],
   [
     stuck.crashing,
     { deaths: [death('uncaught error in its process: Error: boom', 'image'), death('killed', 'image')] },
@@ -522,7 +519,7 @@ it.each<[rule: Rule, signs: Signs, found: object]>([
   [
     stuck.waitsForNothing,
     { lostMembers: [lost('1', false), lost('2', false), lost('3', false)] },
-    { severity: 'notice', summary: expect.stringContaining('and 2 more members that are gone') as string },
+    { severity: 'notice', summary: expect.stringContaining('and 2 more members that are gone') },
   ],
 ])('a rule of stuck jobs finds as much as there is: %#', (rule, signs, found) => {
   expect(rule(signsOf(signs))).toMatchObject(found);

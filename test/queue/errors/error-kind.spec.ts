@@ -19,6 +19,7 @@ const fetchFailed = (cause: Error) => serializeError(new TypeError('fetch failed
 const ownWords = (message: string) => errorFingerprint(serializeError(new Error(message)), undefined, 'payment');
 const place = (stack: string) =>
   errorFingerprint({ name: 'Error', message: String(stack.length), stack }).split(' ')[1];
+const keyOfJson = (value: unknown) => errorKey(`Stripe: ${JSON.stringify(value)}`);
 
 describe('the kind of an error', () => {
   it('joins the errors of a corpus as a person does, and parts all that a person would part', () => {
@@ -62,7 +63,6 @@ describe('the kind of an error', () => {
     expect(errorKey(one)).not.toBe(errorKey(other));
   });
 
-  const body = (value: unknown) => errorKey(`Stripe: ${JSON.stringify(value)}`);
   it.each([
     ['fields that name no kind', { code: 'declined', trace: 'blue' }, { code: 'declined', host: 'green' }],
     ['places in lists', { path: ['items', 3, 'price'] }, { path: ['items', 12, 'price'] }],
@@ -76,7 +76,7 @@ describe('the kind of an error', () => {
     ['lists of values', ['red', 'green'], ['blue']],
     ['values of fields that all name no kind', { host: 'blue', trace: 'x' }, { host: 'green', trace: 'y' }],
   ])('takes out what differs between JSON of one kind: %s', (_what, one, other) => {
-    expect(body(one)).toBe(body(other));
+    expect(keyOfJson(one)).toBe(keyOfJson(other));
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('the kind of an error', () => {
     ['the names of fields that all name no kind', { host: 1 }, { zone: 1 }],
     ['what is nothing and what is true', { reason: null }, { reason: true }],
   ])('keeps apart JSON of two kinds: %s', (_what, one, other) => {
-    expect(body(one)).not.toBe(body(other));
+    expect(keyOfJson(one)).not.toBe(keyOfJson(other));
   });
 
   it('looks at any text within a few ms', () => {

@@ -164,14 +164,15 @@ it.each<
   expect(slotsOf(scene)).toMatchObject(expected);
 });
 
+const weightsWith = (...slots: (number | { most: number; default?: number } | undefined)[]) =>
+  weightsOf(new Map(slots.map((each, i) => [`h${i}`, { slots: each }])));
+const announcedBy = (heaviest: number) => slotsOf({ weights: { lightest: 1, heaviest } }).announced;
+
 it('knows the slots of the lightest and the heaviest job, and announces them if one takes several', () => {
-  const handlers = (...slots: (number | { most: number; default?: number } | undefined)[]) =>
-    weightsOf(new Map(slots.map((each, i) => [`h${i}`, { slots: each }])));
-  expect(handlers(undefined, 3)).toEqual({ lightest: 1, heaviest: 3, all: [{ name: 'h0', slots: 1 }, { name: 'h1', slots: 3 }] }); // prettier-ignore
-  expect(handlers(2, { most: 5 }).all).toEqual([{ name: 'h0', slots: 2 }, { name: 'h1', slots: 1, most: 5 }]); // prettier-ignore
-  expect(handlers({ most: 5, default: 2 }).all).toEqual([{ name: 'h0', slots: 2, most: 5 }]);
-  expect(handlers(2, 3)).toMatchObject({ lightest: 2, heaviest: 3 });
-  expect(handlers()).toMatchObject({ lightest: 1, heaviest: 1 });
-  const announced = (heaviest: number) => slotsOf({ weights: { lightest: 1, heaviest } }).announced;
-  expect([announced(1), announced(2)]).toEqual([[], [{ name: 'h', slots: 2 }]]);
+  expect(weightsWith(undefined, 3)).toEqual({ lightest: 1, heaviest: 3, all: [{ name: 'h0', slots: 1 }, { name: 'h1', slots: 3 }] }); // prettier-ignore
+  expect(weightsWith(2, { most: 5 }).all).toEqual([{ name: 'h0', slots: 2 }, { name: 'h1', slots: 1, most: 5 }]); // prettier-ignore
+  expect(weightsWith({ most: 5, default: 2 }).all).toEqual([{ name: 'h0', slots: 2, most: 5 }]);
+  expect(weightsWith(2, 3)).toMatchObject({ lightest: 2, heaviest: 3 });
+  expect(weightsWith()).toMatchObject({ lightest: 1, heaviest: 1 });
+  expect([announcedBy(1), announcedBy(2)]).toEqual([[], [{ name: 'h', slots: 2 }]]);
 });
