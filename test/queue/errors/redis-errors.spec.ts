@@ -1,5 +1,6 @@
 // What the errors of a Redis that refuses say, and how they are found within the errors of a handler.
 import { expect, it } from '@jest/globals';
+import { isFrom } from '#queue/errors/signal-errors.js';
 import { RedisOutOfMemoryError, RedisStateError } from '#queue/errors/errors.js';
 import {
   explainState,
@@ -102,4 +103,17 @@ it('names three keys of a wrong type, and counts the others', () => {
   expect(named(0)).toMatch(/^A key of the queue/);
   expect(wrongKeysRemedy(keys)).toMatch(/^See it with `TYPE a`/);
   expect(wrongKeysRemedy([])).toMatch(/^Find it with `nest-job-queue doctor <queue>`/);
+});
+
+it('finds the error that parks a job among ten errors of one chain, and ends in a chain that has no end', () => {
+  const parked = new Error('parked');
+  let error: Error = parked;
+  for (let depth = 0; depth < 10; depth++) {
+    expect(isFrom(error, parked)).toBe(true);
+    error = caused(error);
+  }
+  expect(isFrom(error, parked)).toBe(false);
+  const own = new Error('own');
+  own.cause = own;
+  for (const each of [own, undefined, { cause: parked }]) expect(isFrom(each, parked)).toBe(false);
 });
