@@ -18,7 +18,7 @@ const QUEUES = 3;
 const RELAYS = 3;
 const PRODUCERS = 2;
 const STALL_MS = 200;
-/** The processes that are started ahead: a start takes most of the time of a death. */
+/** The processes that are started ahead, at most: a start takes most of the time of a death. */
 const SPARES = 4;
 
 export interface KillOutcome {
@@ -53,6 +53,8 @@ export class KillLoop {
   private kills = 0;
   private stalls = 0;
   private ends = false;
+  /** The deaths and stalls of the run. */
+  private wanted = 0;
 
   constructor(
     private readonly server: { dialect: OutboxDialect; url: string },
@@ -61,6 +63,7 @@ export class KillLoop {
 
   /** Runs until this many processes have died or stalled, and jobs have run. Then lets the rest be shipped, and compares. */
   async run(deaths: number, jobs = 0): Promise<KillOutcome> {
+    this.wanted = deaths;
     this.database = await openDatabase(this.server, () => undefined);
     await makeTables(this.database);
     const file = join(import.meta.dirname, 'process.ts');
@@ -95,7 +98,8 @@ export class KillLoop {
       deadly: role === 'relay' ? 0.02 : 0.002,
       ...(this.plant && { plant: this.plant }),
     };
-    while (this.spares.length <= SPARES) this.spares.push(this.spawn());
+    const ahead = Math.min(SPARES, this.wanted - this.kills - this.stalls);
+    while (this.spares.length <= Math.max(0, ahead)) this.spares.push(this.spawn());
     const child = this.spares.shift()!;
     const sessions: number[] = [];
     this.children.set(child, sessions);
