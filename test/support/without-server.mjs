@@ -36,7 +36,13 @@ export function specsThatImport(root, folders, imported) {
   return specsIn(root, folders).filter((spec) => importsOf(root, spec).includes(imported));
 }
 
-function specsIn(root, folders) {
+/**
+ * Returns the paths of all specs in `folders`, relative to `root`.
+ *
+ * @param {string} root
+ * @param {string[]} folders
+ */
+export function specsIn(root, folders) {
   return folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
     .map((file) => file.split(sep).join('/'))

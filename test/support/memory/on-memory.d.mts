@@ -1,4 +1,4 @@
 import type { Config } from 'jest';
 
 export function runsInMemory(spec: string): boolean;
-export function onMemory(project: Config, isLong?: boolean): Config;
+export function onMemory(project: Config, isRest?: boolean): Config;

@@ -1,6 +1,8 @@
 // Runs the specs of the scripts a second time, as a project of Jest. They get the server in memory behind a socket.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { specsWithoutServer } from '../without-server.mjs';
+import { specsIn, specsWithoutServer } from '../without-server.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -11,7 +13,7 @@ const LEFT_OUT = {
   'test/lua/queue/check-permissions.spec.ts': 'the server in memory has no users',
 };
 
-/** The specs that `npm test` runs on Redis alone, and why. `npm run test:whole` runs them in memory too. */
+/** The specs that take long in memory, and why. `npm test` runs them on Redis alone, `npm run test:whole` in memory too. */
 const LONG = {
   'test/lua/attempt/claims/claim-bytes.spec.ts': 'sends megabytes through the socket',
   'test/lua/group/turns/interleavings.spec.ts': 'plays thousands of calls',
@@ -28,16 +30,25 @@ export function runsInMemory(spec) {
   return spec.startsWith('test/lua/') && !(spec in LEFT_OUT);
 }
 
-/** Returns the project of the specs that run in memory beside Redis, or of those that take long there. */
-export function onMemory(project, isLong = false) {
-  const files = [...Object.keys(LEFT_OUT), ...Object.keys(LONG), ...specsWithoutServer(root, ['test/lua'])];
-  const ignored = isLong ? [] : files.map((file) => `<rootDir>/${file}$`);
+/** `npm test` runs every third of the specs in memory that are about no single script. */
+const NTH = 3;
+
+/** Returns whether a spec is that of one script. It checks which keys that script touches, so it always runs in memory. */
+function isOfOneScript(spec) {
+  return existsSync(join(root, spec.replace(/^test\/(.*)\.spec\.ts$/, '$1.lua')));
+}
+
+/** Returns the project of the specs in memory that `npm test` runs. With `isRest` it has the others. */
+export function onMemory(project, isRest = false) {
+  const unable = new Set([...Object.keys(LEFT_OUT), ...specsWithoutServer(root, ['test/lua'])]);
+  const specs = specsIn(root, ['test/lua']).filter((spec) => !unable.has(spec));
+  const several = specs.filter((spec) => !isOfOneScript(spec) && !(spec in LONG));
+  const rest = new Set([...Object.keys(LONG), ...several.filter((_, i) => i % NTH !== 0)]);
   return {
     ...project,
     displayName: 'in memory',
     roots: ['<rootDir>/test/lua'],
-    testMatch: isLong ? Object.keys(LONG).map((file) => `<rootDir>/${file}`) : ['<rootDir>/test/lua/**/*.spec.ts'],
-    testPathIgnorePatterns: ['/node_modules/', ...ignored],
+    testMatch: specs.filter((spec) => rest.has(spec) === isRest).map((spec) => `<rootDir>/${spec}`),
     testEnvironmentOptions: { env: { TEST_REDIS: 'memory', ...(isPart && { TEST_IS_PART: '1' }) } },
   };
 }
