@@ -30,7 +30,7 @@ function converted(files: Record<string, string>) {
   };
 }
 
-it.each(someOf(readdirSync(FIXTURES), 5))('%s: converts as written, and leaves it so the second time', (name) => {
+it.each(someOf(readdirSync(FIXTURES), 8))('%s: converts as written, and leaves it so the second time', (name) => {
   const { files, findings } = converted(filesOf(name, 'before'));
   expect(files).toEqual(filesOf(name, 'after'));
   expect(converted(files).changes).toEqual([]);

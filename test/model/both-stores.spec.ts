@@ -3,7 +3,7 @@ import { it } from '@jest/globals';
 import { compareStores } from './compare-stores.js';
 import { casesOf } from '../support/run/samples.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? casesOf(10, 3));
+const RUNS = Number(process.env.MODEL_RUNS ?? casesOf(10, 2));
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 
 it(

@@ -13,7 +13,7 @@ import { maintain } from './flow/operate.js';
 import { seen } from './flow/seen.js';
 import { newSide, type Side } from './flow/side.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? casesOf(200, 24));
+const RUNS = Number(process.env.MODEL_RUNS ?? casesOf(200, 10));
 const SEED = Number(process.env.MODEL_SEED ?? 7);
 
 /** After this many steps the visible state is compared. */

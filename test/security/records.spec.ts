@@ -12,7 +12,7 @@ function faultIn(jobs: number): string {
 }
 
 it('a stored job of any make is shown in every window, without what is hidden', () => {
-  fc.assert(fc.property(storedJob, readEverywhere), { numRuns: casesOf(1_000, 250) });
+  fc.assert(fc.property(storedJob, readEverywhere), { numRuns: casesOf(1_000, 100) });
 });
 
 describe('finds', () => {

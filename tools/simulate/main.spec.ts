@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from '@jest/globals';
 import { bundle } from '../../test/support/bundle.mjs';
+import { someOf } from '../../test/support/run/samples.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -37,28 +38,44 @@ it('prints each seed, fails on a violation, and prints the command that repeats 
   expect(code).toBe(1);
 });
 
-it('names the seed of a run that throws, and the command that repeats it', async () => {
-  const { code, stdout, stderr } = await simulate(
-    ['--seed', '5', '--steps', '5'],
-    "const { UTC } = Date; Date.UTC = (year, ...rest) => { if (year === 2030) throw new Error('no date'); return UTC(year, ...rest); };",
-  );
-  expect(stdout).toMatch(/^seed 5: /);
-  expect(stderr).toContain('no date');
-  expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
-  expect(code).toBe(1);
-});
+/** Runs that break off: what the command gets, its exit code, and what it says beside the seed. */
+const BROKEN: [how: string, run: () => ReturnType<typeof simulate>, code: number, said: string][] = [
+  [
+    'throws',
+    () =>
+      simulate(
+        ['--seed', '5', '--steps', '5'],
+        "const { UTC } = Date; Date.UTC = (year, ...rest) => { if (year === 2030) throw new Error('no date'); return UTC(year, ...rest); };",
+      ),
+    1,
+    'no date',
+  ],
+  [
+    'waits for ever',
+    () => {
+      const simulation = JSON.stringify(new URL('simulation.ts', import.meta.url).href);
+      return simulate(
+        ['--seed', '5', '--steps', '5'],
+        `const { Simulation } = await import(${simulation}); Simulation.prototype.run = () => new Promise(() => undefined);`,
+        'tools/simulate/main.ts',
+        ['--import=./tools/chaos/register.mjs'],
+      );
+    },
+    13,
+    '',
+  ],
+];
 
-it('names the seed of a run that waits for ever, and the command that repeats it', async () => {
-  const simulation = JSON.stringify(new URL('simulation.ts', import.meta.url).href);
-  const { code, stderr } = await simulate(
-    ['--seed', '5', '--steps', '5'],
-    `const { Simulation } = await import(${simulation}); Simulation.prototype.run = () => new Promise(() => undefined);`,
-    'tools/simulate/main.ts',
-    ['--import=./tools/chaos/register.mjs'],
-  );
-  expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
-  expect(code).toBe(13);
-});
+it.each(someOf(BROKEN, 2))(
+  'names the seed of a run that %s, and the command that repeats it',
+  async (_, run, expected, said) => {
+    const { code, stdout, stderr } = await run();
+    expect(stdout).toMatch(/^seed 5: /);
+    expect(stderr).toContain(said);
+    expect(stderr).toContain('  again: npm run simulate -- --seed 5 --steps 5\n');
+    expect(code).toBe(expected);
+  },
+);
 
 it('says what it takes, and which option it does not know', async () => {
   const help = await simulate(['--help']);

@@ -25,6 +25,6 @@ it.each(someOf([1, 2, 3, 4, 5, 6], 6))('each once, while processes are killed: s
   expect(await published(seed)).toEqual([]);
 });
 
-it.each(someOf(Object.entries(PLANTS), 2))('finds that %s', async (_, [breaks, edits]) => {
+it.each(someOf(Object.entries(PLANTS), 3))('finds that %s', async (_, [breaks, edits]) => {
   expect(await published(1, edits)).toContainEqual(expect.stringContaining(breaks));
 });

@@ -290,7 +290,7 @@ async function left(): Promise<string[]> {
   return [...alive.values()];
 }
 
-it.each(someOf(entries, 8))('%s', async (entry, call) => {
+it.each(someOf(entries, 16))('%s', async (entry, call) => {
   const app = await startApp({ providers: [Work, Cancelled], jobs: { queues: { [name]: { codec } } } });
   const jobs = app.get(JobQueueService);
   await request.run(REQUEST, async () => {

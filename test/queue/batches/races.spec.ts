@@ -4,6 +4,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
+import { casesOf } from '../../support/run/samples.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
 
 const LONG_MS = 90_000;
@@ -11,10 +12,10 @@ jest.setTimeout(LONG_MS);
 const enqueued = async (queue: JobQueue) => (await queue.stats()).totals.enqueued;
 
 describe('the last two members', () => {
-  it('end at the same moment on two connections: one follow-up, fifty times', async () => {
+  it('end at the same moment on two connections: one follow-up, each time', async () => {
     const { queue } = coreQueue();
     const other = sameQueue(queue);
-    for (let i = 1; i <= 50; i++) {
+    for (let i = 1; i <= casesOf(50, 15); i++) {
       const batch = queue.batch({ then: { name: 'then' } });
       await batch.addMany(queue.name, [{ payload: 1 }, { payload: 2 }]);
       const [a, b] = await queue.claimMany(2);
@@ -99,7 +100,7 @@ it('random ends of random kinds, by several callers: fired once, never early', a
   const fates = ['complete', 'fail', 'crash', 'cancel', 'remove', 'redrive', 'release'] as const;
   let follow = 0;
   let members = 0;
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < casesOf(60, 21); round++) {
     const batch = queue.batch({ then: { name: 'then' }, onFailure: { name: 'broke' } });
     const size = round % 6;
     await batch.addMany(

@@ -4,6 +4,7 @@ import fc from '../../support/queue/properties.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { violations } from '../../support/invariants/invariants.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
+import { casesOf } from '../../support/run/samples.js';
 
 const JOBS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const SETS = ['claims', 'prioritized', 'scheduled', 'dead'] as const;
@@ -98,7 +99,7 @@ it('repairs any damage, and loses nothing', async () => {
   const { seed: first = 1 } = fc.readConfigureGlobal();
   // Side by side, because each mostly waits for Redis.
   const parts = [0, 1, 2, 3].map((part) =>
-    fc.assert(property, { numRuns: 25, seed: first + part, examples: part === 0 ? [[adopted]] : [] }),
+    fc.assert(property, { numRuns: casesOf(25, 8), seed: first + part, examples: part === 0 ? [[adopted]] : [] }),
   );
   await Promise.all(parts);
 }, 180_000);

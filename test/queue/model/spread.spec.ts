@@ -12,6 +12,7 @@ import {
   shardOfName,
 } from '#queue/model/spread.js';
 import { isQueueName } from '#queue/validation/names.js';
+import { casesOf } from '../../support/run/samples.js';
 
 const SLOTS = 16_384;
 const queues = fc.stringMatching(/^[\w.:@/-]{1,100}$/).filter(isQueueName);
@@ -31,7 +32,7 @@ it.each([1, 2, 4, 8, 16, 32, 64])('%i shards have the same distance from each ot
         expect(Math.abs(distance - SLOTS / shards)).toBeLessThanOrEqual(16);
       }
     }),
-    { numRuns: 10 },
+    { numRuns: casesOf(10, 2) },
   );
 });
 
@@ -51,7 +52,7 @@ it.each([1, 2, 3, 6, 8, 9])('%i masters with equal ranges have a fair part of a 
       const fair = shards / masters;
       counts.forEach((count) => expect(Math.abs(count - fair)).toBeLessThanOrEqual(1));
     }),
-    { numRuns: 20 },
+    { numRuns: casesOf(20, 5) },
   );
 });
 
@@ -70,7 +71,7 @@ it('the name of a shard leads to its queue and its number, and another name to n
     fc.property(queues, fc.integer({ min: 1, max: MOST_SHARDS - 1 }), (queue, shard) => {
       expect(shardOfName(shardName(queue, shard))).toEqual({ queue, shard });
     }),
-    { numRuns: 20 },
+    { numRuns: casesOf(20, 5) },
   );
   for (const name of ['ingest', 'ingest@1', 'ingest@1.', 'ingest@64.a', 'ingest@01.a', '@1.a']) {
     expect([name, shardOfName(name)]).toEqual([name, undefined]);
@@ -95,7 +96,7 @@ it('one shard more takes its part of the keys, and no other key moves', () => {
       const fair = keys.length / (shards + 1);
       expect(Math.abs(moved.length - fair)).toBeLessThan(5 * Math.sqrt(fair));
     }),
-    { numRuns: 20 },
+    { numRuns: casesOf(20, 5) },
   );
 });
 

@@ -11,7 +11,7 @@ import { eventually } from '../../support/faults/wait.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { casesOf } from '../../support/run/samples.js';
 
-const OTHERS = casesOf(10_000, 2_000);
+const OTHERS = casesOf(10_000, 1_200);
 const DAY = 86_400_000;
 
 interface Pair {

@@ -11,7 +11,7 @@ import { Prefetcher } from '#worker/runner/prefetcher.js';
 import { PrefetchLimit } from '#worker/runner/prefetch-limit.js';
 import { Worker } from '#worker/worker.js';
 import { isMarked, viewOf } from '../../support/memory/memory-view.js';
-import { someOf } from '../../support/run/samples.js';
+import { casesOf, someOf } from '../../support/run/samples.js';
 
 const TRIP_MS = 1;
 
@@ -159,7 +159,10 @@ it('the bursts have jobs of ten seconds beside jobs of some milliseconds', () =>
 });
 
 it.each(someOf(fleets, 3))('%s hold no job for 10 ms while one of them is idle', async (_, fleet) => {
-  const { ahead, charged, leaked, p99, longestWaitMs, runs, total } = await run(fleet, shallow(7, 150));
+  const { ahead, charged, leaked, p99, longestWaitMs, runs, total } = await run(
+    fleet,
+    shallow(7, casesOf(150, 60)),
+  );
   expect(runs).toBe(total);
   expect(ahead).toBeGreaterThan(0);
   expect([charged, leaked]).toEqual([0, 0]);

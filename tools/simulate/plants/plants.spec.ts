@@ -7,7 +7,7 @@ import { someOf } from '../../../test/support/run/samples.js';
 import { plants } from './plants.js';
 import { find, LONGEST_DRAW_MS, plantsOf } from './soonest.js';
 
-it.each(someOf(plantsOf('short'), 5))(
+it.each(someOf(plantsOf('short'), 10))(
   'a simulated fleet finds a planted fault: %s',
   async (name, planted) => {
     expect((await find(name, planted)).seed).toBeGreaterThan(0);
