@@ -2,14 +2,15 @@
 -- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or
 -- scheduled. Reasons: a shutdown (interruption), a snooze, or a name without a handler in this worker (unhandled). Or a
 -- limit that the handler met (rate_limited), or a refusal by the state of Redis (outage). For both its group rests, or the
--- queue if the job has no group. Or a wait for a signal or a sleep (wait), see docs/internals/signals.md. A job that was
+-- queue if the job has no group. Or a wait for a signal or a sleep (wait), see docs/internals/signals.md. Or its key of a limit has
+-- no free permit (permit). Then the claim counts as not made, and the group rests. A job that was
 -- snoozed, or met a limit, too often is a dead letter. An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..10]: retention and limits, see lib/retention/retention_args
--- ARGV[11..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled, outage, wait), delay, name,
+-- ARGV[11..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled, outage, wait, permit), delay, name,
 --   unstarted, most, message, error
---   delay: in ms; for rate_limited and outage how long the group or the queue rests
+--   delay: in ms; for rate_limited, outage and permit how long the group or the queue rests
 --   name: for unhandled, if the hash has none, the name that the worker found in the payload; else ''
 --   unstarted: '1' if its handler was never called, so its cost is refunded to the rates
 --   most, message, error: for snooze and rate_limited how often the job may be released so, and the message and the

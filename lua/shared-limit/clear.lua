@@ -9,8 +9,10 @@
 -- Returns the queues to wake. Repeated: the same.
 local limit, permits, waiting, seen, rates = unpack(KEYS)
 --@include lib/core/clock
+--@include lib/shared_limit/key
 --@include lib/shared_limit/state
 --@include lib/shared_limit/write
 redis.call('HDEL', limit, 'set', 'rests_until_ms', 'rest_ms')
 write_configured()
+keep_key(60000)
 return call_first(most_woken)

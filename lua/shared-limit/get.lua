@@ -6,15 +6,17 @@
 -- KEYS[4] seen     sorted set, the same queues, score = until when each is waited for in ms
 -- KEYS[5] rates    prefix of the rates, each a hash
 -- KEYS[6] queues   sorted set, queues that use it, score = when that was noted last in ms
+-- KEYS[7] keys     sorted set, its keys, score = when each was used last in ms
 -- Returns now in ms, '1' if the values were set at run time, those of the apps as JSON or nil, max_running, the pause: since
---   and until when in ms, its reason, who; until when it rests in ms, then five:
+--   and until when in ms, its reason, who; until when it rests in ms, then six:
 --   the rates: for each limit, period in ms, burst, when the next may start in ms, or '' for now
 --   the holders: for each queue, worker and number of permits
 --   the queues that wait, the first first
 --   the number of permits, which may be more than 10,000, of which the holders are counted
 --   the queues that use it, at most 1,000
+--   its keys that were used last, the last first, at most 100
 -- Repeated: reads again.
-local limit, permits, waiting, seen, rates, queues = unpack(KEYS)
+local limit, permits, waiting, seen, rates, queues, keys = unpack(KEYS)
 --@include lib/core/clock
 --@include lib/shared_limit/longest_use
 --@include lib/shared_limit/rates
@@ -57,4 +59,5 @@ reply[10], reply[11], reply[12] = all_rates, held, line
 reply[13] = redis.call('ZCOUNT', permits, '(' .. now_text, '+inf')
 local used_since = string.format('%.0f', now - longest_use_ms)
 reply[14] = redis.call('ZRANGE', queues, used_since, '+inf', 'BYSCORE', 'LIMIT', 0, 1000)
+reply[15] = redis.call('ZRANGE', keys, 0, 99, 'REV')
 return reply

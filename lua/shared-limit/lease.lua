@@ -16,8 +16,10 @@
 -- ARGV[7] what each permit costs of the rates, from 1
 -- ARGV[8] the least that it may cost, if the jobs of the queue have costs of their own, else ''. While the rates have less than the
 --   usual cost, a permit costs what they have, unless the queue waits for more. 0: the job that it waited for has been claimed
+-- ARGV[9] for the store of a key: the values of its limit, as lib/shared_limit/write has them, else ''. They apply to the key, unless
+--   others were set for it. A queue is then waited for until its group has rested
 -- Returns how many were leased, the ms until the next may be (nil if only the end of a job, or time that another worker
---   keeps, lets one start), why there are no more, the version of the values, the smallest burst if the cost is above it or
+--   keeps, lets one start; of a key for how long the group rests), why there are no more, the version of the values, the smallest burst if the cost is above it or
 --   '', what each permit cost, then the queues to wake.
 --   why: '' if there are as many as asked for; undeclared, paused, rests, slots, rate, or turn if others are first
 -- Repeated with the same token: the same number, and it charges nothing. If jobs have costs of their own, the cost is the least
@@ -25,10 +27,18 @@
 local limit, permits, waiting, seen, rates = unpack(KEYS)
 local queue, worker, count, life, cost = ARGV[1], ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
 local holder = queue .. '\t' .. worker .. '\t' .. ARGV[3] .. '\t'
-local longest_absence_ms = 2500
+local longest_absence_ms, longest_rest_ms, slot_rest_ms = 2500, 30000, 5000
 --@include lib/core/clock
+--@include lib/shared_limit/key
 if ARGV[6] == '1' and redis.call('HEXISTS', limit, 'configured') == 0 then
   return { 0, false, 'undeclared', '0', '', cost }
+end
+if is_key and redis.call('HGET', limit, 'configured') ~= ARGV[9] then
+--@include lib/shared_limit/write
+  redis.call('HSET', limit, 'configured', ARGV[9])
+  if redis.call('HEXISTS', limit, 'set') == 0 then
+    write_configured()
+  end
 end
 --@include lib/shared_limit/state
 local leased = 0
@@ -161,6 +171,7 @@ if granted == count then
   if is_waiting then
     leave_line(queue)
   end
+  keep_key(life)
   return { granted, false, '', version, short, cost }
 end
 
@@ -174,7 +185,9 @@ if cost > 1 then
 elseif is_waiting then
   redis.call('HDEL', limit, 'cost:' .. queue) -- a deploy may have lowered it
 end
-if why == 'rate' and granted == 0 and not keeps_time(wait) then
+if is_key then
+  wait = math.min(wait or why == 'slots' and slot_rest_ms or longest_rest_ms, longest_rest_ms)
+elseif why == 'rate' and granted == 0 and not keeps_time(wait) then
   wait = nil
 end
 local reply = { granted, wait or false, why, version, short, cost }
@@ -186,5 +199,6 @@ if why == 'turn' then
   end
 end
 -- This queue has just asked, so its time is written after the calls, which shorten it.
-redis.call('ZADD', seen, string.format('%.0f', now + longest_absence_ms), queue)
+redis.call('ZADD', seen, string.format('%.0f', now + longest_absence_ms + (is_key and wait or 0)), queue)
+keep_key(life)
 return reply

@@ -103,12 +103,12 @@ const NO_CALL: Record<string, string> = {
   'doctor.scan': DOCTOR,
   'doctor.unique': DOCTOR,
   ...Object.fromEntries(
-    ['clear', 'declare', 'extend', 'get', 'giveBack', 'lease', 'pause', 'rest', 'resume', 'set'].map((name) => [
-      `sharedLimits.${name}`,
-      SHARED,
-    ]),
+    ['clear', 'declare', 'extend', 'get', 'giveBack', 'lease', 'noteKeys', 'pause', 'rest', 'resume', 'set'].map(
+      (name) => [`sharedLimits.${name}`, SHARED],
+    ),
   ),
   ...Object.fromEntries(['declare', 'list', 'remove', 'unhandled'].map((name) => [`topics.${name}`, TOPICS])),
+  'groups.endRest': 'it needs a limit with a key; test/worker/limits/limit-keys.spec.ts has both stores',
   'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };
 

@@ -85,6 +85,8 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.sharedLimits.extend({ limit: 'partner', worker: 'w', lifeMs: 1, permits: ['t\t1'] }),
   (c) => c.sharedLimits.giveBack({ limit: 'partner', worker: 'w', permits: [] }),
   (c) => c.sharedLimits.rest({ limit: 'partner', ms: 1 }),
+  (c) => c.sharedLimits.noteKeys({ limit: 'partner', used: ['large'] }),
+  (c) => c.groups.endRest({ name: 'large' }),
   (c) => c.streams.write({ writes: [{ claim: WRITER, first: 1, chunks: [{ kind: 'j', json: '1' as never }] }] }),
   (c) => c.streams.read({ id: 'claimed', from: 0 }),
   (c) => c.streams.tidy({ limit: 100 }),

@@ -2,12 +2,13 @@
 --   lua/attempt/release
 -- counters: the field that counts the releases of each reason
 -- Needs: lib/core/clock, lib/core/emit, lib/core/increment, lib/core/keys, lib/core/read, lib/group/slot,
---   lib/group/state, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
+--   lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
 --@include lib/core/count
 --@include lib/place/keep_age
 --@include lib/place/wait_apart
 --@include lib/foreign/note_name
 --@include lib/signal/park
+--@include lib/settle/await_permit
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited',
   unhandled = 'unhandled', outage = 'interruptions', wait = 'parked' }
 gives_back.wait = true -- here alone, because a failure must not pay for it
@@ -22,21 +23,11 @@ local function note_unhandled(key, found_name, ready_at)
   keep_age(key, ready_at)
 end
 
--- Lets the group, or without one the queue, start nothing for a time. A rest that ends later stays.
-local function rest(ms, group)
-  local key = group and groups .. 'state:' .. group or settings
-  local rests_until, rest_ms = unpack(redis.call('HMGET', key, 'rests_until_ms', 'rest_ms'))
-  rests_until, rest_ms = tonumber(rests_until or nil) or 0, tonumber(rest_ms or nil) or math.huge
-  if group then
-    mark_state(group)
-  end
-  if now + ms > rests_until or rests_until > now + rest_ms then
-    redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', now + ms), 'rest_ms', string.format('%.0f', ms))
-  end
-end
-
 local function release(claim)
   local id, reason, delay = claim.id, claim.reason, claim.delay
+  if reason == 'permit' then
+    return await_permit(claim)
+  end
   local key = job .. id
   local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
     'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))

@@ -36,6 +36,11 @@ export interface SharedLimitUse {
    * @default 1
    */
   cost?: number | CostRange | undefined;
+  /**
+   * `'group'` if each group has the limit for itself, over all queues that name it so. A job without a group is not limited.
+   * @default one limit for all jobs
+   */
+  key?: 'group' | undefined;
 }
 
 /** What the jobs of a queue cost of a limit, if each enqueue says it. */
@@ -53,6 +58,16 @@ export interface PermitNeed {
   readonly cost: number;
   /** The most that an enqueue may say. Absent: its jobs have no costs of their own. */
   readonly most?: number;
+  /** Set if each group has permits of its own. They are leased after the claim. */
+  readonly key?: 'group';
+}
+
+/** What applies to each key of a limit. */
+export interface KeyRules {
+  /** The values; undefined if no app has declared any. */
+  readonly values: SharedLimitValues | undefined;
+  /** For how long no job of any key may start, in ms; undefined if one may. */
+  readonly heldMs: number | undefined;
 }
 
 /** A worker that holds permits of a limit. */
@@ -69,6 +84,8 @@ export interface PermitHolder {
 export interface SharedLimitState extends SharedLimitValues {
   /** The name of the limit. */
   name: string;
+  /** The key of which this is the state. Absent for the limit itself. */
+  key?: string;
   /** All its rates. */
   rateLimit: readonly RateLimit[];
   /** The origin of the values: `set` at run time, `configuration` of an app, or `none`. */
@@ -83,6 +100,8 @@ export interface SharedLimitState extends SharedLimitValues {
   waiting: readonly string[];
   /** The queues that use it: a worker of each began with it in the last 30 days. */
   queues: readonly string[];
+  /** The keys that were used in the last day, the last first, at most 100. Absent if no queue used it with a key. */
+  keys?: readonly string[];
   /** The time when the rates let the next job start. Absent: now. */
   nextStartAt?: Date;
   /** The end of its rest, since a handler threw a RateLimitedError. Absent: it does not rest. */
@@ -162,13 +181,17 @@ export const limitCostsField = z
   .record(limitName, costSchema, { error: 'expected an object of costs by the names of limits' })
   .refine((costs) => Object.keys(costs).length <= MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`);
 
-/** The limits that a queue shares, each by its name, or with a cost. */
+const limitUseSchema = z.strictObject({
+  limit: definedName,
+  cost: numberOrRange(1, MOST_COST).optional(),
+  key: z.literal('group', "expected 'group', which gives each group the limit for itself").optional(),
+});
+
+/** The limits that a queue shares, each by its name, or with a cost or a key. */
 export const limitUsesField = z
   .array(
-    z.union([definedName, z.strictObject({ limit: definedName, cost: numberOrRange(1, MOST_COST).optional() })], {
-      error: 'expected the name of a limit, or { limit, cost? }',
-    }),
-    { error: 'expected a list of limits: their names, or { limit, cost? }' },
+    z.union([definedName, limitUseSchema], { error: 'expected the name of a limit, or { limit, cost?, key? }' }),
+    { error: 'expected a list of limits: their names, or { limit, cost?, key? }' },
   )
   .max(MOST_OF_QUEUE, `expected at most ${MOST_OF_QUEUE} limits`)
   .refine((uses) => new Set(limitNamesOf(uses)).size === uses.length, 'expected each limit once');
@@ -176,8 +199,13 @@ export const limitUsesField = z
 /** Returns the limits of a queue, each with its cost. */
 export function limitUsesOf(uses: readonly (string | SharedLimitUse)[] = []): PermitNeed[] {
   return uses.map((use) => {
-    const { limit, cost = 1 } = typeof use === 'string' ? { limit: use } : withoutUndefined(use);
-    return typeof cost === 'number' ? { limit, cost } : { limit, cost: cost.default ?? 1, most: cost.most };
+    const {
+      limit,
+      cost = 1,
+      key,
+    }: SharedLimitUse = typeof use === 'string' ? { limit: use } : withoutUndefined(use);
+    const costs = typeof cost === 'number' ? { cost } : { cost: cost.default ?? 1, most: cost.most };
+    return { limit, ...costs, ...(key !== undefined && { key }) };
   });
 }
 
@@ -241,10 +269,12 @@ export function permitsNeeded({ name, options: { limits, rates } }: LimitedQueue
 /**
  * Checks that a queue has the limit that a RateLimitedError rests.
  *
+ * @param group that of the job, whose key rests
  * @throws InvalidOptionError
  */
-export function checkRestedLimit(limit: unknown, queue: LimitedQueue): void {
-  const known = permitsNeeded(queue).map((each) => each.limit);
+export function checkRestedLimit(limit: unknown, queue: LimitedQueue, group?: string): void {
+  const needs = permitsNeeded(queue);
+  const known = needs.map((each) => each.limit);
   if (!known.some((name) => name === limit)) {
     const meant = typeof limit === 'string' ? nearest(limit, known) : undefined;
     throw new InvalidOptionError(
@@ -253,6 +283,14 @@ export function checkRestedLimit(limit: unknown, queue: LimitedQueue): void {
       show(limit),
       (meant === undefined ? '' : `Did you mean ${meant}? `) +
         "Name it in the option limits of the handler or the queue, such as limits: ['openai'].",
+    );
+  }
+  if (group === undefined && needs.some((need) => need.limit === limit && need.key)) {
+    throw new InvalidOptionError(
+      'RateLimitedError.limit',
+      'a limit without a key, because the job has no group',
+      show(limit),
+      'Enqueue the job with a group, or leave the limit out. Then the queue rests.',
     );
   }
 }

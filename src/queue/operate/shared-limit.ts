@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
+import { groupName } from '../model/group.js';
 import { type PauseOptions, pauseOptions } from '../model/pause.js';
 import {
   sharedLimitChanges,
@@ -9,9 +10,15 @@ import {
   type SharedLimitState,
   type SharedLimitValues,
 } from '../model/shared-limit.js';
+import { withoutUndefined } from '../runtime/fields.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import { isLimitName, isQueueName, nameOfSpelled, QUEUE_NAME_RULE } from '../validation/names.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { StoreCalls } from '../store/store-calls.js';
+import { isLimitName, isQueueName, nameOfSpelled, QUEUE_NAME_RULE, storeOfKey } from '../validation/names.js';
 import { checkOptions } from '../validation/validate-options.js';
+
+/** A queue that reaches others of its Redis. */
+type CallingQueue = Pick<QueueAccess, 'store' | 'options'>;
 
 /** The time a wake of another queue may take, in ms. Its workers ask again each second. */
 const WAKE = { timeoutMs: 1_000 };
@@ -22,15 +29,31 @@ const WAKE = { timeoutMs: 1_000 };
  *
  * @param spelled the queues, as their keys spell them
  */
-export async function wakeQueues(
-  { store, options }: Pick<QueueAccess, 'store' | 'options'>,
+export async function wakeQueues(queue: CallingQueue, spelled: readonly string[]): Promise<void> {
+  await callEach(queue, spelled, (calls) => calls.workers.passWake({ worker: '' }));
+}
+
+/**
+ * Ends the rest of a group in each queue where it waits for a permit of its key. An error does no harm, because such a rest
+ * ends soon by its time.
+ *
+ * @param spelled the queues, as their keys spell them
+ */
+export async function endRests(queue: CallingQueue, group: string, spelled: readonly string[]): Promise<void> {
+  await callEach(queue, spelled, (calls) => calls.groups.endRest({ name: group }));
+}
+
+/** Calls each of these queues. An error is only logged. */
+async function callEach(
+  { store, options }: CallingQueue,
   spelled: readonly string[],
+  callOf: (calls: StoreCalls) => StoreCall<unknown>,
 ): Promise<void> {
   const wakes = spelled.map(async (each) => {
     const name = nameOfSpelled(each);
     if (isQueueName(name)) {
       const calls = store.callsOf(name, { ...options, hashTag: each !== name });
-      await store.exec(calls.workers.passWake({ worker: '' }), WAKE);
+      await store.exec(callOf(calls), WAKE);
     }
   });
   const refused = (await Promise.allSettled(wakes)).find((outcome) => outcome.status === 'rejected');
@@ -44,27 +67,68 @@ export async function wakeQueues(
 
 /**
  * A limit that several queues share, for the whole fleet. `set`, `change` and `pause` outlive deploys, and take precedence
- * over the values of the code until they are cleared. They end no running job.
+ * over the values of the code until they are cleared. They end no running job. If queues name it with a key, they apply to
+ * each key; those of one key are at `key(…)`.
  *
  * @example
  * const openai = queue.sharedLimit('openai');
  * await openai.pause({ by: 'ada', reason: 'the key is replaced', forMs: 600_000 });
  */
 export class SharedLimit {
-  /** @param queue any queue of the same Redis and prefix @internal */
+  /** The name of its store in Redis. */
+  private readonly limit: string;
+
+  /**
+   * @param queue any queue of the same Redis and prefix
+   * @param ofKey one key of the limit; undefined for the limit itself
+   * @internal
+   */
   constructor(
     private readonly queue: QueueAccess,
     /** The name of the limit. */
     readonly name: string,
+    private readonly ofKey?: string,
   ) {
     if (!isLimitName(name)) {
       throw new InvalidOptionError('limit name', QUEUE_NAME_RULE, show(name));
     }
+    this.limit = ofKey === undefined ? name : storeOfKey(name, ofKey);
+  }
+
+  /**
+   * Returns one key of the limit, such as a tenant, for queues that name it with `key: 'group'`. What is set for a key, and a
+   * pause of it, end 30 days after its last use.
+   *
+   * @param key the group of the jobs
+   * @throws InvalidOptionError
+   * @example await jobs.limits('crm').key('acme').set({ maxRunning: 50 });
+   */
+  key(key: string): SharedLimit {
+    return new SharedLimit(this.queue, this.name, checkOptions('key', groupName, key));
   }
 
   /** Returns the values that hold now, who holds permits, and which queues wait. */
   async get(): Promise<SharedLimitState> {
-    return this.queue.exec((calls) => calls.sharedLimits.get({ limit: this.name }));
+    const { limit, name, ofKey } = this;
+    const state = await this.queue.exec((calls) => calls.sharedLimits.get({ limit }));
+    if (ofKey === undefined) {
+      return state;
+    }
+    const ofLimit = await this.queue.exec((calls) => calls.sharedLimits.get({ limit: name }));
+    const { restsUntil, pausedAt, pausedUntil, pausedBy, pauseReason } = { ...ofLimit, ...state };
+    const { source, maxRunning, rateLimit } = state.source === 'set' ? state : ofLimit;
+    const { running, holders, waiting, queues, nextStartAt } = state;
+    return {
+      name,
+      key: ofKey,
+      source,
+      rateLimit,
+      running,
+      holders,
+      waiting,
+      queues,
+      ...withoutUndefined({ maxRunning, nextStartAt, restsUntil, pausedAt, pausedUntil, pausedBy, pauseReason }),
+    };
   }
 
   /**
@@ -90,7 +154,8 @@ export class SharedLimit {
 
   /** Clears the values that were set, and ends a rest. Those of the code apply again at once. */
   async clear(): Promise<void> {
-    await this.wake(await this.queue.exec((calls) => calls.sharedLimits.clear({ limit: this.name })));
+    const { limit } = this;
+    await this.wake(await this.queue.exec((calls) => calls.sharedLimits.clear({ limit })));
   }
 
   /**
@@ -100,26 +165,37 @@ export class SharedLimit {
    * @throws InvalidOptionError
    */
   async pause(options: PauseOptions = {}): Promise<boolean> {
+    const { limit } = this;
     const checked = checkOptions('pause', pauseOptions, options);
-    return this.queue.exec((calls) => calls.sharedLimits.pause({ limit: this.name, ...checked }));
+    return this.queue.exec((calls) => calls.sharedLimits.pause({ limit, ...checked }));
   }
 
   /** Ends the pause. Returns false if the limit was not paused. */
   async resume(): Promise<boolean> {
-    const { wasPaused, queues } = await this.queue.exec((calls) => calls.sharedLimits.resume({ limit: this.name }));
+    const { limit } = this;
+    const { wasPaused, queues } = await this.queue.exec((calls) => calls.sharedLimits.resume({ limit }));
     await this.wake(queues);
     return wasPaused;
   }
 
   private get subject(): string {
-    return `limit ${show(this.name)}`;
+    return `${this.ofKey === undefined ? '' : `key ${show(this.ofKey)} of `}limit ${show(this.name)}`;
   }
 
   private async write(values: SharedLimitChanges): Promise<void> {
-    await this.wake(await this.queue.exec((calls) => calls.sharedLimits.set({ limit: this.name, values })));
+    const { limit, name, ofKey } = this;
+    const rules =
+      ofKey === undefined
+        ? undefined
+        : await this.queue.exec((calls) => calls.sharedLimits.noteKeys({ limit: name, used: [] }));
+    await this.wake(
+      await this.queue.exec((calls) =>
+        calls.sharedLimits.set({ limit, values, ofLimit: rules && (rules.values ?? {}) }),
+      ),
+    );
   }
 
   private async wake(queues: readonly string[]): Promise<void> {
-    await wakeQueues(this.queue, queues);
+    await (this.ofKey === undefined ? wakeQueues(this.queue, queues) : endRests(this.queue, this.ofKey, queues));
   }
 }

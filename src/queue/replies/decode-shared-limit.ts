@@ -29,7 +29,7 @@ export function decodeSharedLimit(name: string, reply: unknown): SharedLimitStat
   const [now, isSet, configured, maxRunning, pausedAt, pausedUntil, reason, by, restsUntil] = all
     .slice(0, 9)
     .map((value) => (value === null || value === undefined ? undefined : textOf(value)));
-  const [rates, held, line, running, queues] = all.slice(9);
+  const [rates, held, line, running, queues, keys] = all.slice(9);
   const rateRows = rowsOf(rates, 4);
   const nextStartMs = Math.max(...rateRows.map(([, , , next]) => Number(next)), 0);
   const isPaused = pausedAt !== undefined && !(pausedUntil !== undefined && Number(pausedUntil) <= Number(now));
@@ -48,6 +48,7 @@ export function decodeSharedLimit(name: string, reply: unknown): SharedLimitStat
     })),
     waiting: namesOf(line),
     queues: namesOf(queues).toSorted(),
+    ...(listOf(keys).length > 0 && { keys: listOf(keys).map(textOf) }),
     ...(nextStartMs > Number(now) && { nextStartAt: new Date(nextStartMs) }),
     ...(Number(restsUntil ?? 0) > Number(now) && { restsUntil: decodeDate(restsUntil!)! }),
     ...(isPaused && {
@@ -68,7 +69,7 @@ function rateOf([limit, periodMs, burst]: readonly (string | undefined)[]): Rate
 }
 
 /** Decodes the values that apps configure. Undefined for none, and for a text of another program. */
-function decodeConfigured(text: string | undefined): SharedLimitValues | undefined {
+export function decodeConfigured(text: string | undefined): SharedLimitValues | undefined {
   try {
     const [most, rates] = JSON.parse(text ?? 'null') as [string, string[][]];
     return { ...(most && { maxRunning: Number(most) }), ...(rates.length > 0 && { rateLimit: rates.map(rateOf) }) };

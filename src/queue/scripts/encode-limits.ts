@@ -115,6 +115,11 @@ export function sharedLimitText(values: SharedLimitValues): string {
   return JSON.stringify([String(values.maxRunning ?? ''), rateTexts(values)]);
 }
 
+/** Returns the values of a limit as the store of a key takes them. */
+export function valuesOfKey(values: SharedLimitValues): string {
+  return sharedLimitText(values) || '["",[]]';
+}
+
 /** Encodes changes of a shared limit for lua/shared-limit/set.lua: '=' keeps a value, '' and no rates are none. */
 export function sharedLimitArguments({ maxRunning, rateLimit }: SharedLimitChanges): string[] {
   const rates = rateLimit === undefined ? '=' : JSON.stringify(rateTexts({ rateLimit: rateLimit ?? [] }));

@@ -121,7 +121,7 @@ export interface UnsealedFailure extends Omit<Failure, 'error' | 'kind'> {
 }
 
 export interface Release extends ClaimRef {
-  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage' | 'wait';
+  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'outage' | 'wait' | 'permit';
   delayMs: number;
   /** The name from the payload of an `unhandled` job without a stored name. */
   name?: string;

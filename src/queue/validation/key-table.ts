@@ -172,6 +172,8 @@ export const SHARED_LIMIT_KEYS = {
   ratePrefix: [':rate:', 'hash'],
   /** The queues whose workers named it in the last 30 days. */
   queues: [':queues', 'zset'],
+  /** Its keys that were used last. Each key has a store of its own, which has neither this part nor `queues`. */
+  keys: [':keys', 'zset'],
 } as const satisfies Record<string, readonly [part: string, type: string]>;
 
 const parts = Object.values(KEYS).map(([part]) => part);

@@ -91,7 +91,7 @@ export function typesOfCall(keys: readonly string[], ids: readonly string[]): Ma
 
 /** Returns the keys of a limit that queues share, with their types; none for another key. @param first its first key */
 function typesOfSharedLimit(first: string): [string, KeyType][] {
-  const isLimit = /:limit:\{[^{}]+\}$/.test(first);
+  const isLimit = /:limit:\{.+\}$/s.test(first);
   return Object.values(isLimit ? SHARED_LIMIT_KEYS : {}).flatMap(([part, type]): [string, KeyType][] => {
     const numbers = part.endsWith(':') ? Array.from({ length: MOST_RATES }, (_, i) => String(i + 1)) : [''];
     return numbers.map((number) => [first + part + number, type]);

@@ -90,6 +90,11 @@ export function isLimitName(name: unknown): name is string {
   );
 }
 
+/** Returns the name of the store of one key of a limit. No name of a limit has such a sign. */
+export function storeOfKey(limit: string, key: string): string {
+  return `${limit}#${key}`;
+}
+
 /** Returns the part of a queue name that comes before ids in the keys of another queue. */
 function partBeforeIds(name: string): string | undefined {
   return name

@@ -45,6 +45,9 @@ export const GROUPS = {
   /** Returns whether it was paused. */
   resume: verb('groupResume', { args: { name: text }, reply: flagOf }),
 
+  /** Ends the rest of a group that waits for a permit of its key. */
+  endRest: verb('groupEndRest', { args: { name: text }, reply: () => undefined }),
+
   /** @param given.passed how many to pass over, as the last call returned */
   clean: verb('groupClean', {
     args: { name: text, olderThanMs: number, limit: number, passed: number },

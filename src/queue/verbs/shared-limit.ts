@@ -1,9 +1,9 @@
 // The verbs of a limit that queues share: the scripts of lua/shared-limit. Their keys are of the limit, and of no queue.
-import type { SharedLimitChanges, SharedLimitValues } from '../model/shared-limit.js';
+import type { KeyRules, SharedLimitChanges, SharedLimitValues } from '../model/shared-limit.js';
 import { flagOf, listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
-import { decodeLease, decodeSharedLimit } from '../replies/decode-shared-limit.js';
+import { decodeConfigured, decodeLease, decodeSharedLimit } from '../replies/decode-shared-limit.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
-import { sharedLimitArguments, sharedLimitText } from '../scripts/encode-limits.js';
+import { sharedLimitArguments, sharedLimitText, valuesOfKey } from '../scripts/encode-limits.js';
 import { by, each, fields, flag, inKey, number, optional, own, text, verb } from './verb.js';
 
 /** The name of the limit. */
@@ -12,9 +12,11 @@ const limit = inKey;
 const queue = own(({ keys }) => keys.spelled);
 
 type OfLimit = { limit: string };
+/** For the store of a key: the values of its limit. */
+const ofLimit = optional(by<SharedLimitValues>(valuesOfKey));
+
 const everyKey = (keys: QueueKeys, given: OfLimit) => keys.sharedLimit(given.limit);
 const allKeys = (keys: QueueKeys, given: OfLimit) => everyKey(keys, given).slice(0, 5);
-const ownKey = (keys: QueueKeys, given: OfLimit) => keys.sharedLimit(given.limit).slice(0, 1);
 
 const queuesOf = (reply: unknown) => listOf(reply).map(textOf);
 
@@ -45,6 +47,7 @@ export const SHARED_LIMITS = {
       cost: optional(number, '1'),
       /** The least that it may cost, if jobs of the queue have costs of their own. */
       least: optional(number),
+      ofLimit,
     },
     reply: decodeLease,
   }),
@@ -64,18 +67,22 @@ export const SHARED_LIMITS = {
 
   /** Extends the permits of running jobs. */
   extend: verb('sharedLimitExtend', {
-    keys: (keys, given) => keys.sharedLimit(given.limit).slice(0, 2),
+    keys: allKeys,
     args: { limit, queue, worker: text, lifeMs: number, permits: each(text) },
     reply: () => undefined,
   }),
 
   /** Rests all queues that share the limit. */
-  rest: verb('sharedLimitRest', { keys: ownKey, args: { limit, ms: number }, reply: () => undefined }),
+  rest: verb('sharedLimitRest', { keys: allKeys, args: { limit, ms: number }, reply: () => undefined }),
 
   /** Sets values: null removes one, and an omitted one stays as it is. */
   set: verb('sharedLimitSet', {
     keys: allKeys,
-    args: { limit, values: by<SharedLimitChanges>(sharedLimitArguments) },
+    args: {
+      limit,
+      values: by<SharedLimitChanges>(sharedLimitArguments),
+      ofLimit,
+    },
     reply: queuesOf,
   }),
 
@@ -83,7 +90,7 @@ export const SHARED_LIMITS = {
 
   /** Returns whether it was not paused before. */
   pause: verb('sharedLimitPause', {
-    keys: ownKey,
+    keys: allKeys,
     args: { limit, forMs: optional(number), reason: optional(text), by: optional(text) },
     reply: flagOf,
   }),
@@ -94,6 +101,21 @@ export const SHARED_LIMITS = {
     reply(reply) {
       const [wasPaused, ...queues] = listOf(reply);
       return { wasPaused: wholeNumberOf(wasPaused) === 1, queues: queues.map(textOf) };
+    },
+  }),
+
+  /** Notes keys that were used, and returns what applies to each key of the limit. */
+  noteKeys: verb('sharedLimitNoteKeys', {
+    keys(keys, given) {
+      const [first, , , , rates, , used] = keys.sharedLimit(given.limit);
+      return [first!, rates!, used!];
+    },
+    args: { limit, used: each(text) },
+    repeat: 'same',
+    reply(reply): KeyRules {
+      const [values, held] = listOf(reply);
+      const heldMs = held === null || held === undefined ? undefined : Number(textOf(held));
+      return { values: decodeConfigured(textOf(values) || undefined), heldMs: heldMs === -1 ? Infinity : heldMs };
     },
   }),
 
