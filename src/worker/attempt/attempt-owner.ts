@@ -18,8 +18,8 @@ export interface AttemptOwner<Attempt> {
   /** The options of the queue. An option of the handler overrides them. */
   readonly content: ContentRules &
     Pick<ResolvedQueueOptions, 'limits' | 'rates' | 'maxRateLimitRetries' | 'maxSnoozes' | 'errorKind'>;
-  /** Undefined for a queue without limits that it shares. */
-  readonly permits?: { rest(limit: string, ms: number): void } | undefined;
+  /** Rests a limit of the queue; with a key only that of this group. */
+  restLimit(limit: string, ms: number, group: string | undefined): void;
   /** A request for a profile that the next attempt tries to take; undefined without one. */
   readonly askedProfile?: AskedProfile | undefined;
   readonly clock: Clock;

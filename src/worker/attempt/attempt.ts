@@ -179,6 +179,14 @@ export class Attempt implements Completion, ListItem<Attempt> {
     }
   }
 
+  /** Gives the job back as if it had not been claimed, for want of a permit of its key. @param restMs how long its group rests */
+  putBack(restMs: number): void {
+    if (this.end()) {
+      this.release({ reason: 'permit', delayMs: restMs, unstarted: true });
+      this.leave();
+    }
+  }
+
   /** Starts uncharged: the death of the worker is no crash of the job until `charge`. */
   chargeLater(): void {
     this.uncharged = true;
@@ -318,7 +326,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   private meetLimit({ restMs, limit }: { restMs: number; limit: string | undefined }): void {
     const { maxRateLimitRetries: most = this.owner.content.maxRateLimitRetries } = this.handler;
     if (limit !== undefined) {
-      this.owner.permits!.rest(limit, restMs);
+      this.owner.restLimit(limit, restMs, this.claim.options.group);
     }
     this.release({ reason: 'rate_limited', delayMs: limit === undefined ? restMs : 0, most });
   }

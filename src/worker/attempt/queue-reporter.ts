@@ -56,8 +56,8 @@ export class QueueReporter implements JobReporter {
     return this.queue.options.redact;
   }
 
-  checkLimit(limit: string): void {
-    checkRestedLimit(limit, this.queue);
+  checkLimit(limit: string, { options }: Pick<ClaimedJob, 'options'>): void {
+    checkRestedLimit(limit, this.queue, options.group);
   }
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {

@@ -32,7 +32,7 @@ interface Taken {
 const MOST_RESULT_BYTES = 256 * 1_024;
 
 /** Why a job goes back to the front, or the whole queue rests: nothing behind it may be claimed before. */
-const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited', 'outage']);
+const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited', 'outage', 'permit']);
 
 /** Receives the results of settlements. */
 interface SettlementOwner {
@@ -291,9 +291,12 @@ export class SettlementBuffer {
   }
 
   private reportOutcome(
-    { attempt, refused }: Settling<UnsealedFailure | Release>,
+    { settlement, attempt, refused }: Settling<UnsealedFailure | Release>,
     outcome: FailOutcome | ReleaseOutcome,
   ): void {
+    if ('reason' in settlement && settlement.reason === 'permit' && outcome !== 'cancelled') {
+      return; // for everybody else it was never claimed
+    }
     if (attempt && outcome === 'lost') {
       this.owner.reportLost(attempt);
     } else if (attempt) {

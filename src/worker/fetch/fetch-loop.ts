@@ -12,8 +12,10 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 import { FaultLog } from '../reports/fault-log.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
 import { nameOfSpelled } from '../../queue/validation/names.js';
-import { wakeQueues } from '../../queue/operate/shared-limit.js';
+import type { Lease } from '../../queue/model/shared-limit.js';
+import { endRests, wakeQueues } from '../../queue/operate/shared-limit.js';
 import type { ClaimInFlight } from '../runner/claim-ledger.js';
+import type { GroupLeases, GroupWaiters, KeyPermits } from '../runner/key-permits.js';
 import type { Permits } from '../runner/permits.js';
 import { claimReserved } from './claim-call.js';
 import { SlotDeal, type ClaimRoom, type Share } from './slot-deal.js';
@@ -86,6 +88,8 @@ export class FetchLoop {
   private readonly slotDeal: SlotDeal;
   /** The runners with settlements to send. A process may have thousands of others. */
   private readonly toSettle = new Set<QueueRunner>();
+  /** The number of groups whose leases are in flight. */
+  private leasing = 0;
   private waitingForIdle: (() => void)[] = [];
   private readonly faults: FaultLog;
 
@@ -111,7 +115,7 @@ export class FetchLoop {
   }
 
   private get isInFlight(): boolean {
-    return this.groups.some(({ inFlight }) => inFlight.claims || inFlight.settlements);
+    return this.leasing > 0 || this.groups.some(({ inFlight }) => inFlight.claims || inFlight.settlements);
   }
 
   /**
@@ -171,7 +175,7 @@ export class FetchLoop {
     runners.forEach(({ prefetcher }) => prefetcher.measure(now));
     const shares = this.slotDeal.deal(runners, this.options.room(now));
     for (const [group, own] of groupBy(shares, ({ runner }) => this.groupOf.get(runner)!)) {
-      if (own[0]!.runner.permits) {
+      if (sharesLimits(own[0]!.runner)) {
         void this.leaseAndClaim(group, own, now);
         continue;
       }
@@ -191,23 +195,35 @@ export class FetchLoop {
     const { worker, transport } = this.options;
     group.inFlight.claims = true;
     const leases = shares.map(({ runner, count: slots, atOnce }) => {
-      const count = runner.permits!.asksFor(slots);
+      const { permits, keys } = runner;
+      const count = permits?.asksFor(slots) ?? slots;
       const asked = { worker, stream: 'trip', count, atOnce: Math.min(atOnce, count), askedAtMs } as const;
       const claim = runner.claims.reserve(asked);
       runner.outlook.claims();
-      return { runner, claim, calls: runner.permits!.lease(claim.token, count) };
+      return {
+        runner,
+        claim,
+        notes: keys?.asksFirst ? keys.notes() : [],
+        calls: permits?.lease(claim.token, count) ?? [],
+      };
     });
-    const outcomes = await transport.carry(leases.flatMap(({ calls }) => calls));
+    const calls = leases.flatMap((lease) => [...lease.notes, ...lease.calls]);
+    const outcomes = calls.length > 0 ? await transport.carry(calls) : [];
     group.inFlight.claims = false;
     const claims: PendingCall[] = [];
-    for (const { runner, claim, calls } of leases) {
-      const leased = runner.permits!.take(claim.token, claim.count, outcomes.splice(0, calls.length));
+    for (const { runner, claim, notes, calls: own } of leases) {
+      const { permits, keys } = runner;
+      if (notes.length > 0) keys!.learn(outcomes.splice(0, notes.length));
+      const leased = permits?.take(claim.token, claim.count, outcomes.splice(0, own.length)) ?? WITHOUT_LEASE;
       this.wake(runner, leased.toWake);
-      if (leased.granted > 0 && !runner.state.isClosed) {
-        claims.push(this.claimWith(runner, runner.claims.shrink(claim, leased.granted), leases.length));
+      const heldMs = keys?.heldMs ?? 0;
+      if (leased.granted > 0 && heldMs === 0 && !runner.state.isClosed) {
+        if (notes.length === 0 && keys) void this.noteKeys(keys);
+        const granted = Math.min(claim.count, leased.granted);
+        claims.push(this.claimWith(runner, runner.claims.shrink(claim, granted), leases.length));
       } else {
-        runner.permits!.claimEnded(claim.token);
-        runner.learn(foundNothing(leased.waitMs), claim);
+        permits?.claimEnded(claim.token);
+        runner.learn(foundNothing(heldMs || leased.waitMs), claim);
         runner.abandon(claim);
         this.reportFault(runner, 'claim', leased.error ? { ok: false, error: leased.error } : FOUND_NOTHING);
       }
@@ -216,6 +232,42 @@ export class FetchLoop {
       this.send('claims', group, claims);
     } else {
       this.observer.answered();
+    }
+  }
+
+  /** Notes used keys beside a claim, and reads what applies to all keys. It is sent first, so its reply is here first. */
+  private async noteKeys(keys: KeyPermits): Promise<void> {
+    const calls = keys.notes();
+    if (calls.length > 0) {
+      keys.learn(await this.options.transport.carry(calls));
+    }
+  }
+
+  /** Leases permits for the claimed jobs of a runner that has limits with a key. Each group begins once its own leases are here. */
+  private leaseForKeys(runner: QueueRunner): void {
+    runner.keys?.takeLeases().forEach((leases) => void this.leaseForGroup(runner, runner.keys!, leases));
+  }
+
+  private async leaseForGroup(runner: QueueRunner, keys: KeyPermits, leases: GroupLeases): Promise<void> {
+    const { transport, clock } = this.options;
+    this.leasing++;
+    const late = clock.setTimeout(() => {
+      keys.tooLate(leases);
+      this.observer.answered();
+    }, keys.longestLeaseMs);
+    late.unref();
+    const outcomes: Settled<Lease>[] = await transport.carry([...leases.calls]);
+    clock.clear(late);
+    this.leasing--;
+    this.wakeGroup(runner, keys.take(leases, outcomes));
+    this.reportFault(runner, 'claim', outcomes.find(({ ok }) => !ok) ?? FOUND_NOTHING);
+    this.observer.answered();
+  }
+
+  /** Ends the rest of a group in the queues that wait for a permit of it. If this fails, the rest ends by its time. */
+  private wakeGroup(runner: QueueRunner, { group, queues }: GroupWaiters): void {
+    if (queues.length > 0) {
+      void endRests(runner.queue, group, queues);
     }
   }
 
@@ -287,6 +339,7 @@ export class FetchLoop {
     runner.outlook.settles(completions.length + failures.length + releases.length);
     return [
       ...(runner.permits ? this.permitCalls(runner, runner.permits) : []),
+      ...(runner.keys ? this.keyCalls(runner, runner.keys) : []),
       ...(failures.length > 0 ? [this.fail(runner, failures)] : []),
       ...(releases.length > 0 ? [this.release(runner, releases)] : []),
       ...(completions.length > 0 ? [this.complete(runner, completions)] : []),
@@ -299,6 +352,16 @@ export class FetchLoop {
       pendingCall(call, (outcome) => {
         this.reportFault(runner, 'settle', outcome);
         this.wake(runner, (outcome.ok && outcome.reply) || []);
+      }),
+    );
+  }
+
+  /** Returns the calls that give permits of keys back, and rest keys. */
+  private keyCalls(runner: QueueRunner, keys: KeyPermits): PendingCall[] {
+    return keys.takeCalls().map(({ call, group }) =>
+      pendingCall(call, (outcome) => {
+        this.reportFault(runner, 'settle', outcome);
+        this.wakeGroup(runner, { group, queues: (outcome.ok && outcome.reply) || [] });
       }),
     );
   }
@@ -350,6 +413,7 @@ export class FetchLoop {
     const { call, learn, conclude } = claimReserved(runner, claim, sharers);
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
+      this.leaseForKeys(runner);
       this.reportFault(runner, 'claim', outcome);
     };
     const late = () => {
@@ -371,6 +435,9 @@ export class FetchLoop {
   }
 }
 
+/** The outcome of the leases of a queue all of whose limits have a key. */
+const WITHOUT_LEASE = { granted: Infinity, waitMs: undefined, toWake: [], error: undefined };
+
 /** The outcome of a lease without a permit, for the log of faults. */
 const FOUND_NOTHING: Settled<undefined> = { ok: true, reply: undefined };
 
@@ -382,14 +449,18 @@ function foundNothing(nextDueInMs: number | undefined): ClaimReply {
 
 /** Separates the runners that share limits, whose claims take one round trip more. */
 function splitByLimits(runners: readonly QueueRunner[]): (readonly QueueRunner[])[] {
-  const sharing = runners.filter(({ permits }) => permits);
+  const sharing = runners.filter(sharesLimits);
   return sharing.length === 0
     ? [runners]
-    : [runners.filter(({ permits }) => !permits), sharing].filter((each) => each.length > 0);
+    : [runners.filter((runner) => !sharesLimits(runner)), sharing].filter((each) => each.length > 0);
 }
 
-function isSettled({ settlements, permits }: QueueRunner): boolean {
-  return settlements.isEmpty && permits?.hasToSend !== true;
+function isSettled({ settlements, permits, keys }: QueueRunner): boolean {
+  return settlements.isEmpty && permits?.hasToSend !== true && keys?.hasToSend !== true;
+}
+
+function sharesLimits({ permits, keys }: QueueRunner): boolean {
+  return permits !== undefined || keys !== undefined;
 }
 
 function pendingCall<Reply>(call: StoreCall<Reply>, done: (outcome: Settled<Reply>) => void): PendingCall {

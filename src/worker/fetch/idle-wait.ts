@@ -218,8 +218,8 @@ export class IdleWait implements BackgroundRole {
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
     const isFew = this.options.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
-    // Permits are not leased for the time of a wait.
-    const claimsAlong = (runner: QueueRunner) => isFew && !runner.permits;
+    // Permits are not leased for the time of a wait, and the rules of keys are read before a claim.
+    const claimsAlong = (runner: QueueRunner) => isFew && !runner.permits && !runner.keys;
     const claimers = runners.filter(claimsAlong);
     const claims = claimers.map((runner) => this.claim(runner, claimers.length));
     const { isAtRest } = this;

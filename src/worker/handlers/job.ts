@@ -22,7 +22,7 @@ export interface JobReporter {
   /** The parts of its content that an error must not show. */
   readonly redact?: Redact;
   /** Checks that a limit may rest. Absent where the reporter reaches no queue. @throws InvalidOptionError */
-  checkLimit?(limit: string): void;
+  checkLimit?(limit: string, job: ClaimedJob): void;
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
   /** Returns the batch of a job; undefined without one. Absent where the reporter reaches no queue. */
@@ -338,7 +338,7 @@ export class Job<Payload = unknown, Signals extends object = Readonly<Record<str
 
   /** Checks that the queue has a limit that an error rests. For middleware. @throws InvalidOptionError @internal */
   checkLimit(limit: string): void {
-    this.#reporter.checkLimit?.(limit);
+    this.#reporter.checkLimit?.(limit, this.claim);
   }
 
   /** Returns how an error hides parts of its content. For the worker. @internal */

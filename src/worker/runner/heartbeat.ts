@@ -83,7 +83,9 @@ export class Heartbeat implements BackgroundRole {
     for (let i = 0; i < claims.length; i += MOST_PER_CALL) {
       extended.push(this.extend(claims.slice(i, i + MOST_PER_CALL)));
     }
-    extended.push(...(this.runner.permits?.extensions() ?? []).map((call) => this.extendPermits(call)));
+    const { permits, keys } = this.runner;
+    const extensions = [...(permits?.extensions() ?? []), ...(keys?.extensions() ?? [])];
+    extended.push(...extensions.map((call) => this.extendPermits(call)));
     await Promise.all(extended);
   }
 

@@ -20,17 +20,17 @@ import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { nearest } from '../../queue/validation/suggest.js';
 
 /** The most permits of one call, so that no script runs long. */
-const MOST_PER_CALL = 500;
+export const MOST_PER_CALL = 500;
 
 /**
  * The time that a permit outlives the claim of its job, in ms. The sweep reclaims the job within it. So a job whose claim
  * is valid has a permit, also in a process that was frozen. Redis may be away for longer than claim and grace. Then the permit ends, but
  * the sweep waits a heartbeat for the claim.
  */
-const GRACE_MS = 6_000;
+export const GRACE_MS = 6_000;
 
 /** The time after which a queue declares again that it uses its limits, in ms. Redis forgets it after 30 days. */
-const DECLARES_EVERY_MS = 86_400_000;
+export const DECLARES_EVERY_MS = 86_400_000;
 
 /** The longest time until a queue without jobs or permits asks again, in ms. */
 const LONGEST_WAIT_MS = 1_000;
@@ -83,7 +83,7 @@ interface LeaseOutcome {
   readonly error?: Error;
 }
 
-interface PermitsOptions {
+export interface PermitsOptions {
   readonly queue: string;
   /** The queue's limits. */
   readonly limits: readonly PermitNeed[];
@@ -177,7 +177,7 @@ export class Permits {
   take(token: string, count: number, outcomes: readonly Settled<unknown>[]): LeaseOutcome {
     const failed = outcomes.find((outcome) => !outcome.ok);
     const ofLimits = outcomes.slice(-this.limits.length) as readonly Settled<Lease>[];
-    const leases = ofLimits.map((outcome) => (outcome.ok ? outcome.reply : NOTHING));
+    const leases = ofLimits.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
     const askedAtMs = this.asked.get(token) ?? -Infinity;
     this.asked.delete(token);
     const granted = failed || this.mayBeOver(askedAtMs) ? 0 : Math.min(...leases.map((lease) => lease.granted));
@@ -439,14 +439,14 @@ export class Permits {
 }
 
 /** The lease of a limit whose call failed. */
-const NOTHING: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [], cost: 1 };
+export const NO_LEASE: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [], cost: 1 };
 
-function idOf(token: string, permit: number): string {
+export function idOf(token: string, permit: number): string {
   return `${token}\t${permit}`;
 }
 
 /** Returns the numbers from 1 on. */
-function numbersTo(count: number): number[] {
+export function numbersTo(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i + 1);
 }
 

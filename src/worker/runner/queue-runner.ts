@@ -25,8 +25,9 @@ import { BeginTurn } from './begin-turn.js';
 import { type ClaimInFlight, ClaimLedger } from './claim-ledger.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { NameFilter } from './name-filter.js';
-import { ownLimit, permitsNeeded } from '../../queue/model/shared-limit.js';
-import { Permits } from './permits.js';
+import { ownLimit, type PermitNeed, permitsNeeded } from '../../queue/model/shared-limit.js';
+import { KeyPermits, type KeyPermitsOptions } from './key-permits.js';
+import { Permits, type PermitsOptions } from './permits.js';
 import { type PrefetchOwner, Prefetcher } from './prefetcher.js';
 import type { QueueRunnerHost } from './queue-runner-host.js';
 import { RunnerSlots, weightsOf } from './runner-slots.js';
@@ -70,6 +71,8 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   readonly batchReporter: BatchReporter;
   /** Undefined for a queue without limits that it shares. */
   readonly permits: Permits | undefined;
+  /** The permits of limits with a key; undefined without such a limit. */
+  readonly keys: KeyPermits | undefined;
   private profileToTake: AskedProfile | undefined;
   private readonly now = newRunnerState();
   private claimedAt = -Infinity;
@@ -100,7 +103,21 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.names = new NameFilter(this.limits.all, () => this.clock.monotonic());
     this.batchReporter = new BatchReporter(queue);
     this.drained = DrainedWatch.of(queue, calls, host.warn);
-    this.permits = sharing && this.permitsOf(sharing);
+    const needs = permitsNeeded(queue);
+    this.permits =
+      sharing &&
+      this.permitsOf(
+        Permits,
+        sharing,
+        needs.filter(({ key }) => key === undefined),
+      );
+    this.keys =
+      sharing &&
+      this.permitsOf(
+        KeyPermits,
+        sharing,
+        needs.filter(({ key }) => key !== undefined),
+      );
   }
 
   /** A request for a profile, until an attempt here tries to take it. */
@@ -113,8 +130,11 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   }
 
   /** Returns the permits of a queue that shares limits, or has several rates. Then no job is claimed ahead, because it would hold some. */
-  private permitsOf(sharing: NonNullable<RunnerOptions['sharing']>): Permits | undefined {
-    const limits = permitsNeeded(this.queue);
+  private permitsOf<Kind>(
+    Kind: new (options: PermitsOptions & KeyPermitsOptions, changed: () => void) => Kind,
+    sharing: NonNullable<RunnerOptions['sharing']>,
+    limits: readonly PermitNeed[],
+  ): Kind | undefined {
     const { visibilityMs } = this.queue.options;
     const configured = { ...sharing.configured, ...ownLimit(this.queue) };
     if (limits.length === 0) {
@@ -123,7 +143,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.outlook.needsPermits();
     const { name: queue, calls, clock } = this;
     const { warn } = this.host;
-    return new Permits({ ...sharing, configured, queue, limits, calls, visibilityMs, clock, warn }, () => {
+    return new Kind({ ...sharing, configured, queue, limits, calls, visibilityMs, clock, warn }, () => {
       this.host.holdsSettlements(this);
       this.host.changed();
     });
@@ -222,6 +242,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   private releaseIfClosed(): void {
     if (this.now.isClosed && this.claims.inFlight === 0) {
       this.prefetcher.releaseWaiting();
+      this.keys?.dropAll().forEach((attempt) => this.release(attempt));
       this.bulk?.releaseWaiting();
       this.host.releaseIsolated(this);
     }
@@ -257,7 +278,24 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.capacity.jobClaimed(attempt.slots);
     const hasPermit = this.permits?.begin(job) ?? true;
     this.recount();
+    const place = (isInTime: boolean) => this.place(attempt, gatherer, askedAtMs, isInTime);
+    const isStillSure = () => !mayBeLost(this.queue, this.clock.monotonic() - askedAtMs);
     if (!hasPermit) {
+      this.release(attempt);
+    } else if (!this.keys?.add(attempt, () => place(isStillSure()))) {
+      place(isSure);
+    }
+  }
+
+  /** Begins a job that has its permits, or lets it wait for a slot. @param isSure whether its claim is certainly current */
+  private place(
+    attempt: Attempt,
+    gatherer: ReturnType<BulkGatherers['of']>,
+    askedAtMs: number,
+    isSure: boolean,
+  ): void {
+    const job = attempt.claim;
+    if (this.keys && this.now.isClosed) {
       this.release(attempt);
     } else if (job.isolated) {
       this.host.isolate(this, attempt, askedAtMs);
@@ -313,9 +351,9 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     return true;
   }
 
-  /** Drops a job that waits for its slots, so that later ones need not wait for them. */
+  /** Drops a job that waits for its slots or permits, so that later ones need not wait for them. */
   endedInLine(attempt: Attempt): void {
-    if (this.prefetcher.drop(attempt)) {
+    if (this.prefetcher.drop(attempt) || this.keys?.drop(attempt)) {
       attempt.leave();
     }
   }
@@ -324,6 +362,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const wasFull = this.capacity.freeForWait === 0;
     if (this.attempts.delete(attempt)) this.capacity.jobLeft(attempt.slots, hadSlot);
     this.permits?.end(attempt.claim, !attempt.isCalled);
+    this.keys?.end(attempt, !attempt.isCalled);
     this.bulk?.left(attempt);
     if (attempt.job.usedStream) this.reports.forget(attempt.claim);
     this.now.running -= hadSlot ? 1 : 0;
@@ -343,6 +382,14 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   private expectJobsIf(wasFull: boolean): void {
     if (wasFull && !this.now.isBlockedOn) {
       this.outlook.expectJobs();
+    }
+  }
+
+  restLimit(limit: string, ms: number, group: string | undefined): void {
+    if (group !== undefined && this.keys?.has(limit)) {
+      this.keys.rest(limit, group, ms);
+    } else {
+      this.permits!.rest(limit, ms);
     }
   }
 

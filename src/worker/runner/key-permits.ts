@@ -1,0 +1,402 @@
+import {
+  costsOf,
+  hasValues,
+  type KeyRules,
+  type Lease,
+  type PermitNeed,
+  type SharedLimitValues,
+} from '../../queue/model/shared-limit.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import { own } from '../../queue/runtime/fields.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
+import { slicesOf } from '../../queue/runtime/slices-of.js';
+import type { Settled } from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { storeOfKey } from '../../queue/validation/names.js';
+import type { Attempt } from '../attempt/attempt.js';
+import {
+  DECLARES_EVERY_MS,
+  GRACE_MS,
+  idOf,
+  MOST_PER_CALL,
+  NO_LEASE,
+  numbersTo,
+  type ConfiguredLimits,
+} from './permits.js';
+
+/** The time between two notes of a key that is used all the time, in ms. A limit lists the keys of the last day. */
+const NOTES_EVERY_MS = 60_000;
+
+/** The most keys whose last note is remembered here. */
+const MOST_NOTED = 10_000;
+
+/** How long a group rests if no lease says how long, in ms. */
+const REST_MS = 1_000;
+
+/** The longest wait for the leases of a group, in ms. The master of its key may be away. Then its jobs go back. */
+const LONGEST_LEASE_MS = 5_000;
+
+/** The longest time until a queue asks again whether its limits hold all keys back, in ms. */
+const LONGEST_HOLD_MS = 1_000;
+
+/** A claimed job that waits for the permits of its group. */
+interface Waiting {
+  readonly attempt: Attempt;
+  /** Starts the job, or lets it wait for a slot. */
+  readonly begin: () => void;
+}
+
+/** Jobs of one group with the same costs. They are leased together. */
+interface Lot {
+  readonly token: string;
+  readonly costs: readonly number[];
+  readonly jobs: readonly Waiting[];
+}
+
+/** The leases of one group, which travel together. */
+export interface GroupLeases {
+  readonly group: string;
+  readonly lots: readonly Lot[];
+  readonly askedAtMs: number;
+  readonly calls: readonly StoreCall<Lease>[];
+}
+
+/** The permits of one job. */
+interface Held {
+  readonly group: string;
+  /** The token of its lease, a tab and its number. */
+  readonly id: string;
+  readonly costs: readonly number[];
+  /** The version of the values of each limit, by which an unused permit is refunded. */
+  readonly versions: readonly string[];
+}
+
+interface Returned extends Held {
+  readonly isUnused: boolean;
+}
+
+/** Queues that wait for a permit of a group, as their keys spell them. */
+export interface GroupWaiters {
+  readonly group: string;
+  readonly queues: readonly string[];
+}
+
+/** A call whose reply names queues that wait for a permit of a group. */
+interface KeyCall {
+  readonly call: StoreCall<readonly string[] | void>;
+  readonly group: string;
+}
+
+export interface KeyPermitsOptions {
+  readonly queue: string;
+  /** The queue's limits with a key. */
+  readonly limits: readonly PermitNeed[];
+  readonly configured: ConfiguredLimits;
+  readonly calls: StoreCalls;
+  readonly worker: string;
+  readonly visibilityMs: number;
+  readonly clock: Clock;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The permits that the jobs of a runner have of limits with a key, see docs/internals/limits.md. The key of a job is its
+ * group, which only its claim tells. So a claimed job waits here until its permits are leased. A job without one goes back, and
+ * its group rests.
+ */
+export class KeyPermits {
+  private readonly limits: readonly PermitNeed[];
+  /** What applies to each key, as Redis said last. */
+  private readonly rules: (KeyRules | undefined)[];
+  /** The time until which no key lets a job start, by the monotonic clock. */
+  private heldUntilMs = -Infinity;
+  private declaredAtMs = -Infinity;
+  private waiting: Waiting[] = [];
+  /** The jobs whose leases are in flight, and those that wait for these. */
+  private readonly pending = new Set<Attempt>();
+  private readonly held = new Map<Attempt, Held>();
+  private returned: Returned[] = [];
+  private rests: KeyCall[] = [];
+  /** The time of the last note of each key, by the monotonic clock. */
+  private readonly noted = new Map<string, number>();
+  private toNote = new Set<string>();
+  private hasWarned = false;
+  private isNoting = false;
+
+  /** @param changed called when there is something to send */
+  constructor(
+    private readonly options: KeyPermitsOptions,
+    private readonly changed: () => void,
+  ) {
+    this.limits = options.limits.toSorted((a, b) => (a.limit < b.limit ? -1 : 1));
+    this.rules = this.limits.map(() => undefined);
+  }
+
+  /** Returns whether a limit of the queue has a key. */
+  has(limit: string): boolean {
+    return this.limits.some((each) => each.limit === limit);
+  }
+
+  /** The time for which no key lets a job start, in ms; 0 for none. So nothing is claimed, and the limits are asked first. */
+  get heldMs(): number {
+    return Math.max(0, Math.ceil(this.heldUntilMs - this.options.clock.monotonic()));
+  }
+
+  /** True if a claim must ask first whether the limits still hold all keys back. */
+  get asksFirst(): boolean {
+    return this.heldUntilMs !== -Infinity;
+  }
+
+  /** Returns the calls that note the used keys, and read what applies to all keys. None if such calls are in flight. */
+  notes(): StoreCall<unknown>[] {
+    const { calls, clock } = this.options;
+    if (this.isNoting) {
+      return []; // the master of a limit may be away
+    }
+    this.isNoting = true;
+    const now = clock.monotonic();
+    const isFirst = this.declaredAtMs === -Infinity;
+    const isDue = now - this.declaredAtMs >= DECLARES_EVERY_MS;
+    this.declaredAtMs = isDue ? now : this.declaredAtMs;
+    const used = [...this.toNote];
+    this.toNote = new Set();
+    return this.limits.flatMap(({ limit }) => [
+      ...(isDue ? [calls.sharedLimits.declare({ limit, values: isFirst ? this.valuesOf(limit) : {} })] : []),
+      calls.sharedLimits.noteKeys({ limit, used }),
+    ]);
+  }
+
+  /** Takes the outcomes of these calls. Without a reply the rules of before apply. */
+  learn(outcomes: readonly Settled<unknown>[]): void {
+    const each = outcomes.length / this.limits.length; // a declaration may precede
+    if (outcomes.some(({ ok }) => !ok)) {
+      this.declaredAtMs = -Infinity;
+    }
+    this.isNoting = false;
+    let heldMs = 0;
+    this.limits.forEach(({ limit }, i) => {
+      const outcome = outcomes[(i + 1) * each - 1] as Settled<KeyRules>;
+      if (!outcome.ok) {
+        return;
+      }
+      this.rules[i] = outcome.reply;
+      heldMs = Math.max(heldMs, outcome.reply.heldMs ?? 0);
+      if (outcome.reply.values === undefined && hasValues(this.valuesOf(limit))) {
+        this.declaredAtMs = -Infinity; // Redis has lost it
+      }
+    });
+    this.heldUntilMs = heldMs > 0 ? this.options.clock.monotonic() + Math.min(heldMs, LONGEST_HOLD_MS) : -Infinity;
+  }
+
+  /** Lets a claimed job wait for its permits. Returns false for a job without a group, which needs none. */
+  add(attempt: Attempt, begin: () => void): boolean {
+    const { group } = attempt.claim.options;
+    if (group === undefined) {
+      this.warnOfNoGroup(attempt.id);
+      return false;
+    }
+    this.waiting.push({ attempt, begin });
+    this.pending.add(attempt);
+    return true;
+  }
+
+  /** Returns the leases of the jobs that were added since the last call. They go back if the limits hold all keys back. */
+  takeLeases(): GroupLeases[] {
+    const jobs = this.waiting.filter(({ attempt }) => this.pending.has(attempt));
+    this.waiting = [];
+    const { heldMs } = this;
+    if (heldMs > 0) {
+      jobs.forEach(({ attempt }) => this.pending.delete(attempt) && attempt.putBack(heldMs));
+      return [];
+    }
+    const { clock } = this.options;
+    return [...groupBy(jobs, ({ attempt }) => attempt.claim.options.group!)].map(([group, ofGroup]) => {
+      const lots = [...groupBy(ofGroup, ({ attempt }) => String(this.costsOf(attempt)))].map(([, same]): Lot => ({
+        token: clock.randomId(),
+        costs: this.costsOf(same[0]!.attempt),
+        jobs: same,
+      }));
+      return { group, lots, askedAtMs: clock.monotonic(), calls: lots.flatMap((lot) => this.leasesOf(group, lot)) };
+    });
+  }
+
+  /**
+   * Takes the outcomes of the leases of a group. Starts the jobs that have a permit of each limit. The others go back, in their
+   * order, and their group rests. Returns who waits for permits that this queue has not taken.
+   */
+  take({ group, lots, askedAtMs }: GroupLeases, outcomes: readonly Settled<Lease>[]): GroupWaiters {
+    let restMs: number | undefined;
+    const queues: string[] = [];
+    const mayBeOver = this.options.clock.monotonic() - askedAtMs >= this.lifeMs;
+    lots.forEach(({ token, costs, jobs }, i) => {
+      const ofLot = outcomes.slice(i * this.limits.length, (i + 1) * this.limits.length);
+      const leases = ofLot.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
+      queues.push(...leases.flatMap(({ toWake }) => toWake));
+      const versions = leases.map(({ version }) => version);
+      const granted = mayBeOver || restMs !== undefined ? 0 : Math.min(...leases.map((lease) => lease.granted));
+      const most = Math.max(...leases.map((lease) => lease.granted));
+      const free = numbersTo(most).map((number): Held => ({ group, id: idOf(token, number), costs, versions }));
+      const mayStart = free.splice(0, granted);
+      for (const { attempt, begin } of jobs) {
+        if (!this.pending.delete(attempt)) {
+          continue; // it has ended, or went back
+        }
+        const permit = mayStart.shift();
+        if (permit) {
+          this.held.set(attempt, permit);
+          begin();
+        } else {
+          const waits = leases.flatMap(({ why, waitMs }) => (why === '' ? [] : [waitMs ?? REST_MS]));
+          restMs ??= Math.max(1, ...waits);
+          attempt.putBack(restMs);
+        }
+      }
+      this.giveBack([...mayStart, ...free]);
+      this.noteUsed(group);
+    });
+    return { group, queues: [...new Set(queues)] };
+  }
+
+  /** Puts the jobs of a group back whose leases have no reply yet. */
+  tooLate({ lots }: GroupLeases): void {
+    for (const { attempt } of lots.flatMap(({ jobs }) => jobs)) {
+      if (this.pending.delete(attempt)) {
+        attempt.putBack(LONGEST_LEASE_MS);
+      }
+    }
+  }
+
+  /** The longest wait for the leases of a group, in ms. */
+  get longestLeaseMs(): number {
+    return LONGEST_LEASE_MS;
+  }
+
+  /** Drops a job that waits for its permits. Returns false if it does not. */
+  drop(attempt: Attempt): boolean {
+    return this.pending.delete(attempt);
+  }
+
+  /** Returns the jobs that wait for their permits, which wait no longer. */
+  dropAll(): Attempt[] {
+    const attempts = [...this.pending];
+    this.pending.clear();
+    return attempts;
+  }
+
+  /** Notes that a job has ended here. @param isUnused true if its handler was never called */
+  end(attempt: Attempt, isUnused: boolean): void {
+    const held = this.held.get(attempt);
+    if (held) {
+      this.held.delete(attempt);
+      this.returned.push({ ...held, isUnused });
+      this.changed();
+    }
+  }
+
+  /** Rests the key of a job, because its handler met the limit of the service. */
+  rest(limit: string, group: string, ms: number): void {
+    const call = this.options.calls.sharedLimits.rest({ limit: storeOfKey(limit, group), ms });
+    this.rests.push({ call, group });
+    this.changed();
+  }
+
+  /** True if permits or rests wait to be sent. */
+  get hasToSend(): boolean {
+    return this.returned.length > 0 || this.rests.length > 0;
+  }
+
+  /** True if a job waits for its permits. */
+  get isLeasing(): boolean {
+    return this.pending.size > 0;
+  }
+
+  /** Returns the calls that rest keys and give permits back. */
+  takeCalls(): KeyCall[] {
+    const { calls, worker } = this.options;
+    const { rests, returned } = this;
+    [this.rests, this.returned] = [[], []];
+    const gives = [...groupBy(returned, ({ group }) => group)].flatMap(([group, ofGroup]) =>
+      slicesOf(ofGroup, MOST_PER_CALL).flatMap((slice) =>
+        this.limits.map(({ limit }, i): KeyCall => {
+          const permits = slice.map(({ id, costs, versions, isUnused }) => {
+            return { id, refund: isUnused ? costs[i]! : undefined, version: versions[i]! };
+          });
+          return { call: calls.sharedLimits.giveBack({ limit: storeOfKey(limit, group), worker, permits }), group };
+        }),
+      ),
+    );
+    return [...rests, ...gives];
+  }
+
+  /** Returns the calls that extend all permits which are held here. */
+  extensions(): StoreCall<void>[] {
+    const { calls, worker } = this.options;
+    const { lifeMs } = this;
+    return [...groupBy([...this.held.values()], ({ group }) => group)].flatMap(([group, ofGroup]) =>
+      slicesOf(ofGroup, MOST_PER_CALL).flatMap((slice) =>
+        this.limits.map(({ limit }) => {
+          const permits = slice.map(({ id }) => id);
+          return calls.sharedLimits.extend({ limit: storeOfKey(limit, group), worker, lifeMs, permits });
+        }),
+      ),
+    );
+  }
+
+  private leasesOf(group: string, { token, costs, jobs }: Lot): StoreCall<Lease>[] {
+    const { calls, worker } = this.options;
+    return this.limits.map(({ limit }, i) =>
+      calls.sharedLimits.lease({
+        limit: storeOfKey(limit, group),
+        worker,
+        token,
+        count: jobs.length,
+        lifeMs: this.lifeMs,
+        declares: false,
+        cost: costs[i]!,
+        ofLimit: this.rules[i]?.values ?? this.valuesOf(limit),
+      }),
+    );
+  }
+
+  private giveBack(permits: readonly Held[]): void {
+    if (permits.length > 0) {
+      this.returned.push(...permits.map((permit) => ({ ...permit, isUnused: true })));
+      this.changed();
+    }
+  }
+
+  private noteUsed(group: string): void {
+    const now = this.options.clock.monotonic();
+    if (now - (this.noted.get(group) ?? -Infinity) >= NOTES_EVERY_MS) {
+      if (this.noted.size >= MOST_NOTED) {
+        this.noted.clear();
+      }
+      this.noted.set(group, now);
+      this.toNote.add(group);
+    }
+  }
+
+  private warnOfNoGroup(id: string): void {
+    if (!this.hasWarned) {
+      this.hasWarned = true;
+      const names = this.limits.map(({ limit }) => `"${limit}"`).join(', ');
+      this.options.warn(
+        `Job ${id} of queue "${this.options.queue}" has no group, so no key of the limit ${names} bounds it. ` +
+          'Enqueue it with a group: enqueue(name, payload, { group }).',
+      );
+    }
+  }
+
+  private costsOf(attempt: Attempt): number[] {
+    return costsOf(this.limits, attempt.claim.options.limitCosts);
+  }
+
+  private get lifeMs(): number {
+    return this.options.visibilityMs + GRACE_MS;
+  }
+
+  private valuesOf(limit: string): SharedLimitValues {
+    return own(this.options.configured, limit) ?? {};
+  }
+}
