@@ -83,3 +83,29 @@ it('charges each question its tokens', async () => {
   await eventually(async () => (await jobs.limits('tokens').get()).waiting.includes('ask'));
   await app.close();
 }, 40_000);
+
+interface KeyExample {
+  AppModule: Type;
+  Crm: Type<{ push(tenant: string): Promise<{ retryAfterMs: number }> }>;
+  Tenants: Type<{ changed(tenant: string, id: string): Promise<void>; upgrade(tenant: string): Promise<void> }>;
+}
+
+it('gives each tenant a limit of its own, which a 429 rests in both queues', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  const { AppModule, Crm, Tenants } = await loadExample<KeyExample>('limits.md', 'limit-keys');
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const push = jest.spyOn(app.get(Crm), 'push').mockImplementation(async (tenant) => {
+    return { retryAfterMs: tenant === 'acme' ? 3_600_000 : 0 };
+  });
+  const acme = jobs.limits('crm').key('acme');
+  await jobs.enqueue('contact', { id: '1' }, { group: 'acme' });
+  await eventually(async () => (await acme.get()).restsUntil !== undefined);
+  await app.get(Tenants).changed('acme', '2');
+  await app.get(Tenants).changed('bolt', '3');
+  await eventually(() => push.mock.calls.filter(([tenant]) => tenant === 'bolt').length === 2);
+  expect(push.mock.calls.filter(([tenant]) => tenant === 'acme')).toHaveLength(1);
+  await app.get(Tenants).upgrade('acme');
+  expect(await acme.get()).toMatchObject({ source: 'set', maxRunning: 10, rateLimit: [{ limit: 100, burst: 10 }] });
+  await app.close();
+}, 40_000);
