@@ -1,6 +1,7 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
+import type { SharedLimitState } from '../queue/model/shared-limit.js';
 import type { QueueSigns } from './queue-signs.js';
 import { readSigns } from './signs.js';
 
@@ -33,9 +34,11 @@ export interface JobSigns extends QueueSigns {
   maxAttempts?: number;
   /** The group of the job, if it has one. */
   group?: ShownGroup;
+  /** The limits of which the key of its group has no free permit. Absent for none. */
+  fullKeys?: readonly SharedLimitState[];
 }
 
-/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. */
+/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. Two more for each limit with a key. */
 export async function readJobSigns(
   queue: JobQueue,
   job: Pick<JobRecord, 'id' | 'name' | 'status' | 'group' | 'maxAttempts'>,
@@ -48,6 +51,7 @@ export async function readJobSigns(
       ? queue.exec((calls) => calls.workers.handlerLimits({ name: job.name }))
       : undefined,
   ]);
+  const fullKeys = group?.opensAt ? await readFullKeys(queue, signs, group.name) : [];
   const hasExpired =
     job.status === 'processing' && (await isAmongExpired(queue, job.id, signs.stats.expiredClaims));
   return {
@@ -56,7 +60,19 @@ export async function readJobSigns(
     ...(ofHandler && { maxAttempts: ofHandler.maxAttempts }),
     ...(hasExpired && { hasExpired: true as const }),
     ...(group && { group }),
+    ...(fullKeys.length > 0 && { fullKeys }),
   };
+}
+
+/** Reads the limits with a key for which a group of the queue waits. */
+async function readFullKeys(
+  queue: JobQueue,
+  { sharedLimits = [] }: QueueSigns,
+  group: string,
+): Promise<SharedLimitState[]> {
+  const used = sharedLimits.filter(({ keys }) => keys !== undefined);
+  const states = await Promise.all(used.map(({ name }) => queue.sharedLimit(name).key(group).get()));
+  return states.filter(({ waiting }) => waiting.includes(queue.name));
 }
 
 async function jobsAhead(queue: JobQueue, id: string): Promise<number | undefined> {

@@ -146,6 +146,11 @@ export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
     ...rateLimit.map(rateInWords),
     ...(pausedAt ? [paused] : []),
     ...(restsUntil ? [`rests for another ${left(restsUntil, at)}`] : []),
+    ...(limit.keys
+      ? [
+          `each key by itself: ${listed(limit.keys.slice(0, MOST_NAMED))}${limit.keys.length > MOST_NAMED ? ', …' : ''}`,
+        ]
+      : []),
     ...(waiting.length > 0 ? [`waiting: ${waiting.slice(0, MOST_NAMED).join(', ')}`] : []),
     ...(limit.source === 'set' ? ['set at run time'] : []),
   ];

@@ -6,6 +6,7 @@ import { HIDDEN, type JobSigns } from './job-signs.js';
 import type { QueueState } from './queue-signs.js';
 import { START_HANDLER, type Finding, type Remedy } from './rule.js';
 import { holdingBack } from './verdict.js';
+import { sharedLimitInWords } from './shared-limit-rules.js';
 import { count, duration } from './words.js';
 
 /** A claim of a Redis pattern's client that is older than this may have lost its owner, in ms. */
@@ -212,7 +213,7 @@ function takesNone({
 }
 
 /** Returns what keeps all jobs of its group from running, in words; undefined for nothing. */
-function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason {
+function groupReason({ group, groupLimits, fullKeys, at = new Date() }: JobSigns): Reason {
   const hold = group && groupHoldOf(group, groupLimits, at);
   if (!hold) {
     return undefined;
@@ -235,6 +236,14 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
         remedy: GROUPS,
       };
     case 'rate':
+      if (fullKeys) {
+        const held = fullKeys.map((key) => `${key.name}: ${sharedLimitInWords(key, at)}`).join('; ');
+        return {
+          because: `${name} waits for a permit of its key of the limit ${held}`,
+          next: 'raise the limit of this key if this is too slow',
+          remedy: { at: 'shared-limit' },
+        };
+      }
       return { because: `${name} rests for ${duration(hold.until.getTime() - at.getTime())}, as its rate asks` };
     case 'max-running':
       return {

@@ -134,6 +134,25 @@ describe('shared-limit', () => {
     ]);
   });
 
+  it('acts on one key of a limit', async () => {
+    const limit = uniqueQueueName('crm');
+    const queue = newQueue({ limits: [{ limit, key: 'group' }] });
+    await queue.enqueue(1, { group: 'acme' });
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }], undefined, {
+      limits: { [limit]: { maxRunning: 2 } },
+    });
+    await worker.event('completed');
+    await cli(['shared-limit', limit, '--key', 'acme', '--max-running', '7']);
+    const { stdout } = await cli(['shared-limit', limit, '--key', 'acme']);
+    expect(stdout).toContain(`${limit} of acme: 0 of 7 run; set at run time`);
+    await queue.enqueue(1, { group: 'bolt' });
+    await worker.event('completed', 2);
+    expect((await cli(['shared-limit', limit])).stdout).toContain('0 of 2 run; each key by itself: acme');
+    expect((await queue.actionLog.latest())[0]).toMatchObject({
+      subject: `shared limit ${limit} of acme: at most 7 run at once`,
+    });
+  });
+
   it('takes a name that no queue may have', async () => {
     const limit = `${uniqueQueueName('openai')}:job`;
     const { code, stdout } = await cli(['shared-limit', limit, '--max-running', '7']);

@@ -201,6 +201,25 @@ describe('a job does not run, because', () => {
     expect((await why(queue, second!.id))!.because).toMatch(/^its group `ada` rests for .*, as its rate asks$/);
   });
 
+  it('its key of a limit has no free permit', async () => {
+    const limit = uniqueQueueName('crm');
+    const queue = newQueue({ limits: [{ limit, key: 'group' }] });
+    const { promise, open } = gate();
+    await startWorker([{ queue, handlers: { [queue.name]: () => promise } }], undefined, {
+      limits: { [limit]: { maxRunning: 1 } },
+    });
+    const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await eventually(async () => (await queue.sharedLimit(limit).get()).keys !== undefined, { timeoutMs: 10_000 });
+    await eventually(async () => (await why(queue, second!.id))?.because.includes(limit));
+    const words = `1 of 1 run (${queue.name} 1); waiting: ${queue.name}`;
+    expect(await why(queue, second!.id)).toEqual({
+      because: `its group \`ada\` waits for a permit of its key of the limit ${limit}: ${words}`,
+      next: 'raise the limit of this key if this is too slow',
+      remedy: { at: 'shared-limit' },
+    });
+    open();
+  });
+
   it('the head of its group waits for its retry', async () => {
     const { queue } = coreQueue();
     await queue.groups.set('ada', { maxRunning: 1, onDeadHead: 'hold' });

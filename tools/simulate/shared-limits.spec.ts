@@ -11,6 +11,9 @@ const COST = 4;
 /** The same, where each of its jobs has a cost of its own. */
 const DRAWN = { most: 5 };
 
+/** The groups of jobs, each with the limit for itself. */
+const GROUPS = ['acme', 'bolt'];
+
 /** The faults of the scripts, each with what finds it. */
 const PLANTS: Record<
   string,
@@ -71,6 +74,30 @@ const PLANTS: Record<
     async (seed, edits) => (await loaded(seed, edits, COST)).smallerShare < 0.4,
   ],
 };
+
+/** The faults of limits with a key. */
+const KEY_PLANTS: typeof PLANTS = {
+  'a permit of a key may be one more': [
+    [edit('*', 'max_running - redis.call', 'max_running + 1 - redis.call')],
+    async (seed, edits) => (await killed(seed, edits, 1, GROUPS)).mostRunning > MOST_RUNNING,
+  ],
+  'the store of a key ends while its jobs run': [
+    [edit(LEASES, 'keep_key(life)', 'keep_key(20)')],
+    async (seed, edits) => (await killed(seed, edits, 1, GROUPS)).mostRunning > MOST_RUNNING,
+  ],
+  'a job that goes back for want of a permit is in no line': [
+    [edit('attemptRelease', 'return await_permit(claim)', "return 'released'")],
+    async (seed, edits) => (await killed(seed, edits, 1, GROUPS)).open > 0,
+  ],
+};
+
+it.each(someOf([1, 2, 3, 4], 4))('is kept for each key, while processes are killed: seed %d', async (seed) => {
+  expect(await killed(seed, [], 1, GROUPS)).toEqual({ mostRunning: MOST_RUNNING, open: 0, permits: 0 });
+});
+
+it.each(someOf(Object.entries(KEY_PLANTS), 3))('finds that %s', async (_, [edits, isFound]) => {
+  expect(await isFound(1, edits)).toBe(true);
+});
 
 it.each(someOf([1, 2, 3, 4, 5, 6], 6))(
   'is kept, and loses no permit, while processes are killed: seed %d',

@@ -29,7 +29,8 @@ const AMPLE = { limit: 1_000, periodMs: 1_000, burst: 100 };
 /** A process of the fleet. */
 interface Process extends Killed {
   worker: Worker;
-  running: number;
+  /** The jobs that run, by their groups. */
+  running: Map<string, number>;
 }
 
 /** The fleet of a run: its time, its server, and its processes. */
@@ -48,6 +49,7 @@ class Fleet {
     private readonly values: SharedLimitValues,
     private readonly longestJobMs: number,
     private readonly costOfSecond: number | { most: number } = 1,
+    readonly groups: readonly string[] = [],
   ) {
     this.random = new Random(seed);
     this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
@@ -56,15 +58,18 @@ class Fleet {
 
   /** Starts a process that serves both queues. */
   async start(): Promise<void> {
-    const process = { isDead: false, running: 0 } as Process;
+    const process = { isDead: false, running: new Map() } as Process;
     const store = faultyStore(this, this.network, process);
-    const handle = async ({ queue, payload: cost }: { queue: string; payload: unknown }) => {
-      process.running++;
+    const handle = async (job: { queue: string; payload: unknown; group: string | undefined }) => {
+      const { queue, payload: cost, group = '' } = job;
+      const runs = (more: number) => process.running.set(group, (process.running.get(group) ?? 0) + more);
+      runs(1);
       this.starts.push({ queue, atMs: this.clock.now(), cost: Number(cost) });
-      const running = this.processes.reduce((sum, each) => sum + (each.isDead ? 0 : each.running), 0);
+      const living = this.processes.filter(({ isDead }) => !isDead);
+      const running = living.reduce((sum, each) => sum + (each.running.get(group) ?? 0), 0);
       this.mostRunning = Math.max(this.mostRunning, running);
       await this.pause(this.random.between(1, this.longestJobMs));
-      process.running--;
+      runs(-1);
     };
     const served = QUEUES.map((name) => ({
       queue: this.queue(name, store),
@@ -84,7 +89,13 @@ class Fleet {
 
   queue(name: string, store: ScriptStore): JobQueue {
     return new JobQueue(store, name, {
-      limits: [{ limit: LIMIT, cost: name === QUEUES[0] ? 1 : this.costOfSecond }],
+      limits: [
+        {
+          limit: LIMIT,
+          cost: name === QUEUES[0] ? 1 : this.costOfSecond,
+          ...(this.groups.length > 0 && { key: 'group' }),
+        },
+      ],
       visibilityMs: VISIBILITY_MS,
       maxCrashes: 100,
       maxAttempts: 100,
@@ -106,6 +117,10 @@ class Fleet {
 
   /** Returns a job whose payload is its cost. */
   private drawJob(queue: string) {
+    return { ...this.drawCost(queue), ...(this.groups.length > 0 && { group: this.random.pick(this.groups) }) };
+  }
+
+  private drawCost(queue: string) {
     if (queue === QUEUES[0] || typeof this.costOfSecond === 'number') {
       return { payload: queue === QUEUES[0] ? 1 : this.costOfSecond };
     }
@@ -127,12 +142,14 @@ class Fleet {
  * Kills processes while two queues share a `maxRunning`.
  *
  * @param cost what a job of the second queue costs of the rate, of which there is more than enough
+ * @param groups the groups of the jobs, each with the limit for itself, whose jobs are counted apart
  * @returns the most jobs at once in living processes, the open jobs, and the permits that are left
  */
 export async function killed(
   seed: number,
   edits: readonly Edit[] = [],
   cost: number | { most: number } = 1,
+  groups: readonly string[] = [],
 ): Promise<{ mostRunning: number; open: number; permits: number }> {
   const fleet = new Fleet(
     seed,
@@ -141,6 +158,7 @@ export async function killed(
     { maxRunning: MOST_RUNNING, ...(cost !== 1 && { rateLimit: AMPLE }) },
     200,
     cost,
+    groups,
   );
   await fleet.start();
   for (let kill = 0; kill < KILLS; kill++) {
@@ -154,7 +172,9 @@ export async function killed(
   const state = async () => {
     const stats = await Promise.all(queues.map((queue) => queue.stats()));
     const open = stats.reduce((sum, { totals }) => sum + JOBS - totals.completed!, 0);
-    return { open, permits: (await queues[0]!.sharedLimit(LIMIT).get()).running };
+    const limit = queues[0]!.sharedLimit(LIMIT);
+    const states = await Promise.all([limit, ...groups.map((group) => limit.key(group))].map((each) => each.get()));
+    return { open, permits: states.reduce((sum, { running }) => sum + running, 0) };
   };
   const endsMs = fleet.clock.now() + PATIENCE_MS;
   let now = await state();

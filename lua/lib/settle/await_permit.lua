@@ -2,8 +2,8 @@
 --   docs/internals/limits.md, "Keys". Returns released | cancelled. claim: see lua/attempt/release
 -- rest(ms, group): lets the group, or without one the queue, start nothing for a time. A rest that ends later stays, but not one
 --   for a permit.
--- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/group/state, lib/place/requeue,
---   lib/settle/finish.
+-- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/group/state, lib/place/keep_age,
+--   lib/place/requeue, lib/settle/finish.
 --@include lib/group/keyed
 local function rest(ms, group)
   local key = group and groups .. 'state:' .. group or settings
@@ -23,13 +23,16 @@ end
 
 local function await_permit(claim)
   local id, key = claim.id, job .. claim.id
-  local priority, rank, cancel, attempts, group, claimed_at = unpack(read(key, 'priority', 'rank', 'cancel_requested_at_ms', 'attempts',
-    'group', 'claimed_at_ms'))
+  local priority, rank, cancel, attempts, group, claimed_at, ready_at = unpack(read(key, 'priority', 'rank', 'cancel_requested_at_ms',
+    'attempts', 'group', 'claimed_at_ms', 'ready_at_ms'))
   if group then
     free_slot(group, id)
   end
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1))
+  local function end_claim()
+    redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1))
+  end
   if cancel then
+    end_claim()
     end_cancelled(id)
     return 'cancelled'
   end
@@ -37,5 +40,7 @@ local function await_permit(claim)
     note_keyed(group, now + claim.delay)
   end
   to_front(id, priority, rank, group)
+  end_claim()
+  keep_age(key, ready_at)
   return 'released'
 end

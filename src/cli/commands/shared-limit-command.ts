@@ -21,6 +21,7 @@ export function addSharedLimit(program: Command, run: Run): void {
   program
     .command('shared-limit <name>')
     .description(ACTIONS['shared-limit'].command.text)
+    .option('--key <group>', 'acts on one key of a limit that each group has for itself')
     .option('--max-running <n>', `jobs at once, or "${NONE}"; its rates stay`)
     .option('--clear', 'ends a rest, and lets the values of the code apply again')
     .option('--pause', 'starts no job that needs it; running jobs continue')
@@ -33,21 +34,25 @@ export function addSharedLimit(program: Command, run: Run): void {
 
 async function sharedLimit(context: Context, [name]: string[], options: CommandOptions): Promise<void> {
   const { session, out } = context;
-  const limit = session.queue(ANY_QUEUE).sharedLimit(name!);
-  const done = await steer(limit, options, context);
+  const { key, ...steps } = options;
+  const whole = session.queue(ANY_QUEUE).sharedLimit(name!);
+  const limit = key === undefined ? whole : whole.key(String(key));
+  const shown = key === undefined ? name! : `${name!} of ${String(key)}`;
+  const done = await steer(limit, shown, steps, context);
   const now = await limit.get();
   out.show(now, () => {
     const isUnknown = now.source === 'none' && now.running === 0 && now.waiting.length === 0;
     const words = isUnknown
       ? 'no app has declared it, and no job holds it'
       : sharedLimitInWords(now, new Date(out.nowMs));
-    return lines([...(done === undefined ? [] : [done]), text`${name!}: ${words}`]);
+    return lines([...(done === undefined ? [] : [done]), text`${shown}: ${words}`]);
   });
 }
 
 /** Does what the options ask for. Returns what was done, in words. */
 async function steer(
   limit: SharedLimit,
+  shown: string,
   { maxRunning, clear, pause, resume, ...ofPause }: CommandOptions,
   context: Context,
 ): Promise<string | undefined> {
@@ -59,48 +64,48 @@ async function steer(
     throw new CliError('--reason, --for and --by belong to --pause.', EXIT.usage);
   }
   const { session } = context;
-  const { name } = limit;
   if (maxRunning !== undefined) {
     const expected = `a whole number or "${NONE}"`;
     const most = maxRunning === NONE ? null : wholeNumber('max-running', maxRunning, expected)!;
     const changes = { maxRunning: most };
-    await logged({ session, limit }, onSharedLimit('shared-limit', name, sharedLimitChangesInWords(changes)), () =>
+    await logged({ session, limit }, onSharedLimit('shared-limit', shown, sharedLimitChangesInWords(changes)), () =>
       limit.change(changes),
     );
     return 'set; all its values now win over those in the code until --clear';
   }
   if (clear) {
-    await logged({ session, limit }, onSharedLimit('clear-shared-limit', name), () => limit.clear());
+    await logged({ session, limit }, onSharedLimit('clear-shared-limit', shown), () => limit.clear());
     return 'cleared';
   }
   if (pause) {
-    return pauseLimit(limit, ofPause as Record<'reason' | 'for' | 'by', string | undefined>, context);
+    return pauseLimit(limit, shown, ofPause as Record<'reason' | 'for' | 'by', string | undefined>, context);
   }
-  return resume ? resumeLimit(limit, context) : undefined;
+  return resume ? resumeLimit(limit, shown, context) : undefined;
 }
 
 async function pauseLimit(
   limit: SharedLimit,
+  shown: string,
   { reason, for: time, by }: Record<'reason' | 'for' | 'by', string | undefined>,
   { session, user }: Context,
 ): Promise<string> {
   const forMs = timeSpan('for', time);
   const until = forMs === undefined ? '' : ` for ${duration(forMs)}`;
   const details = [until.trim(), reason].filter(Boolean).join(', ');
-  const isNew = await logged({ session, limit }, onSharedLimit('pause-shared-limit', limit.name, details), () =>
+  const isNew = await logged({ session, limit }, onSharedLimit('pause-shared-limit', shown, details), () =>
     limit.pause(withoutUndefined<PauseOptions>({ by: by ?? user, reason, forMs })),
   );
   return `${isNew ? 'paused' : 'was paused already; now paused'}${until}`;
 }
 
 /** Ends the pause. Asks before, if it has a reason. */
-async function resumeLimit(limit: SharedLimit, { session, out, confirm }: Context): Promise<string> {
+async function resumeLimit(limit: SharedLimit, shown: string, { session, out, confirm }: Context): Promise<string> {
   const { pausedAt, pausedBy, pauseReason } = await limit.get();
   if (pausedAt && pauseReason !== undefined) {
     const by = pausedBy === undefined ? '' : text` by ${pausedBy}`;
-    await confirm(() => text`resume the limit ${limit.name}, paused${by} ${out.ago(pausedAt)}: ${pauseReason}`);
+    await confirm(() => text`resume the limit ${shown}, paused${by} ${out.ago(pausedAt)}: ${pauseReason}`);
   }
-  const action = onSharedLimit('resume-shared-limit', limit.name);
+  const action = onSharedLimit('resume-shared-limit', shown);
   const wasPaused = await logged({ session, limit }, action, () => limit.resume(), Number);
   return wasPaused ? 'resumed' : 'was not paused';
 }

@@ -11,6 +11,7 @@ export const GROUP_KEYS: Readonly<Record<string, readonly [type: KeyType, end: K
   finishes: ['zset', 'entries'],
   depths: ['zset', 'entries'],
   heads: ['zset', 'entries'],
+  keyed: ['zset', 'time'],
   settings: ['hash', 'stays'],
   'waiting:': ['zset', 'entries'],
   'running:': ['zset', 'entries'],

@@ -16,6 +16,7 @@ const CLAIM = '`batch:{worker}:…`';
 const STREAM = '`stream:…`, also of a running job';
 const FORWARDING = 'the record that a move leaves at the old place';
 const COPY = 'the copy of a batch that moves';
+const KEY_OF_LIMIT = '`limit:{…#…}`, also of running jobs';
 const DEDUPLICATION = 'the deduplication key of BullMQ, which a move to BullMQ writes';
 
 /** The row of each key, by the file that gives it a lifetime and the name that it has there. */
@@ -54,6 +55,9 @@ const ROW_OF: Record<string, string> = {
   'lua/stream/write.lua key': STREAM,
   'lua/batch/deliver.lua early': '`batch_record:…/early`',
   'lua/lib/limits/fullness.lua later': '`groups:later:…`',
+  'lua/lib/group/keyed.lua keyed': '`groups:keyed`',
+  'lua/lib/shared_limit/key.lua key': KEY_OF_LIMIT,
+  'lua/shared-limit/note-keys.lua keys': '`limit:{…}:keys`',
   'lua/lib/purge/forget_queue.lua key': WORKERS,
   'lua/lib/retention/forget_names.lua names': WORKERS,
   'lua/lib/unique/replace.lua replaced .. (options.request or id)': '`replaced:…`',

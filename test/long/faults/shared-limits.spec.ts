@@ -64,6 +64,52 @@ it('is never exceeded, and no permit is lost, whenever processes of several queu
   await eventually(async () => (await state.get()).running === 0, { timeoutMs: VISIBILITY_MS + GRACE_MS + 2_000 });
 });
 
+it('is never exceeded for a key, and no permit is lost, whenever processes of several queues are killed', async () => {
+  const limit = uniqueQueueName();
+  const limits = { [limit]: { maxRunning: 2 } };
+  const uses = [{ limit, key: 'group' as const }];
+  const options = { visibilityMs: VISIBILITY_MS, limits: uses, maxAttempts: 10, maxCrashes: 10 };
+  const queues = [newQueue(options), newQueue(options)];
+  const groups = ['acme', 'bolt', 'cog'];
+  const keys = groups.map((group) => new SharedLimit(queues[0]!, limit).key(group));
+  const seen: number[] = [];
+  const over = new AbortController();
+  const watch = async () => {
+    while (!over.signal.aborted) {
+      seen.push(...(await Promise.all(keys.map((key) => key.get()))).map(({ running }) => running));
+      await sleep(20);
+    }
+  };
+  const heirs = await Promise.all(
+    queues.map((queue) => startWorker(queue, () => sleep(20), { limits, sweepIntervalMs: SWEEP_MS })),
+  );
+  const watched = watch().catch(() => undefined); // a test that has failed closes its connections
+  for (let kills = 0; kills < KILLS; kills++) {
+    const dying = await startProcess(queues[kills % 2]!, limits);
+    const jobs = many(JOBS).map((job, i) => ({ ...job, group: groups[i % groups.length]! }));
+    await Promise.all(queues.map((queue) => queue.enqueueMany(jobs)));
+    await dying.event('started');
+    await dying.signal('SIGKILL');
+  }
+  await eventually(
+    async () => {
+      const stats = await Promise.all(queues.map((queue) => queue.stats()));
+      return stats.every(({ totals }) => totals.completed === KILLS * JOBS);
+    },
+    { timeoutMs: 90_000, everyMs: 100 },
+  );
+  over.abort();
+  await watched;
+  expect(Math.max(...seen)).toBeLessThanOrEqual(2);
+  expect(heirs.map((heir) => heir.count('lost'))).toEqual([0, 0]);
+  await eventually(
+    async () => (await Promise.all(keys.map((key) => key.get()))).every(({ running }) => running === 0),
+    {
+      timeoutMs: VISIBILITY_MS + GRACE_MS + 2_000,
+    },
+  );
+});
+
 function startProcess(queue: JobQueue, limits: object): Promise<WorkerProcess> {
   return WorkerProcess.start({
     queue: queue.name,

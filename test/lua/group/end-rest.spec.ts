@@ -13,6 +13,7 @@ it('lets a group start whose job went back for want of a permit, as if it had no
   const q = await seededGroup('a', 'b');
   const [job] = await q.claim(1);
   expect(await putBack(q, job!)).toEqual(['released']);
+  expect(await q.job('a')).not.toHaveProperty('ready_at_ms'); // its age counts from its enqueue, as before
   expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', claim_token: '' });
   expect(await q.job('a')).not.toHaveProperty('attempt_log');
   expect(await q.total('released')).toBe(0);
