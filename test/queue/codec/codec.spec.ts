@@ -45,6 +45,22 @@ describe.each([bySuperjson, byDevalue])('the codec $name', (codec) => {
     await worker.stop();
   });
 
+  it('shows its values in each list of jobs, in dead letters, and in schedules', async () => {
+    const queue = new JobQueue(connect(), uniqueQueueName(), { codec, maxAttempts: 1 });
+    await queue.enqueue(VALUE, { id: 'dead' });
+    await queue.fail((await queue.claim())!, new Error('no'));
+    const job = await queue.enqueue(VALUE, { metadata: { kind: 'x' } });
+    await queue.schedules.upsert('nightly', { everyMs: 3_600_000 }, { payload: VALUE });
+    const shown = [
+      await queue.list('pending'),
+      await queue.list('pending', { metadata: { kind: 'x' } }),
+      (await queue.deadLetters.list()).jobs,
+      await queue.schedules.list(),
+      [await queue.schedules.get('nightly'), await queue.get(job.id)],
+    ];
+    expect(shown.map((all) => all.map((each) => each?.payload))).toEqual([[VALUE], [VALUE], [VALUE], [VALUE], [VALUE, VALUE]]); // prettier-ignore
+  });
+
   it('lets a schema see the payload as the handler will', async () => {
     const Typed = defineJob('typed', { payload: z.object({ at: z.date() }) });
     const queue = new JobQueue(connect(), uniqueQueueName(), { codec });

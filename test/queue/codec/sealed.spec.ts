@@ -222,15 +222,18 @@ describe('a canary in an encrypted queue', () => {
     expect(() => decodeContent(world.codec, stored, 'payload', owner)).toThrow('was stored for 42');
   });
 
-  it.each([42, ['a'], '@schedule:nightly'])('is refused if it was stored for %j', (of) => {
-    const owner = { queue: 'home', id: 'a' };
-    const stored = { ...(JSON.parse(sealJson(world, '1', owner)) as object), of };
-    for (const source of [{}, { payloadId: 'other' }]) {
-      expect(() => decodeContent(world.codec, stored, 'payload', { ...owner, ...source })).toThrow(
-        `The payload of job "a" was stored for ${JSON.stringify(of)}. Discard the job.`,
-      );
-    }
-  });
+  it.each([42, ['a'], '@schedule:nightly', 'ab', 'ba', 'other-one', 'an-other', '*'])(
+    'is refused if it was stored for %j',
+    (of) => {
+      const owner = { queue: 'home', id: 'a' };
+      const stored = { ...(JSON.parse(sealJson(world, '1', owner)) as object), of };
+      for (const source of [{}, { payloadId: 'other' }]) {
+        expect(() => decodeContent(world.codec, stored, 'payload', { ...owner, ...source })).toThrow(
+          `The payload of job "a" was stored for ${JSON.stringify(of)}. Discard the job.`,
+        );
+      }
+    },
+  );
 
   it('is in the clear where nothing is encrypted', async () => {
     await new JobQueue(connect({}, url), 'plain').enqueue({ to: CANARY });

@@ -6,7 +6,7 @@ import { checkLimitCosts, checkRestedLimit } from '#queue/model/shared-limit.js'
 import { slotsOfJob } from '#queue/model/worker-record.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { isQueueName, nameOfSpelled, QUEUE_NAME_RULE } from '#queue/validation/names.js';
-import { nearest } from '#queue/validation/suggest.js';
+import { nearest, suggest } from '#queue/validation/suggest.js';
 import { UsedDefinitions } from '#queue/validation/used-definitions.js';
 import { handlerLimits } from '#worker/handlers/handler.js';
 
@@ -103,6 +103,31 @@ it.each([
   ['m'.repeat(500), undefined],
 ])('the name that "%s" may mean is %s', (word, name) => {
   expect(nearest(word, ['maxRunning', 'rateLimit'])).toBe(name);
+});
+
+it.each([
+  ['connection', 'redis'],
+  ['keyPrefix', 'prefix'],
+  ['retries', 'maxAttempts'],
+  ['timeout', 'timeoutMs'],
+  ['ttl', 'resultTtlMs'],
+  ['limiter', 'rateLimit'],
+  ['duration', 'periodMs'],
+  ['lockDuration', 'visibilityMs'],
+  ['stalledInterval', 'maintenance'],
+  ['maxStalledCount', 'maxCrashes'],
+  ['globalConcurrency', 'maxRunning'],
+  ['removeOnComplete', 'resultTtlMs'],
+  ['removeOnFail', 'deadLetterAgeMs'],
+  ['deduplication', 'unique'],
+  ['sizeLimit', 'maxPayloadBytes'],
+  ['pattern', 'cron'],
+  ['tz', 'timeZone'],
+  ['jobId', 'id'],
+  ['data', 'payload'],
+])('who writes the option "%s" of another library is told of %s', (word, name) => {
+  expect(suggest(word, ['backoff', name])).toBe(`Did you mean ${name}?`);
+  expect(suggest(word, ['backoff'])).toBe('Known: backoff.');
 });
 
 it('a time that the clock shows twice names its offset, and no other time does', () => {
