@@ -16,6 +16,7 @@ import { decodeStats } from '#queue/replies/decode-stats.js';
 import { Histogram, valueOf } from '#queue/runtime/histogram.js';
 import { nearest } from '#queue/validation/suggest.js';
 import { FleetTurns } from '#worker/fetch/fleet-turns.js';
+import { Permits } from '#worker/runner/permits.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
 
 const at = (ms: number) => new Date(1_800_000_000_000 + ms);
@@ -53,6 +54,11 @@ const limit = (holders: SharedLimitState['holders']): SharedLimitState => ({
 });
 
 const ROWS: Record<string, Row<never>> = {
+  'the limits of which a worker leases permits': row(
+    ['b', 'c', 'a'],
+    (limits) => new Permits({ limits: limits.map((each) => ({ limit: each, cost: 1 })) } as never, () => undefined).costs.map((each) => each.limit), // prettier-ignore
+    ['a', 'b', 'c'],
+  ),
   'the later of two ends of a job': row(
     ['completed 5 1 a', 'failed 9 2 a', 'cancelled 7 1 a'],
     (lines) => decodeOutcome('q', 'id', lines)?.status,
