@@ -13,13 +13,17 @@ function decode(): string {
 }
 
 /** Makes a transport whose client has the given status, and whose server replies as the test says. */
-function transportOf(status: Redis['status'], answer: () => Promise<string>) {
+function transportOf(status: Redis['status'], answer: () => Promise<string>, ownTripMs?: number) {
   const client = new Redis({ lazyConnect: true });
   client.status = status;
   jest.spyOn(client, 'sendCommand').mockImplementation(answer);
   const warnings: string[] = [];
   const logger = { log: () => {}, warn: (message: string) => void warnings.push(message), error: () => {} };
-  return { client, warnings, transport: new RetryingTransport(client, new ScriptRunner(client), logger) };
+  return {
+    client,
+    warnings,
+    transport: new RetryingTransport(client, new ScriptRunner(client), logger, ownTripMs),
+  };
 }
 
 it('logs an error that ends the trips of many queues once, and again when it repeats', async () => {
@@ -102,4 +106,13 @@ it('sends nothing again once it is closed, because a claim would take jobs that 
   transport.close();
   expect(await trip).toEqual([{ ok: false, error: busy }]);
   expect(asked).toBe(1);
+});
+
+it('replaces a connection of its own that does not reply to a trip, and sends the trip again', async () => {
+  let asked = 0;
+  const answer = async () => (++asked === 1 ? new Promise<string>(() => undefined) : 'done');
+  const { transport } = transportOf('ready', answer, 20);
+  const replace = jest.spyOn(transport, 'replaceConnection').mockReturnValue(undefined);
+  expect(await transport.carry([call])).toEqual([{ ok: true, reply: 'done' }]);
+  expect(replace).toHaveBeenCalledTimes(1);
 });
