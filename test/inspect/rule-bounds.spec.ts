@@ -111,6 +111,12 @@ it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
     { ...waiting(10_001, { processing: 4 }), maxRunning: 4 },
   ],
   [
+    'a full queue that is paused',
+    limits.full,
+    { ...waiting(11_000, { processing: 4, pausedAt: AT }), maxRunning: 4 },
+    { ...waiting(11_000, { processing: 4 }), maxRunning: 4 },
+  ],
+  [
     'groups that hold all jobs but one',
     limits.heldByGroups,
     waiting(11_000, { heldByGroups: 39 }),
