@@ -138,9 +138,18 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
   ...rows(anyChanged, 'pause', 'deadLetters.markKind'),
   ...rows(sum, 'deadLetters.redriveMany', 'deadLetters.discardAll'),
   ...rows(sumWithin, 'clean', 'deadLetters.redriveAll'),
-  ...rows(joined(joinStats), 'stats'),
-  ...rows(joined(joinWorkers), 'workers'),
-  ...rows(joined(joinReports), 'doctor'),
+  ...rows(
+    joined((each) => joinStats(each)),
+    'stats',
+  ),
+  ...rows(
+    joined((each) => joinWorkers(each)),
+    'workers',
+  ),
+  ...rows(
+    joined((each) => joinReports(each)),
+    'doctor',
+  ),
   ...rows(joined(kindsOfAll), 'deadLetters.kinds'),
   enqueue: (whole, args) => {
     const { spread } = whole;
