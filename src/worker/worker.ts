@@ -148,6 +148,17 @@ export class Worker {
     this.onChange();
   }
 
+  /**
+   * Sets how many jobs of all its queues together run here at once. For the shards of a queue, of which each may use all slots.
+   *
+   * @throws InvalidOptionError
+   * @internal
+   */
+  setSharedConcurrency(concurrency: number): void {
+    this.parts.queues.forEach(({ queue }) => this.setConcurrency(queue.name, concurrency));
+    this.parts.slots.shared?.setConcurrency(concurrency);
+  }
+
   /** The number of running jobs. */
   get running(): number {
     return this.runners.reduce((sum, { state }) => sum + state.running, 0);
@@ -199,7 +210,13 @@ export class Worker {
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);
-    this.reports = new WorkerReports({ ...options, id, runners, store, repeats, fleet: this.turns });
+    const announced = {
+      ...options,
+      get concurrency() {
+        return slots.shared?.concurrency;
+      },
+    };
+    this.reports = new WorkerReports(Object.assign(announced, { id, runners, store, repeats, fleet: this.turns }));
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
     if (!this.stopping) this.run();

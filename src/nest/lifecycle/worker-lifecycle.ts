@@ -62,6 +62,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   readonly controls = new WorkerControls(
     () => this.workers,
     (queue) => this.parts.queues.spreadOf(queue)?.shards.map(({ name }) => name) ?? [queue],
+    () => this.parts.options.concurrency ?? Infinity,
   );
 
   constructor(private readonly parts: LifecycleParts) {
@@ -370,11 +371,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** Sets how many jobs of a queue this process runs at once, from now on. @throws InvalidOptionError */
   setConcurrency(queue: string, concurrency: number): void {
-    const { queues, handlers } = this.parts;
-    if (queues.spreadOf(queue)) {
-      const hint = 'Set the `concurrency` of its handler or in forRoot.';
-      throw new InvalidOptionError('setConcurrency queue', 'a queue without `spread`', show(queue), hint);
-    }
+    const { handlers } = this.parts;
     const isServed = this.expected && handlers.queueNames.includes(queue);
     this.controls.setConcurrency(queue, concurrency, isServed ? servedShards(queue, this.parts)[0] : undefined);
   }
@@ -557,10 +554,14 @@ class WorkerControls {
 
   private served: (worker: string, queues: readonly string[]) => void = () => undefined;
 
-  /** @param shardsOf returns the names of the shards of a queue, or its own */
+  /**
+   * @param shardsOf returns the names of the shards of a queue, or its own
+   * @param most returns the `concurrency` of the process
+   */
   constructor(
     private readonly workers: () => readonly Worker[],
     private readonly shardsOf: (queue: string) => readonly string[],
+    private readonly most: () => number,
   ) {}
 
   /** @param served the queues of the worker */
@@ -568,7 +569,7 @@ class WorkerControls {
     this.servedBy.set(worker, served);
     this.served(worker.id, served);
     this.paused.forEach((queue) => this.namesOf(queue).forEach((name) => worker.pause(name)));
-    this.concurrencies.forEach((slots, queue) => served.includes(queue) && worker.setConcurrency(queue, slots));
+    this.concurrencies.forEach((slots, queue) => served.includes(queue) && this.setSlots(worker, queue, slots));
   }
 
   /** Calls a listener with the id and the queues of each worker, also of the present ones. */
@@ -604,8 +605,17 @@ class WorkerControls {
     }
     checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
     checkSlots([served], undefined, () => concurrency); // also before the start, which would fail
-    this.servedBy.forEach((queues, worker) => queues.includes(queue) && worker.setConcurrency(queue, concurrency));
+    this.servedBy.forEach((queues, worker) => queues.includes(queue) && this.setSlots(worker, queue, concurrency));
     this.concurrencies.set(queue, concurrency);
+  }
+
+  /** Sets the slots of a queue in its worker. All shards of a queue share those of a worker of their own. */
+  private setSlots(worker: Worker, queue: string, concurrency: number): void {
+    if (this.shardsOf(queue).length > 1) {
+      worker.setSharedConcurrency(Math.min(concurrency, this.most()));
+    } else {
+      worker.setConcurrency(queue, concurrency);
+    }
   }
 }
 

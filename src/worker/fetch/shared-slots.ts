@@ -29,10 +29,16 @@ export class SharedSlots implements SharedTurns {
   private readonly ofBulk = new Set<QueueRunner>();
 
   constructor(
-    private readonly concurrency: number,
+    /** How many slots there are. */
+    public concurrency: number,
     clock: Clock,
   ) {
     this.limit = new PrefetchLimit(concurrency, clock);
+  }
+
+  setConcurrency(concurrency: number): void {
+    this.concurrency = concurrency;
+    this.limit.setConcurrency(concurrency);
   }
 
   /** What may be claimed, for free slots and ahead of others. Waiting jobs have a claim on free slots. */

@@ -12,6 +12,7 @@ import {
 import { z } from 'zod';
 import { markOfShard, shardNames, shardOfKey } from '#queue/model/spread.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
 import { compileApp, onEachStore, passTime, startApp } from '../app.js';
 
 const SHARDS = 4;
@@ -278,8 +279,58 @@ it.each<[string, (jobs: JobQueueService, name: string) => unknown]>([
   ['batch', (jobs, name) => jobs.batch({ then: { name } })],
   ['batch by queue', (jobs, name) => jobs.batch({ queue: name })],
   ['findBatch', (jobs, name) => jobs.findBatch(name, 'id')],
-  ['setConcurrency', (jobs, name) => jobs.setConcurrency(name, 5)],
 ])('%s is refused, with what to do', async (_, call) => {
   const { jobs, name } = await startSpread({ worker: false });
   expect(() => call(jobs, name)).toThrow(InvalidOptionError);
+});
+
+it('setConcurrency sets the slots of all shards together', async () => {
+  const name = uniqueQueueName();
+  const running = new Map<string, () => void>();
+  let [ended, most] = [0, 0];
+
+  @JobHandler(name, { spread: 4, concurrency: 2 })
+  class Handler {
+    async handle({ id }: Job) {
+      await new Promise<void>((resolve) => {
+        running.set(id, resolve);
+        most = Math.max(most, running.size);
+      });
+      ended++;
+    }
+  }
+  const app = await startApp({ jobs: { worker: 'manual' }, providers: [Handler] });
+  const jobs = app.get(JobQueueService);
+  const starting = jobs.startWorkers();
+  jobs.setConcurrency(name, 4);
+  await starting;
+  const announced = await eventually(
+    async () => (await jobs.queue(name).workers())[0]?.slots && jobs.queue(name).workers(),
+  );
+  expect(announced).toMatchObject([{ slots: 4, processSlots: 4 }]);
+  const end = (count: number) =>
+    [...running].slice(0, count).forEach(([id, resolve]) => {
+      running.delete(id);
+      resolve();
+    });
+  await jobs.enqueueMany(
+    name,
+    Array.from({ length: 24 }, (_, i) => ({ payload: i, group: `g${i}` })),
+  );
+  await eventually(() => running.size === 4);
+  jobs.setConcurrency(name, 5);
+  await eventually(() => running.size === 5);
+  jobs.setConcurrency(name, 1);
+  end(4);
+  await eventually(() => ended === 4);
+  end(1);
+  await eventually(() => running.size === 1 && ended === 5);
+  jobs.setConcurrency(name, 3);
+  for (let left = 24 - ended; left > 0; left--) {
+    await eventually(() => running.size > 0);
+    end(1);
+  }
+  await eventually(() => ended === 24);
+  expect(most).toBe(5);
+  expect(() => jobs.setConcurrency(name, 0)).toThrow(InvalidOptionError);
 });
