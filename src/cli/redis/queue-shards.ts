@@ -9,15 +9,12 @@ import {
   shardOfName,
   shardsIn,
 } from '../../queue/model/spread.js';
-import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isQueueName } from '../../queue/validation/names.js';
 import { ANY_QUEUE } from '../../queue/model/shared-limit.js';
 import type { SpreadQueue } from '../../spread/spread-queue.js';
 import { spreadOver, type WindowOnShards } from '../../spread/whole-queue.js';
 
-/** The longest wait for a word whether a shard is there, in ms. A silent master must hold up no command on another queue. */
-const LOOK_MS = 1_000;
 /** The most names of the register that are read. */
 const MOST_NAMES = 10_000;
 
@@ -27,6 +24,8 @@ interface Queues {
   /** Returns the queue with what it writes beside its jobs. */
   audited(name: string): Promise<JobQueue>;
   isThere(name: string): Promise<boolean>;
+  /** Returns whether the server of a key replies soon. A call to a silent one would cut the connection to all. */
+  replies(key: string): Promise<boolean>;
 }
 
 /** Whether a shard is there; undefined of one whose master is away. */
@@ -37,12 +36,17 @@ interface Look {
 
 /** Finds the shards of queues, and asks all of them. A command goes on without those that do not reply. */
 export class QueueShards {
-  /** The shards that did not reply, with the reason. */
-  readonly unreached = new Map<string, string>();
+  private readonly failures = new Map<string, string>();
   /** True if the command takes one shard alone. The name of a queue is that of its first shard then. */
   isAlone = false;
 
   constructor(private readonly queues: Queues) {}
+
+  /** The shards that did not reply, in their order, with the reason. */
+  get unreached(): ReadonlyMap<string, string> {
+    const all = [...this.failures];
+    return new Map(all.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })));
+  }
 
   /**
    * Returns the names of the shards of a queue beside the first, whose name is that of the queue. Most queues have none, which one
@@ -68,11 +72,9 @@ export class QueueShards {
   private look(names: readonly string[]): Promise<Look[]> {
     return Promise.all(
       names.map(async (shard) => {
-        // The name of a shard may be too long for a queue.
-        const asked = isQueueName(shard)
-          ? this.queues.isThere(shard).catch(() => undefined)
-          : Promise.resolve(false);
-        return { shard, isThere: await within(systemClock, LOOK_MS, asked, () => undefined) };
+        if (!isQueueName(shard)) return { shard, isThere: false }; // it would be too long
+        const isThere = (await this.queues.replies(shard)) ? this.queues.isThere(shard) : undefined;
+        return { shard, isThere: await isThere?.catch(() => undefined) };
       }),
     );
   }
@@ -80,16 +82,14 @@ export class QueueShards {
   /** Returns how many shards of a queue the register of queues has; 0 if it cannot be read. */
   private async registered(name: string): Promise<number> {
     const door = this.queues.queue(ANY_QUEUE);
-    const names = door.calls().then((calls) => door.store.queues.registered(calls, MOST_NAMES, door.callLimit));
-    return shardsIn(
-      name,
-      await within(
-        systemClock,
-        LOOK_MS,
-        names.catch(() => []),
-        () => [],
-      ),
-    );
+    try {
+      if (!(await this.queues.replies(door.name))) return 0;
+      const { keys } = await redisWithAllKeys(door);
+      if (!(await this.queues.replies(keys.register))) return 0;
+      return shardsIn(name, await door.store.queues.registered(await door.calls(), MOST_NAMES, door.callLimit));
+    } catch {
+      return 0;
+    }
   }
 
   /** Returns a queue with these other shards as one queue. A shard between them that is not there is empty. */
@@ -139,32 +139,31 @@ export class QueueShards {
 
   /** Returns how many workers a shard has; undefined if its master is away. */
   private async served(name: string): Promise<{ shard: JobQueue; workers: number | undefined }> {
-    const asked = this.queues.audited(name).then(async (shard) => (await shard.stats()).workers);
-    const workers = await within(
-      systemClock,
-      LOOK_MS,
-      asked.catch(() => undefined),
-      () => undefined,
-    );
-    return { shard: this.queues.queue(name), workers };
+    try {
+      const shard = (await this.queues.replies(name)) ? await this.queues.audited(name) : undefined;
+      return { shard: shard ?? this.queues.queue(name), workers: shard && (await shard.stats()).workers };
+    } catch {
+      return { shard: this.queues.queue(name), workers: undefined };
+    }
   }
 
   /** Opens a shard. If its master is away, the command goes on without it. */
   private async opened(shard: string): Promise<JobQueue> {
     try {
-      return await this.queues.audited(shard);
+      if (await this.queues.replies(shard)) return await this.queues.audited(shard);
+      this.failures.set(shard, 'no answer');
     } catch (error) {
-      this.unreached.set(shard, (error as Error).message);
-      return this.queues.queue(shard);
+      this.failures.set(shard, (error as Error).message);
     }
+    return this.queues.queue(shard);
   }
 
   private windowOn(shards: readonly JobQueue[]): WindowOnShards {
-    const left = () => shards.filter(({ name }) => !this.unreached.has(name));
+    const left = () => shards.filter(({ name }) => !this.failures.has(name));
     return {
       asked: () => (left().length > 0 ? left() : shards),
       failed: ({ name }, error) => {
-        this.unreached.set(name, (error as Error).message);
+        this.failures.set(name, (error as Error).message);
         if (error instanceof InvalidOptionError || left().length === 0) throw error; // the same in all
       },
       advice: `Pass --shard with 0 to ${shards.length - 1}.`,

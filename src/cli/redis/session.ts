@@ -36,6 +36,9 @@ const SCAN_COUNT = 5_000;
 /** The time the names of the queues are cached, in ms. */
 const NAMES_MS = 60_000;
 
+/** The longest wait for a word from a master, in ms. A silent one must hold up no command on the queues of others. */
+const LOOK_MS = 1_000;
+
 /** The interval at which a long-running command checks that Redis replies, in ms. */
 const BEAT_MS = 2_000;
 
@@ -61,6 +64,7 @@ export class Session {
     queue: (name) => this.queue(name),
     audited: (name) => this.audited(name),
     isThere: (name) => this.isThere(name),
+    replies: (key) => this.replies(key),
   });
 
   private constructor(
@@ -222,6 +226,18 @@ export class Session {
       const [first, ...others] = names.map((each) => this.queue(each)) as [JobQueue, ...JobQueue[]];
       return others.length === 0 ? first : this.shards.wholeOf(queue, [first, ...others]);
     });
+  }
+
+  /** Returns whether the server of a key, or of the keys of a queue, replies soon. Only the masters of a Cluster are asked. */
+  private async replies(key: string): Promise<boolean> {
+    if (!isCluster(this.client)) {
+      return true;
+    }
+    const asked = this.client.exists(/\{.*\}/.test(key) ? key : `{${key}}`).then(
+      () => true,
+      () => false,
+    );
+    return within(systemClock, LOOK_MS, asked, () => false);
   }
 
   private async isThere(name: string): Promise<boolean> {

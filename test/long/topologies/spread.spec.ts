@@ -173,7 +173,11 @@ it('is paused from the command line on the other masters, which exits with 10 an
   await freeze(away, async () => {
     const env = { REDIS_URL: cluster.nodes[1]!.url };
     const { code, stdout, stderr } = await cli(['pause', name, '--cluster'], env);
-    expect({ code, stdout }).toEqual({ code: EXIT.warning, stdout: 'paused\n' });
+    expect({ code, stdout, stderr }).toEqual({
+      stderr: expect.stringContaining('Not'),
+      code: EXIT.warning,
+      stdout: 'paused\n',
+    });
     expect(stderr).toContain(`Not reached: ${there!.map((shard) => shard.name).join(', ')} (`);
     const stats = await Promise.all(here!.map((shard) => shard.stats()));
     expect(stats.every(({ pausedAt }) => pausedAt !== null)).toBe(true);
