@@ -1,6 +1,7 @@
 import { lastCause } from '../../queue/dead-letters/error-kinds.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { JobStatus } from '../../queue/model/job.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
 import type { ShownJob, ShownPayload } from '../../queue/store/shown-content.js';
 import { openWaits } from '../display/open-waits.js';
 import { type SearchField, type SearchTerm, parseSearch } from './parse-search.js';
@@ -33,7 +34,8 @@ export function compileSearch(text: string): Search {
   const isInState = anyOf(of('state'));
   const ofPayload = of('payload').map(payloadCheck);
   const others = terms.filter(isOther).map(checkOf);
-  const mayMatch = (queue: string, state: JobStatus) => isOfQueue(queue) && isInState(state);
+  const mayMatch = (queue: string, state: JobStatus) =>
+    (isOfQueue(queue) || isOfQueue(wholeOfShard(queue))) && isInState(state);
   return {
     readsPayloads: ofPayload.length > 0,
     mayMatch,

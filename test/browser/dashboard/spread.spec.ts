@@ -53,6 +53,29 @@ it('opens and closes the rows of the shards by the keyboard, and keeps them open
   await patiently(async () => (await rows()).length === 1);
 }, 60_000);
 
+it('has a page of all shards, which searches the jobs of all and leads to each', async () => {
+  await page.goto(`${world.url}#/`);
+  await page.getByRole('link', { name: 'All 4 shards of ingest' }).click();
+  await says(page, 'h1', 'ingest');
+  await says(page, '.page-head', '4 shards over all masters.');
+  await says(page, '.verdict-line', 'paused');
+  await patiently(async () => (await rows()).length === 4);
+  expect(new Set(await rows())).toEqual(new Set(NAMES));
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'spread-page');
+  await page.locator('.tabs a[data-state=pending]').click();
+  await says(page, 'h1', 'Search all queues');
+  await says(page, 'main', '12 matches');
+  await page.goBack();
+  await page.locator(`tr[data-queue="${NAMES[2]!}"] a.row-link`).click();
+  await says(page, '.page-head', 'One of the 4 shards of ingest');
+  await page.locator('.page-head').getByRole('link', { name: 'ingest', exact: true }).click();
+  await says(page, '.page-head', '4 shards over all masters.');
+  await page.goto(`${world.url}#/spread/email`);
+  await says(page, 'main', 'No queue with shards is called email here.');
+  await page.mouse.move(0, 0); // rows below the pointer stand still
+}, 60_000);
+
 it('keeps the focus of the keyboard in its row, although another row gets worse', async () => {
   await page.goto(`${world.url}#/`);
   const chevron = page.getByRole('button', { name: 'ingest' });

@@ -303,7 +303,9 @@ function Row({ queue: { name, verdict, shards }, isShard, isOpen, tag, children 
             <button type="button" class="row-link" aria-expanded={isOpen} onClick={act}>
               <Name text={name} /> <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>
             </button>
-            <span class="quiet">{shards.length} shards</span>
+            <a class="quiet" href={href(['spread', name])} aria-label={`All ${shards.length} shards of ${name}`}>
+              {shards.length} shards
+            </a>
           </>
         ) : (
           <a class="row-link" href={link}>

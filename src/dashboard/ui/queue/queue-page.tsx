@@ -1,20 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
+import type { QueueVerdictView } from '../../views/verdict-views.js';
 import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { AboutOther } from '../parts/about-other.js';
-import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { lazy } from '../parts/lazy.js';
-import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
+import { Notice, Time } from '../parts/parts.js';
 import { connection, may, overview, queues, unreachable, unreadable } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { PauseButton } from '../steer/pause-button.js';
-import { RemedyAction } from '../steer/remedy.js';
 import { Batches } from './batches.js';
 import { ErrorGroups } from './error-groups.js';
 import { Groups } from './groups.js';
 import { JobList } from './job-list.js';
+import { Figures, VerdictLine } from './queue-facts.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
 
@@ -124,7 +123,11 @@ function AboutShard({ name }: { name: string }) {
   return (
     whole && (
       <p class="quiet">
-        One of the {whole.shards?.length} shards of <bdi>{whole.name}</bdi>. An action here leaves the others alone.
+        One of the {whole.shards?.length} shards of{' '}
+        <a href={href(['spread', whole.name])}>
+          <bdi>{whole.name}</bdi>
+        </a>
+        . An action here leaves the others alone.
       </p>
     )
   );
@@ -158,7 +161,7 @@ function Neighbours({ name }: { name: string }) {
 }
 
 function QueueHead({ queue }: { queue: QueueView }) {
-  const { name, verdict, pausedAt, pausedUntil, rates, lastHour, depths, oldestPendingAgeMs } = queue;
+  const { name, verdict, pausedAt, pausedUntil } = queue;
   return (
     <div class="page-head">
       <div class="page-title">
@@ -196,52 +199,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
       </VerdictLine>
       <AboutOther queue={name} />
       <AboutShard name={name} />
-      <dl class="figures">
-        <Figure term="Oldest waiting" value={depths.pending > 0 ? duration(oldestPendingAgeMs) : '–'} />
-        <Figure term="In per second" value={rate(rates?.inPerS)} />
-        <Figure term="Out per second" value={rate(rates?.outPerS)} />
-        {lastHour && (
-          <>
-            <Figure term="Wait p50 / p95" value={durations(lastHour.waitMs.p50, lastHour.waitMs.p95)} />
-            <Figure term="Run p50 / p95" value={durations(lastHour.runMs.p50, lastHour.runMs.p95)} />
-            <Figure term="Failed" value={percent(lastHour.failureRate)} />
-          </>
-        )}
-        <Figure term="Workers" value={count(queue.workers)} />
-        {queue.limits !== null && <Figure term="Limits" value={queue.limits} />}
-      </dl>
-    </div>
-  );
-}
-
-interface VerdictLineProps {
-  verdict: VerdictView;
-  children?: ComponentChildren;
-}
-
-function VerdictLine({ verdict, children }: VerdictLineProps) {
-  const { remedy } = verdict;
-  return (
-    <p class={`verdict-line answer-${verdict.severity}`}>
-      <VerdictMark {...verdict} />
-      <span>
-        <Sentence text={verdict.sentence} />{' '}
-        {remedy && (
-          <span class="remedy-inline">
-            <Sentence text={remedy} /> <RemedyAction verdict={verdict} />
-          </span>
-        )}
-        {children}
-      </span>
-    </p>
-  );
-}
-
-function Figure({ term, value }: { term: string; value: string }) {
-  return (
-    <div>
-      <dt>{term}</dt>
-      <dd>{value}</dd>
+      <Figures queue={queue} />
     </div>
   );
 }

@@ -65,6 +65,8 @@ function Page(): ComponentChildren {
       ) : (
         <OverviewPage />
       );
+    case 'spread':
+      return first === undefined ? <OverviewPage /> : <LazySpread key={first} name={first} />;
     case 'recurring':
       return <LazySchedules />;
     case 'outbox':
@@ -121,6 +123,7 @@ const LazySchedules = lazy(
   async () => (await import('../schedules/schedules-page.js')).SchedulesPage,
 );
 
+const LazySpread = lazy('The queue', async () => (await import('../spread/spread-page.js')).SpreadPage);
 const LazyJob = lazy('The job', async () => (await import('../job/job-page.js')).JobPage);
 const LazyBatch = lazy('The batch', async () => (await import('../batch/batch-page.js')).BatchPage);
 const LazyLimits = lazy(
@@ -139,7 +142,8 @@ function useTitle(): void {
     const server = session.value?.servers.find(({ isHere }) => isHere);
     const title = `${server ? `${server.name} · ` : ''}${session.value?.title ?? 'Queues'}`;
     const [page, first, second] = route.value.parts;
-    const named = page === 'job' || page === 'batch' ? second : page === 'queue' ? first : page;
+    const named =
+      page === 'job' || page === 'batch' ? second : page === 'queue' || page === 'spread' ? first : page;
     const critical = overview.value?.queues.filter(({ verdict }) => verdict.severity === 'critical').length ?? 0;
     document.title = `${critical > 0 ? `(${critical}) ` : ''}${named ? `${named} · ` : ''}${title}`;
   });

@@ -15,7 +15,7 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 export function Header() {
   const page = route.value.parts[0] ?? '';
-  const current = page === 'queue' || page === 'job' || page === 'batch' ? '' : page;
+  const current = ['queue', 'spread', 'job', 'batch'].includes(page) ? '' : page;
   return (
     <header class="top">
       <BackLink />

@@ -4,7 +4,7 @@ import type { QueueView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark, VerdictMark } from '../parts/parts.js';
 import { pauseOrResume } from '../steer/pause-button.js';
-import { may, queues, unreachable } from '../state/live.js';
+import { may, overview, queues, unreachable } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
 import { chooseTheme, dark } from '../state/theme.js';
 import { showKeys } from './keys-help.js';
@@ -33,7 +33,7 @@ export function entriesOf(text: string, { jobs, ended }: Pick<FoundJobsView, 'jo
   return [
     ...jobs.map((job) => jobEntry(job)),
     ...ended.map((job) => jobEntry(job, ', its record is gone')),
-    ...best(queues.value.map(queueEntry).filter(isNamed), text).slice(0, MOST_QUEUES),
+    ...best([...queues.value.map(queueEntry), ...spreadEntries()].filter(isNamed), text).slice(0, MOST_QUEUES),
     ...linkedPages()
       .map((page) => link({ key: `page ${page.path}`, text: page.text, hint: 'page' }, partsOf(page)))
       .filter(has),
@@ -51,6 +51,23 @@ function best(entries: readonly Entry[], text: string): Entry[] {
 function jobEntry({ queue, id, name, state }: EndedJobView, more = ''): Entry {
   const hint = `${name} in ${queue}, ${state}${more}`;
   return link({ key: `job ${queue} ${id}`, text: id, hint, mark: <StateMark state={state} /> }, ['job', queue, id]);
+}
+
+/** Returns the queues with shards, each as one. */
+function spreadEntries(): Entry[] {
+  return (overview.value?.queues ?? []).flatMap(({ name, verdict, shards }) =>
+    shards
+      ? link(
+          {
+            key: `spread ${name}`,
+            text: name,
+            hint: `all ${shards.length} shards`,
+            mark: <VerdictMark {...verdict} />,
+          },
+          ['spread', name],
+        )
+      : [],
+  );
 }
 
 function queueEntry({ name, verdict }: QueueView): Entry {
