@@ -127,25 +127,36 @@ export function ownRatesInWords({ sharedLimits = [] }: Pick<QueueSigns, 'sharedL
   return own?.rateLimit.map((rate) => `${rateInWords(rate)} start`).join(', ');
 }
 
-function rateInWords({ limit, periodMs, burst = 1 }: RateLimit): string {
+/** Returns a rate in words. */
+export function rateInWords({ limit, periodMs, burst = 1 }: RateLimit): string {
   return `${count(limit)} in ${duration(periodMs)}${burst > 1 ? `, ${count(burst)} at once` : ''}`;
 }
 
-/** Returns the values of a shared limit, and what holds it, in words. */
-export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
-  const { maxRunning, running, rateLimit, holders, waiting, pausedAt, pausedUntil, restsUntil } = limit;
-  const held = holders.length > 0 ? ` (${holdersInWords(holders)})` : '';
+/** Returns how many jobs run by a limit, of how many. */
+export function runningInWords({ running, maxRunning }: SharedLimitState): string {
+  return `${count(running)}${maxRunning === undefined ? '' : ` of ${count(maxRunning)}`}`;
+}
+
+/** Returns the pause and the rest of a limit, in words. */
+export function holdsOf(limit: SharedLimitState, at: Date): string[] {
+  const { pausedAt, pausedUntil, restsUntil } = limit;
   const paused = [
     'paused',
     ...(limit.pausedBy === undefined ? [] : [`by ${limit.pausedBy}`]),
     ...(limit.pauseReason === undefined ? [] : [`(${limit.pauseReason})`]),
     ...(pausedUntil ? [`for another ${left(pausedUntil, at)}`] : []),
   ].join(' ');
+  return [...(pausedAt ? [paused] : []), ...(restsUntil ? [`rests for another ${left(restsUntil, at)}`] : [])];
+}
+
+/** Returns the values of a shared limit, and what holds it, in words. */
+export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
+  const { rateLimit, holders, waiting } = limit;
+  const held = holders.length > 0 ? ` (${holdersInWords(holders)})` : '';
   const parts = [
-    `${count(running)}${maxRunning === undefined ? '' : ` of ${count(maxRunning)}`} run${held}`,
+    `${runningInWords(limit)} run${held}`,
     ...rateLimit.map(rateInWords),
-    ...(pausedAt ? [paused] : []),
-    ...(restsUntil ? [`rests for another ${left(restsUntil, at)}`] : []),
+    ...holdsOf(limit, at),
     ...(limit.keys
       ? [
           `each key by itself: ${listed(limit.keys.slice(0, MOST_NAMED))}${limit.keys.length > MOST_NAMED ? ', …' : ''}`,

@@ -153,6 +153,42 @@ describe('shared-limit', () => {
     });
   });
 
+  it('lists all limits without a name, also those of a fleet that is away', async () => {
+    const [crm, away] = [uniqueQueueName('crm'), uniqueQueueName('away')];
+    const queue = newQueue({ limits: [{ limit: crm, key: 'group' }] });
+    for (const group of ['acme', 'bolt', 'core']) await queue.enqueue(1, { group });
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }], undefined, {
+      limits: { [crm]: { maxRunning: 2, rateLimit: { limit: 500, periodMs: 60_000, burst: 20 } } },
+    });
+    await worker.event('completed', 3);
+    await queue.enqueue(1, { group: 'bolt' });
+    await worker.event('completed', 4);
+    await cli(['shared-limit', crm, '--key', 'acme', '--max-running', '7']);
+    await cli(['shared-limit', away, '--pause', '--by', 'ada', '--reason', 'new key']);
+
+    const { stdout } = await cli(['shared-limit']);
+    const rowOf = (name: string) => stdout.split('\n').filter((line) => line.includes(name));
+    expect(rowOf(crm)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${crm} +0 of 2 +500 in 1 min, 20 at once +${queue.name} +3 +of the code *$`),
+      ),
+    ]);
+    expect(rowOf(away)).toEqual([
+      expect.stringMatching(new RegExp(`^${away} +0 .*paused by ada \\(new key\\) +none *$`)),
+    ]);
+    const all = JSON.parse((await cli(['shared-limit', '--json'])).stdout) as { name: string }[];
+    expect(all.filter(({ name }) => [crm, away].includes(name))).toEqual([
+      expect.objectContaining({ name: away, pausedBy: 'ada', pauseReason: 'new key' }),
+      expect.objectContaining({ name: crm, maxRunning: 2, keys: expect.arrayContaining(['acme', 'bolt', 'core']) }),
+    ]);
+    expect(all.filter(({ name }) => name.includes('#'))).toEqual([]);
+  });
+
+  it('takes options of one limit only with its name', async () => {
+    const { code, stderr } = await cli(['shared-limit', '--key', 'acme']);
+    expect([code, stderr]).toEqual([EXIT.usage, expect.stringContaining('pass its name')]);
+  });
+
   it('takes a name that no queue may have', async () => {
     const limit = `${uniqueQueueName('openai')}:job`;
     const { code, stdout } = await cli(['shared-limit', limit, '--max-running', '7']);

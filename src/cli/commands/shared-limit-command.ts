@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
+import { holdsOf, rateInWords, runningInWords, sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
 import { duration } from '../../inspect/words.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
-import { ANY_QUEUE } from '../../queue/model/shared-limit.js';
+import { ANY_QUEUE, MOST_LISTED_KEYS, type SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { SharedLimit } from '../../queue/operate/shared-limit.js';
 import { sharedLimitChangesInWords } from '../../inspect/limits-in-words.js';
 import type { CommandOptions, Context, Run } from '../context.js';
@@ -15,11 +15,13 @@ import type { Session } from '../redis/session.js';
 import { lines, text } from '../text.js';
 
 const NONE = 'none';
+/** Says where the values of a limit come from. */
+const SOURCES = { set: 'set at run time', configuration: 'of the code', none: 'none' } as const;
 
-/** Adds the command that shows and steers a limit which queues share. */
+/** Adds the command that lists the limits which queues share, and shows and steers one. */
 export function addSharedLimit(program: Command, run: Run): void {
   program
-    .command('shared-limit <name>')
+    .command('shared-limit [name]')
     .description(ACTIONS['shared-limit'].command.text)
     .option('--key <group>', 'acts on one key of a limit that each group has for itself')
     .option('--max-running <n>', `jobs at once, or "${NONE}"; its rates stay`)
@@ -35,9 +37,13 @@ export function addSharedLimit(program: Command, run: Run): void {
 async function sharedLimit(context: Context, [name]: string[], options: CommandOptions): Promise<void> {
   const { session, out } = context;
   const { key, ...steps } = options;
-  const whole = session.queue(ANY_QUEUE).sharedLimit(name!);
+  if (name === undefined) {
+    await list(context, options);
+    return;
+  }
+  const whole = session.queue(ANY_QUEUE).sharedLimit(name);
   const limit = key === undefined ? whole : whole.key(String(key));
-  const shown = key === undefined ? name! : `${name!} of ${String(key)}`;
+  const shown = key === undefined ? name : `${name} of ${String(key)}`;
   const done = await steer(limit, shown, steps, context);
   const now = await limit.get();
   out.show(now, () => {
@@ -47,6 +53,37 @@ async function sharedLimit(context: Context, [name]: string[], options: CommandO
       : sharedLimitInWords(now, new Date(out.nowMs));
     return lines([...(done === undefined ? [] : [done]), text`${shown}: ${words}`]);
   });
+}
+
+/** Lists all limits. */
+async function list({ session, out }: Context, options: CommandOptions): Promise<void> {
+  if (Object.keys(options).length > 0) {
+    throw new CliError('Options are for one limit: pass its name. "shared-limit" alone lists all.', EXIT.usage);
+  }
+  const names = await session.limitNames();
+  const queue = session.queue(ANY_QUEUE);
+  const limits = await Promise.all(names.map((name) => queue.sharedLimit(name).get()));
+  const rows = () => limits.map((limit) => rowOf(limit, new Date(out.nowMs)));
+  const layout = { whole: ['limit'], dropped: ['values', 'keys', 'queues'] };
+  out.show(limits, () =>
+    limits.length > 0
+      ? out.table(['limit', 'running', 'starts', 'queues', 'waiting', 'keys', 'held', 'values'], rows(), layout)
+      : 'No limit that queues share.',
+  );
+}
+
+function rowOf(limit: SharedLimitState, at: Date): string[] {
+  const { name, rateLimit, queues, waiting, keys = [], source } = limit;
+  return [
+    name,
+    runningInWords(limit),
+    rateLimit.map(rateInWords).join('; '),
+    queues.join(', '),
+    waiting.join(', '),
+    keys.length === 0 ? '' : `${keys.length}${keys.length < MOST_LISTED_KEYS ? '' : ' or more'}`,
+    holdsOf(limit, at).join('; '),
+    SOURCES[source],
+  ];
 }
 
 /** Does what the options ask for. Returns what was done, in words. */

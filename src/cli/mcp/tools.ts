@@ -188,9 +188,9 @@ const READING: readonly ToolEntry[] = [
   {
     name: 'shared_limit',
     description:
-      'Shows a limit that queues share: its values, which workers hold it, which queues wait, its pause and its rest. The verdict names it.',
+      'Shows a limit that queues share, or all: its values, which workers hold it, which queues wait, its pause and its rest. The verdict names it.',
     fields: { limit: LIMIT },
-    required: ['limit'],
+    required: [],
     effect: 'reads',
     command: ({ limit }) => ({ name: 'shared-limit', args: words(limit) }),
   },

@@ -8,7 +8,7 @@ import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { shardName, shardNames, shardOfId, shardsIn } from '../../queue/model/spread.js';
-import { isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
+import { isLimitName, isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
@@ -285,19 +285,38 @@ export class Session {
     return this.names.found;
   }
 
+  /**
+   * Returns the names of all limits that queues share, by a walk over the keys. So those of a fleet that is away are there,
+   * too.
+   */
+  async limitNames(): Promise<readonly string[]> {
+    const start = `${this.prefix}:limit:{`;
+    const found = await this.findKeys(`${start}*[}s]`, (key) => {
+      const [, name = ''] = /^([^{}]*)\}(?::queues)?$/s.exec(key.slice(start.length)) ?? [];
+      return name;
+    });
+    return found.filter((name) => isLimitName(name)).toSorted();
+  }
+
   private async findNames(): Promise<readonly string[]> {
+    // stats, workers and schedule_due, in one pass
+    const found = await this.findKeys(`${this.prefix}:*:[sw]*[rtu][es]`, (key) => this.nameIn(key));
+    return found.filter((name) => isQueueName(name)).toSorted();
+  }
+
+  /** Returns the names in all keys of a pattern, each once. */
+  private async findKeys(match: string, nameIn: (key: string) => string): Promise<string[]> {
     const found = new Set<string>();
     const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
-    const match = `${this.prefix}:*:[sw]*[rtu][es]`; // stats, workers and schedule_due, in one pass
     for (const node of nodes) {
       let cursor = '0';
       do {
         const [next, keys] = await this.awaitReply(node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT));
-        keys.forEach((key) => found.add(this.nameIn(key)));
+        keys.forEach((key) => found.add(nameIn(key)));
         cursor = next;
       } while (cursor !== '0');
     }
-    return [...found].filter((name) => isQueueName(name)).toSorted();
+    return [...found];
   }
 
   /** Returns the name in a key of a queue, '' for another key. In a Cluster it is in braces. */

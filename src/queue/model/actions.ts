@@ -18,8 +18,8 @@ interface Row {
   destroys: boolean;
   /** Its kind on the timeline of the overview, if it explains a change of figures there. */
   onTimeline?: 'pause' | 'resume' | 'limit';
-  /** Its command: its line in the help, and an example of its arguments. null: none, or an option of another command. */
-  command: { text: string; example: string } | null;
+  /** Its command: its line in the help, and examples of its arguments. null: none, or an option of another command. */
+  command: { text: string; example: string | readonly string[] } | null;
   /** The description of the MCP server's tool. null: none. */
   tool: string | null;
 }
@@ -263,8 +263,8 @@ export const ACTIONS = {
     destroys: false,
     onTimeline: 'limit',
     command: {
-      text: 'shows or steers a limit that queues share, for the whole fleet',
-      example: 'openai --pause --reason "new key" --for 15m',
+      text: 'lists the limits that queues share; shows or steers one, for the whole fleet',
+      example: ['', 'openai --pause --reason "new key" --for 15m', 'crm --key acme --max-running 10'],
     },
     tool: null,
   },
@@ -388,10 +388,12 @@ export function permissionsOf(name: ActionName): readonly PermittedAction[] {
 }
 
 /** Returns the commands of actions on one kind of thing, with an example of each. */
-export function exampleCommands(on: Row['on']): Readonly<Record<string, string>> {
+export function exampleCommands(on: Row['on']): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
     Object.entries(ACTIONS).flatMap(([name, { on: kind, command }]) =>
-      kind === on && command !== null ? [[name, `${name} ${command.example}`]] : [],
+      kind === on && command !== null
+        ? [[name, [command.example].flat().map((each) => `${name} ${each}`.trimEnd())]]
+        : [],
     ),
   );
 }

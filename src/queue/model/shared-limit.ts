@@ -10,6 +10,9 @@ import { maxRunningAndRate, type RateLimit, ratesField, ratesOf, withNames } fro
 /** A queue that leads to a limit, where no other is known. No key of it is read or written. */
 export const ANY_QUEUE = 'limits';
 
+/** The most keys that the state of a limit lists. */
+export const MOST_LISTED_KEYS = 100;
+
 /** The largest cost of a job. */
 const MOST_COST = 1_000_000;
 /** The most limits of a queue. A claim asks each. */
