@@ -5,6 +5,7 @@ import { keptIn } from '../runtime/kept.js';
 import { type JobQueueLogger, silentLogger } from '../runtime/logger.js';
 import { outsideOfCaller } from '../runtime/outside.js';
 import { onPermissionError, requireAsking } from './cluster/cluster-permissions.js';
+import { firstReply } from './cluster/first-reply.js';
 import { errorText, forwardErrors } from './connection-errors.js';
 import { explainRefusal } from './permission-error.js';
 import { type RedisClient, isCluster, streamOf } from './redis-client.js';
@@ -112,7 +113,8 @@ export class Connection {
   }
 
   private async ask(): Promise<ServerFacts> {
-    const info = await retryUntilAnswered(this.client, this.client.info('server')).catch((error: unknown) => {
+    const told = firstReply(this.client, (node) => node.info('server'));
+    const info = await retryUntilAnswered(this.client, told).catch((error: unknown) => {
       throw explainRefusal(error);
     });
     const { version, other, isKnown } = serverIn(info);

@@ -76,6 +76,17 @@ it('replaces no connection that owed nothing then', async () => {
   expect(sockets(client)[0]).toBe(kept);
 });
 
+it('opens a queue of the others soon, also where a client asks that master first', async () => {
+  const name = await queueOn(1);
+  const clients = Array.from({ length: 8 }, () => cluster.connect());
+  await Promise.all(clients.map((client) => client.ping())); // each has one connection, to a master of its choice
+  await freeze(cluster.nodes[0]!, async () => {
+    const started = performance.now();
+    await Promise.all(clients.map((client) => new JobQueue(client, name).enqueue('x')));
+    expect(performance.now() - started).toBeLessThan(4_000); // a silent connection is replaced after five seconds
+  });
+});
+
 it('rejects unanswered calls also of a master that left the nodes meanwhile', async () => {
   const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {

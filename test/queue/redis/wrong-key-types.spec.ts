@@ -77,7 +77,8 @@ it.each(withIds)('%s: the doctor names it', async (part) => {
 });
 
 const COMMON = ['pending', 'stats', 'wake'];
-const OF_GROUPS = fixed.filter((part) => part.startsWith('groups:'));
+/** Only a claimed job without a permit of its key uses `keyed`. */
+const OF_GROUPS = fixed.filter((part) => part.startsWith('groups:') && part !== 'groups:keyed');
 const OF_ONE_GROUP = ['groups:waiting:g', 'groups:running:g', 'groups:later:g', 'groups:state:g'];
 /** The keys that a job does not use whose only option is its group. */
 const OF_OTHER_GROUPED = ['groups:holds', 'groups:resting', 'groups:later:g', 'groups:state:g'];

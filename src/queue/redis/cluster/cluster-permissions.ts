@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { RedisPermissionError } from '../../errors/redis-errors.js';
 import { explainRefusal } from '../permission-error.js';
 import { isCluster, type RedisClient } from '../redis-client.js';
+import { orAnother } from './first-reply.js';
 
 /**
  * Reports a missing permission that keeps a Cluster client from becoming ready. The client sends CLUSTER SLOTS and
@@ -37,10 +38,14 @@ export function onPermissionError(
  * @throws RedisPermissionError
  */
 export async function requireAsking(client: RedisClient): Promise<void> {
-  const node = isCluster(client) && connected(client).find(({ status }) => status === 'ready');
-  if (!node) {
-    return;
+  const nodes = isCluster(client) ? connected(client).filter(({ status }) => status === 'ready') : [];
+  const [node, ...others] = nodes;
+  if (node) {
+    await orAnother(mayAsk(node), () => others.map(mayAsk));
   }
+}
+
+async function mayAsk(node: Redis): Promise<void> {
   const asked = node.call('ASKING').catch((error: unknown) => {
     const missing = missingRight(error);
     if (missing) {
