@@ -12,6 +12,7 @@ local name = ARGV[1]
 local rests_until = tonumber(redis.call('HGET', groups .. 'state:' .. name, 'rests_until_ms') or nil) or 0
 if rests_until > now and ends_with_permit(name, rests_until) then
   redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms', 'rest_ms')
+  redis.call('HDEL', settings, 'timer_worker') -- the worker that waited for its end claims now, and then waits no longer
   touch(name)
   place_groups()
 end

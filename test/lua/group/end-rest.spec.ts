@@ -69,3 +69,16 @@ it('forgets the rest of each group', async () => {
   await endRest(q);
   expect(await q.redis.zrange(key, '0', '-1')).toEqual(['g']);
 });
+
+it('wakes a worker for a job that goes back again, although one had waited for the rest that ended', async () => {
+  const q = await seededGroup('a');
+  const [job] = await q.claim(1);
+  await putBack(q, job!);
+  expect(await q.claim(1)).toEqual([]); // this worker waits until then
+  await endRest(q);
+  const [again] = await q.claim(1); // and no longer
+  await q.redis.hset(q.keys.job('a'), 'claimed_at_ms', String((await q.now()) + 1));
+  await q.takeWake();
+  await putBack(q, again!);
+  expect(await q.takeWake()).toBe(true);
+});
