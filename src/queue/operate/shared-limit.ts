@@ -115,7 +115,8 @@ export class SharedLimit {
       return state;
     }
     const ofLimit = await this.queue.exec((calls) => calls.sharedLimits.get({ limit: name }));
-    const { restsUntil, pausedAt, pausedUntil, pausedBy, pauseReason } = { ...ofLimit, ...state };
+    const { restsUntil } = { ...ofLimit, ...state };
+    const { pausedAt, pausedUntil, pausedBy, pauseReason } = state.pausedAt ? state : ofLimit;
     const { source, maxRunning, rateLimit } = state.source === 'set' ? state : ofLimit;
     const { running, holders, waiting, queues, nextStartAt } = state;
     return {
