@@ -196,7 +196,8 @@ export class FetchLoop {
     group.inFlight.claims = true;
     const leases = shares.map(({ runner, count: slots, atOnce }) => {
       const { permits, keys } = runner;
-      const count = permits?.asksFor(slots) ?? slots;
+      const wanted = keys?.asksFor(slots) ?? slots;
+      const count = permits?.asksFor(wanted) ?? wanted;
       const asked = { worker, stream: 'trip', count, atOnce: Math.min(atOnce, count), askedAtMs } as const;
       const claim = runner.claims.reserve(asked);
       runner.outlook.claims();
@@ -256,11 +257,14 @@ export class FetchLoop {
       this.observer.answered();
     }, keys.longestLeaseMs);
     late.unref();
-    const outcomes: Settled<Lease>[] = await transport.carry([...leases.calls]);
+    while (leases.lots.length > 0) {
+      const outcomes: Settled<Lease>[] = await transport.carry(keys.lease(leases));
+      this.wakeGroup(runner, keys.take(leases, outcomes));
+      runner.bulk?.beginDue();
+      this.reportFault(runner, 'claim', outcomes.find(({ ok }) => !ok) ?? FOUND_NOTHING);
+    }
     clock.clear(late);
     this.leasing--;
-    this.wakeGroup(runner, keys.take(leases, outcomes));
-    this.reportFault(runner, 'claim', outcomes.find(({ ok }) => !ok) ?? FOUND_NOTHING);
     this.observer.answered();
   }
 

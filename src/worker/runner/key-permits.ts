@@ -54,12 +54,15 @@ interface Lot {
   readonly jobs: readonly Waiting[];
 }
 
-/** The leases of one group, which travel together. */
+/** The jobs of one group in one claim. A lot is leased once the one before has all its permits. */
 export interface GroupLeases {
   readonly group: string;
-  readonly lots: readonly Lot[];
-  readonly askedAtMs: number;
-  readonly calls: readonly StoreCall<Lease>[];
+  /** The lots without a reply, in their order. */
+  lots: readonly Lot[];
+  /** The time of the lease in flight, by the monotonic clock. */
+  askedAtMs: number;
+  /** The number of jobs of the claim, less those that were claimed for nothing. All its groups share it. */
+  readonly claim: { useful: number };
 }
 
 /** The permits of one job. */
@@ -121,6 +124,8 @@ export class KeyPermits {
   /** The time of the last note of each key, by the monotonic clock. */
   private readonly noted = new Map<string, number>();
   private toNote = new Set<string>();
+  /** The number of jobs to claim. It falls to the number of those that were of use, because the others go back. */
+  private next = MOST_PER_CALL;
   private hasWarned = false;
   private isNoting = false;
 
@@ -146,6 +151,11 @@ export class KeyPermits {
   /** True if a claim must ask first whether the limits still hold all keys back. */
   get asksFirst(): boolean {
     return this.heldUntilMs !== -Infinity;
+  }
+
+  /** Returns the number of jobs to claim. @param slots the free slots */
+  asksFor(slots: number): number {
+    return Math.min(slots, this.next);
   }
 
   /** Returns the calls that note the used keys, and read what applies to all keys. None if such calls are in flight. */
@@ -207,64 +217,90 @@ export class KeyPermits {
     this.waiting = [];
     const { heldMs } = this;
     if (heldMs > 0) {
-      jobs.forEach(({ attempt }) => this.pending.delete(attempt) && attempt.putBack(heldMs));
+      this.putBack(
+        jobs.map(({ attempt }) => attempt),
+        heldMs,
+      );
       return [];
     }
-    const { clock } = this.options;
+    if (jobs.length >= this.next) {
+      this.next = Math.min(2 * this.next, MOST_PER_CALL);
+    }
+    const claim = { useful: jobs.length };
     return [...groupBy(jobs, ({ attempt }) => attempt.claim.options.group!)].map(([group, ofGroup]) => {
       const lots = [...groupBy(ofGroup, ({ attempt }) => String(this.costsOf(attempt)))].map(([, same]): Lot => ({
-        token: clock.randomId(),
+        token: this.options.clock.randomId(),
         costs: this.costsOf(same[0]!.attempt),
         jobs: same,
       }));
-      return { group, lots, askedAtMs: clock.monotonic(), calls: lots.flatMap((lot) => this.leasesOf(group, lot)) };
+      return { group, lots, askedAtMs: -Infinity, claim };
     });
   }
 
+  /** Returns the calls that lease for the next lot of a group. */
+  lease(leases: GroupLeases): StoreCall<Lease>[] {
+    const { calls, worker, clock } = this.options;
+    const { token, costs, jobs } = leases.lots[0]!;
+    leases.askedAtMs = clock.monotonic();
+    return this.limits.map(({ limit }, i) =>
+      calls.sharedLimits.lease({
+        limit: storeOfKey(limit, leases.group),
+        worker,
+        token,
+        count: jobs.length,
+        lifeMs: this.lifeMs,
+        declares: false,
+        cost: costs[i]!,
+        ofLimit: this.rules[i]?.values ?? this.valuesOf(limit),
+      }),
+    );
+  }
+
   /**
-   * Takes the outcomes of the leases of a group. Starts the jobs that have a permit of each limit. The others go back, in their
-   * order, and their group rests. Returns who waits for permits that this queue has not taken.
+   * Takes the outcomes of these calls. Starts the jobs that have a permit of each limit. The others of the group go back, in
+   * their order, and their group rests. Returns who waits for permits that this queue has not taken.
    */
-  take({ group, lots, askedAtMs }: GroupLeases, outcomes: readonly Settled<Lease>[]): GroupWaiters {
-    let restMs: number | undefined;
-    const queues: string[] = [];
+  take(leasing: GroupLeases, outcomes: readonly Settled<Lease>[]): GroupWaiters {
+    const { group, askedAtMs, claim } = leasing;
+    const [{ token, costs, jobs }, ...later] = leasing.lots as [Lot, ...Lot[]];
+    const leases = outcomes.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
+    const versions = leases.map(({ version }) => version);
     const mayBeOver = this.options.clock.monotonic() - askedAtMs >= this.lifeMs;
-    lots.forEach(({ token, costs, jobs }, i) => {
-      const ofLot = outcomes.slice(i * this.limits.length, (i + 1) * this.limits.length);
-      const leases = ofLot.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
-      queues.push(...leases.flatMap(({ toWake }) => toWake));
-      const versions = leases.map(({ version }) => version);
-      const granted = mayBeOver || restMs !== undefined ? 0 : Math.min(...leases.map((lease) => lease.granted));
-      const most = Math.max(...leases.map((lease) => lease.granted));
-      const free = numbersTo(most).map((number): Held => ({ group, id: idOf(token, number), costs, versions }));
-      const mayStart = free.splice(0, granted);
-      for (const { attempt, begin } of jobs) {
-        if (!this.pending.delete(attempt)) {
-          continue; // it has ended, or went back
-        }
-        const permit = mayStart.shift();
-        if (permit) {
-          this.held.set(attempt, permit);
-          begin();
-        } else {
-          const waits = leases.flatMap(({ why, waitMs }) => (why === '' ? [] : [waitMs ?? REST_MS]));
-          restMs ??= Math.max(1, ...waits);
-          attempt.putBack(restMs);
-        }
+    const granted = mayBeOver ? 0 : Math.min(...leases.map((lease) => lease.granted));
+    const most = Math.max(...leases.map((lease) => lease.granted));
+    const free = numbersTo(most).map((number): Held => ({ group, id: idOf(token, number), costs, versions }));
+    const mayStart = free.splice(0, granted);
+    const refused: Attempt[] = [];
+    for (const { attempt, begin } of jobs) {
+      const permit = this.pending.has(attempt) ? mayStart.shift() : undefined;
+      if (permit) {
+        this.pending.delete(attempt);
+        this.held.set(attempt, permit);
+        begin();
+      } else {
+        refused.push(attempt); // or it has ended, or went back
       }
-      this.giveBack([...mayStart, ...free]);
-      this.noteUsed(group);
-    });
-    return { group, queues: [...new Set(queues)] };
+    }
+    leasing.lots = later.filter((lot) => lot.jobs.some((job) => this.pending.has(job.attempt)));
+    if (granted < jobs.length) {
+      leasing.lots = [];
+      refused.push(...later.flatMap((lot) => lot.jobs.map(({ attempt }) => attempt)));
+      const waits = leases.flatMap(({ why, waitMs }) => (why === '' ? [] : [waitMs ?? REST_MS]));
+      this.putBack(refused, Math.max(1, ...waits));
+      claim.useful -= refused.length - (granted > 0 ? 0 : 1);
+      this.next = Math.min(this.next, Math.max(1, claim.useful));
+    }
+    this.giveBack([...mayStart, ...free]);
+    this.noteUsed(group);
+    return { group, queues: [...new Set(leases.flatMap(({ toWake }) => toWake))] };
   }
 
   /** Puts the jobs of a group back whose leases have no reply yet. */
   tooLate({ lots }: GroupLeases): void {
-    for (const { attempt } of lots.flatMap(({ jobs }) => jobs)) {
-      if (this.pending.delete(attempt)) {
-        attempt.putBack(LONGEST_LEASE_MS);
-      }
-    }
+    this.putBack(
+      lots.flatMap(({ jobs }) => jobs.map(({ attempt }) => attempt)),
+      LONGEST_LEASE_MS,
+    );
   }
 
   /** The longest wait for the leases of a group, in ms. */
@@ -306,11 +342,6 @@ export class KeyPermits {
     return this.returned.length > 0 || this.rests.length > 0;
   }
 
-  /** True if a job waits for its permits. */
-  get isLeasing(): boolean {
-    return this.pending.size > 0;
-  }
-
   /** Returns the calls that rest keys and give permits back. */
   takeCalls(): KeyCall[] {
     const { calls, worker } = this.options;
@@ -343,20 +374,9 @@ export class KeyPermits {
     );
   }
 
-  private leasesOf(group: string, { token, costs, jobs }: Lot): StoreCall<Lease>[] {
-    const { calls, worker } = this.options;
-    return this.limits.map(({ limit }, i) =>
-      calls.sharedLimits.lease({
-        limit: storeOfKey(limit, group),
-        worker,
-        token,
-        count: jobs.length,
-        lifeMs: this.lifeMs,
-        declares: false,
-        cost: costs[i]!,
-        ofLimit: this.rules[i]?.values ?? this.valuesOf(limit),
-      }),
-    );
+  /** Puts those of the jobs back that still wait for their permits. */
+  private putBack(attempts: readonly Attempt[], restMs: number): void {
+    attempts.filter((attempt) => this.pending.delete(attempt)).forEach((attempt) => attempt.putBack(restMs));
   }
 
   private giveBack(permits: readonly Held[]): void {

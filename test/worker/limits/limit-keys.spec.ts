@@ -3,6 +3,8 @@ import { expect, it } from '@jest/globals';
 import { type InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { SharedLimit } from '#queue/operate/shared-limit.js';
+import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue, onEachStore, startWorker, type TestWorker } from '../../support/worker/workers.js';
@@ -81,6 +83,36 @@ onEachStore('maxRunning of a limit with a key', () => {
   });
 });
 
+onEachStore('a claim of a queue whose limit has a key', () => {
+  it('takes few jobs of a group in vain, also with many slots', async () => {
+    const { limit, queues } = sharing();
+    const fences: number[] = [];
+    const limits = { [limit]: { maxRunning: 1 } };
+    await queues[0].enqueueMany(many(60, 'acme'));
+    const handle = ({ fence }: { fence: number }) => void fences.push(fence);
+    const worker = await startWorker(queues[0], handle, { limits, perQueue: 50 });
+    await worker.event('completed', 60);
+    expect(Math.max(...fences)).toBeLessThan(60 * 6); // each claim of a job takes the next number
+  });
+
+  it('begins the call of a bulk handler once its jobs have their permits', async () => {
+    const { limit, queues } = sharing();
+    const calls: number[] = [];
+    const handle = (jobs: readonly Job[]) => void calls.push(jobs.length);
+    const handler: BulkHandler = { bulk: { size: 3, waitMs: 20 }, handle };
+    const worker = await startWorker([{ queue: queues[0], handlers: { [queues[0].name]: handler } }], undefined, {
+      limits: { [limit]: { maxRunning: 3 } },
+    });
+    await queues[0].enqueueMany(many(3, 'acme'));
+    await worker.event('completed', 3);
+    const addedAt = performance.now();
+    await queues[0].enqueueMany(many(2, 'acme'));
+    await worker.event('completed', 5);
+    expect(performance.now() - addedAt).toBeLessThan(700); // it would claim again after a second
+    expect(calls).toEqual([3, 2]);
+  });
+});
+
 onEachStore('the rates of a limit with a key', () => {
   it('bound the starts of each group over two queues, and use the rate', async () => {
     const { limit, queues } = sharing();
@@ -114,6 +146,27 @@ onEachStore('the rates of a limit with a key', () => {
     await queue.enqueue(1, { group: 'bolt', limitCosts: { [limit]: 9 } });
     await worker.event('completed', 5);
     expect(await queue.stats()).toMatchObject({ pending: 1, processing: 0 });
+  });
+});
+
+onEachStore('a job that costs more than others of its group', () => {
+  it.each([
+    ['alone', [5]],
+    ['behind a cheap one, and before others', [1, 5, 1, 1]],
+  ])('is not passed over by another queue for long: %s', async (_what, costs) => {
+    const limit = uniqueQueueName();
+    const limited = { limits: [{ limit, key: 'group' as const, cost: { default: 1, most: 5 } }] };
+    const cheap = newQueue(limited);
+    const dear = newQueue(limited, cheap.store);
+    const limits = { [limit]: { rateLimit: { limit: 50, periodMs: 1_000, burst: 5 } } };
+    await cheap.enqueueMany(many(300, 'acme'));
+    await dear.enqueueMany(costs.map((cost) => ({ payload: cost, group: 'acme', limitCosts: { [limit]: cost } })));
+    const other = await startWorker(cheap, () => undefined, { limits });
+    await other.event('completed', 10);
+    const found = gate();
+    await startWorker(dear, ({ payload }) => void (payload === 5 && found.open()), { limits });
+    await found.promise;
+    expect(other.count('completed')).toBeLessThan(60);
   });
 });
 
@@ -152,6 +205,20 @@ onEachStore('what people do to a key', () => {
     expect(most).toEqual({ acme: 3, bolt: 1 });
     await keyOf('acme').clear();
     expect(await keyOf('acme').get()).toMatchObject({ maxRunning: 1, source: 'configuration' });
+  });
+
+  it('shows the pause of the key, and else that of the limit', async () => {
+    const { limit, queues, keyOf } = sharing();
+    await queues[0].sharedLimit(limit).pause({ by: 'ada', reason: 'an outage', forMs: 60_000 });
+    expect(await keyOf('acme').get()).toMatchObject({ pausedBy: 'ada', pausedUntil: expect.any(Date) });
+    await keyOf('acme').pause();
+    const { pausedAt, pausedUntil, pausedBy, pauseReason } = await keyOf('acme').get();
+    expect([pausedAt, pausedUntil, pausedBy, pauseReason]).toEqual([
+      expect.any(Date),
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('keeps what the limit says where a change says nothing', async () => {
