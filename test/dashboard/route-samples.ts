@@ -63,6 +63,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'GET api/queue/profile/file': [[{ queue }, ['view', 'profile']]],
     'POST api/queue/profile': [[{ queue, kind: 'cpu' }, ['profile']]],
     'POST api/queue/limits': [[{ queue, limits: null }, ['limits']]],
+    'GET api/shared-limits/keys': [[{ queue, limit: 'openai' }, ['view']]],
     'POST api/shared-limits/act': [
       [{ action: 'pause', queue, limit: 'openai' }, ['view', 'pause']],
       [{ action: 'resume', queue, limit: 'openai' }, ['view', 'resume']],

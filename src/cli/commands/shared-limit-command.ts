@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { holdsOf, rateInWords, runningInWords, sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
 import { duration } from '../../inspect/words.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
-import { type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';
+import { limitInLog, type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
 import { ANY_QUEUE, MOST_LISTED_KEYS, type SharedLimitState } from '../../queue/model/shared-limit.js';
@@ -43,7 +43,7 @@ async function sharedLimit(context: Context, [name]: string[], options: CommandO
   }
   const whole = session.queue(ANY_QUEUE).sharedLimit(name);
   const limit = key === undefined ? whole : whole.key(String(key));
-  const shown = key === undefined ? name : `${name} of ${String(key)}`;
+  const shown = limitInLog(name, key === undefined ? undefined : String(key));
   const done = await steer(limit, shown, steps, context);
   const now = await limit.get();
   out.show(now, () => {

@@ -1,6 +1,6 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
-import type { SharedLimitView } from '../views/limit-views.js';
+import type { SharedKeyView, SharedLimitView } from '../views/limit-views.js';
 
 type Named = Pick<QueueSigns, 'queue' | 'sharedLimits'>;
 
@@ -29,16 +29,29 @@ export function queuesOfLimit(name: string, queues: readonly Named[]): string[] 
 }
 
 function viewOf(limit: SharedLimitState, named: readonly string[]): SharedLimitView {
-  const { name, maxRunning, rateLimit, source, running, holders, waiting } = limit;
+  const { name, holders, waiting, keys } = limit;
   return {
     name,
     queues: named.toSorted((a, b) => a.localeCompare(b)),
+    holders: byQueue(holders),
+    waiting: [...waiting],
+    hasKeys: keys !== undefined,
+    ...figuresOf(limit),
+  };
+}
+
+/** Returns one key of a limit for the page. */
+export function sharedKeyView(state: SharedLimitState): SharedKeyView {
+  return { name: state.key!, isAwaited: state.waiting.length > 0, ...figuresOf(state) };
+}
+
+function figuresOf(limit: SharedLimitState): Omit<SharedKeyView, 'name' | 'isAwaited'> {
+  const { maxRunning, rateLimit, source, running } = limit;
+  return {
     maxRunning: maxRunning ?? null,
     rates: [...rateLimit],
     isSet: source === 'set',
     running,
-    holders: byQueue(holders),
-    waiting: [...waiting],
     nextStartAt: limit.nextStartAt?.getTime() ?? null,
     restsUntil: limit.restsUntil?.getTime() ?? null,
     pausedAt: limit.pausedAt?.getTime() ?? null,

@@ -15,6 +15,8 @@ export interface SharedLimitView {
   holders: { queue: string; permits: number; workers: number }[];
   /** The queues that wait for it, the first first. */
   waiting: string[];
+  /** True if a queue uses it with a key. */
+  hasKeys: boolean;
   /** When its rates let the next job start; null: now. */
   nextStartAt: number | null;
   restsUntil: number | null;
@@ -23,4 +25,19 @@ export interface SharedLimitView {
   pausedUntil: number | null;
   pausedBy: string | null;
   pauseReason: string | null;
+}
+
+/** One key of a limit. Values that were not set for it are those of the limit. A pause of the limit itself is left out. */
+export interface SharedKeyView extends Omit<SharedLimitView, 'queues' | 'holders' | 'waiting' | 'hasKeys'> {
+  /** The key: the group of the jobs. */
+  name: string;
+  /** True if jobs of a queue wait for it. */
+  isAwaited: boolean;
+}
+
+/** The keys of a limit that were used in the last day, the last first. */
+export interface SharedKeysView {
+  keys: SharedKeyView[];
+  /** True if more keys may be shown to the viewer. */
+  hasMore: boolean;
 }

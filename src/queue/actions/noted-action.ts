@@ -32,6 +32,11 @@ export function onTarget(
   return { action, subject: withDetails(`${kind} ${id}`, details), target: { kind, id } };
 }
 
+/** Returns the name of a limit, or of one of its keys, for the action log. */
+export function limitInLog(name: string, key: string | undefined): string {
+  return key === undefined ? name : `${name} of ${key}`;
+}
+
 /** Returns an action on a limit that queues share. */
 export function onSharedLimit(action: LoggedAction, name: string, details?: string): NewAction {
   return { action, subject: withDetails(`shared limit ${name}`, details) };

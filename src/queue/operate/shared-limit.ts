@@ -20,6 +20,9 @@ import { checkOptions } from '../validation/validate-options.js';
 /** A queue that reaches others of its Redis. */
 type CallingQueue = Pick<QueueAccess, 'store' | 'options'>;
 
+/** What a key takes from its limit. */
+type OfLimit = Pick<SharedLimitState, 'source' | 'maxRunning' | 'rateLimit'> & Partial<SharedLimitState>;
+
 /** The time a wake of another queue may take, in ms. Its workers ask again each second. */
 const WAKE = { timeoutMs: 1_000 };
 
@@ -110,18 +113,26 @@ export class SharedLimit {
   /** Returns the values that hold now, who holds permits, and which queues wait. */
   async get(): Promise<SharedLimitState> {
     const { limit, name, ofKey } = this;
+    return ofKey === undefined
+      ? this.queue.exec((calls) => calls.sharedLimits.get({ limit }))
+      : this.getUnder(await this.queue.exec((calls) => calls.sharedLimits.get({ limit: name })));
+  }
+
+  /**
+   * Returns the state of a key, with what is given of its limit where it has nothing of its own.
+   *
+   * @internal
+   */
+  async getUnder(ofLimit: OfLimit): Promise<SharedLimitState> {
+    const { limit, name, ofKey } = this;
     const state = await this.queue.exec((calls) => calls.sharedLimits.get({ limit }));
-    if (ofKey === undefined) {
-      return state;
-    }
-    const ofLimit = await this.queue.exec((calls) => calls.sharedLimits.get({ limit: name }));
     const { restsUntil } = { ...ofLimit, ...state };
     const { pausedAt, pausedUntil, pausedBy, pauseReason } = state.pausedAt ? state : ofLimit;
     const { source, maxRunning, rateLimit } = state.source === 'set' ? state : ofLimit;
     const { running, holders, waiting, queues, nextStartAt } = state;
     return {
       name,
-      key: ofKey,
+      key: ofKey!,
       source,
       rateLimit,
       running,

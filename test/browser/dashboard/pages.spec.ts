@@ -199,13 +199,22 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await page.getByLabel('Why?').fill('new key');
     await page.locator('dialog[open]').getByRole('button', { name: 'Pause', exact: true }).click();
     await says(page, '.worker', 'new key');
+    await email.exec((calls) => calls.sharedLimits.noteKeys({ limit: 'openai', used: ['acme', 'bolt'] }));
+    await page.getByRole('button', { name: 'Values of the limit openai of acme' }).click();
+    await page.getByLabel('Jobs at once').fill('50');
+    await page.getByRole('button', { name: 'Set the limits' }).click();
+    await says(page, 'tr', '0 of 50');
+    await page.getByRole('button', { name: 'Pause the limit openai of bolt' }).click();
+    await page.getByLabel('Why?').fill('they asked');
+    await page.locator('dialog[open]').getByRole('button', { name: 'Pause', exact: true }).click();
+    await says(page, 'tr', 'they asked');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('shared-limits');
-    await page.getByRole('button', { name: 'Values of the limit openai' }).click();
+    await page.getByRole('button', { name: 'Values of the limit openai', exact: true }).click();
     await page.getByLabel('Jobs at once').fill('7');
     await page.getByRole('button', { name: 'Set the limits' }).click();
     await says(page, '.worker', '3 of 7');
-    await page.getByRole('button', { name: 'Resume the limit openai' }).click();
+    await page.getByRole('button', { name: 'Resume the limit openai', exact: true }).click();
     await page.locator('dialog[open]').getByRole('button', { name: 'Resume' }).click();
     await says(page, '.toast', 'The limit openai continues.');
     for (const queue of [email, archive]) {

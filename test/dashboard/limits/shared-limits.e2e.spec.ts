@@ -1,8 +1,10 @@
 // The limits that queues share in the dashboard, and what a viewer may do with them.
 import { expect, it } from '@jest/globals';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
+import type { SharedKeysView } from '#dashboard/views/limit-views.js';
 import type { StreamEvent } from '#dashboard/views/stream-views.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { storeOfKey } from '#queue/validation/names.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
 
@@ -27,12 +29,21 @@ async function seed() {
   return { limit, chat, summary, shared: chat.sharedLimit(limit) };
 }
 
-type Can = (action: DashboardAction, queue?: string) => boolean;
+/** Lets summary hold a permit of the key acme, and notes it and bolt, the last. */
+async function seedKeys({ limit, summary }: Awaited<ReturnType<typeof seed>>) {
+  await summary.exec((calls) => calls.sharedLimits.noteKeys({ limit, used: ['acme'] }));
+  const ofLimit = { maxRunning: 1, rateLimit: { limit: 500, periodMs: 60_000, burst: 20 } };
+  const lease = { worker: 'host:1:w', token: 't', count: 1, lifeMs: 60_000, declares: false, ofLimit };
+  await summary.exec((calls) => calls.sharedLimits.lease({ ...lease, limit: storeOfKey(limit, 'acme') }));
+  await summary.exec((calls) => calls.sharedLimits.noteKeys({ limit, used: ['bolt'] }));
+}
+
+type Can = (action: DashboardAction, queue?: string, group?: string) => boolean;
 
 async function start({ chat, summary }: Awaited<ReturnType<typeof seed>>, can: Can = () => true, more = {}) {
   const app = await startDashboard({
     jobs: { queues: { [chat.name]: {}, [summary.name]: {}, ...more }, worker: false, maintenance: false },
-    dashboard: { can: (action, _request, { queue }) => can(action, queue), user: () => 'ada' },
+    dashboard: { can: (action, _request, { queue, group }) => can(action, queue, group), user: () => 'ada' },
   });
   const limits = async () => (await app.get<StreamEvent>('/api/overview')).body.overview!.sharedLimits;
   return { ...app, limits };
@@ -134,4 +145,79 @@ it('changes no limit that the queue does not name', async () => {
   expect([status, body]).toMatchObject([404, { error: { message: expect.stringContaining('names this limit') } }]);
   expect(await other.shared.get()).not.toHaveProperty('pausedAt');
   expect(await seeded.chat.actionLog.latest()).toEqual([]);
+});
+
+it('shows the keys that were used last, with what each runs and what was set for it', async () => {
+  const seeded = await seed();
+  const { limit, chat, shared } = seeded;
+  await seedKeys(seeded);
+  await shared.pause({ by: 'ada' });
+  await shared.key('bolt').change({ maxRunning: 7 });
+  await shared.key('bolt').pause({ by: 'bob', reason: 'they asked' });
+  const { get, limits } = await start(seeded);
+  expect(await limits()).toMatchObject([{ name: limit, hasKeys: true, running: 1 }]);
+  const { body } = await get<SharedKeysView>(`/api/shared-limits/keys?queue=${chat.name}&limit=${limit}`);
+  const rates = [{ limit: 500, periodMs: 60_000, burst: 20 }];
+  expect(body).toEqual({
+    keys: [
+      expect.objectContaining({
+        name: 'bolt',
+        running: 0,
+        maxRunning: 7,
+        rates,
+        isSet: true,
+        pausedBy: 'bob',
+        pauseReason: 'they asked',
+      }),
+      expect.objectContaining({ name: 'acme', running: 1, maxRunning: 1, rates, isSet: false, pausedAt: null }),
+    ],
+    hasMore: false,
+  });
+});
+
+it('shows at most fifty keys, and says that there are more', async () => {
+  const seeded = await seed();
+  const { limit, chat } = seeded;
+  const used = Array.from({ length: 51 }, (_, i) => `tenant-${i}`);
+  await chat.exec((calls) => calls.sharedLimits.noteKeys({ limit, used }));
+  const { get } = await start(seeded);
+  const { body } = await get<SharedKeysView>(`/api/shared-limits/keys?queue=${chat.name}&limit=${limit}`);
+  expect([body.keys.length, body.hasMore]).toEqual([50, true]);
+});
+
+it('pauses, sets, clears and resumes one key, with an entry in the action log each', async () => {
+  const seeded = await seed();
+  const { limit, chat, shared } = seeded;
+  await seedKeys(seeded);
+  const { post } = await start(seeded);
+  const acme = shared.key('acme');
+  const send = async (path: string, input: object) =>
+    (await post(`/api/shared-limits/${path}`, { queue: chat.name, limit, key: 'acme', ...input })).body;
+  expect(await send('act', { action: 'pause', reason: 'they asked' })).toEqual({ done: 1, spared: 0 });
+  expect(await acme.get()).toMatchObject({ pausedBy: 'ada', pauseReason: 'they asked' });
+  expect(await send('set', { limits: { maxRunning: 5 } })).toEqual({ done: 1, spared: 0 });
+  expect(await acme.get()).toMatchObject({ source: 'set', maxRunning: 5 });
+  expect(await send('set', { limits: null })).toEqual({ done: 1, spared: 0 });
+  expect(await acme.get()).toMatchObject({ source: 'configuration', maxRunning: 1 });
+  expect(await send('act', { action: 'resume' })).toEqual({ done: 1, spared: 0 });
+  expect(await shared.get()).toMatchObject({ source: 'configuration', maxRunning: 1 });
+  const log = await chat.actionLog.latest();
+  expect(log.map(({ action, subject }) => [action, subject])).toEqual([
+    ['resume-shared-limit', `shared limit ${limit} of acme`],
+    ['clear-shared-limit', `shared limit ${limit} of acme`],
+    ['shared-limit', `shared limit ${limit} of acme: at most 5 run at once`],
+    ['pause-shared-limit', `shared limit ${limit} of acme: they asked`],
+  ]);
+});
+
+it('shows and steers a key only with the permission for its group in each queue', async () => {
+  const seeded = await seed();
+  const { limit, chat, summary, shared } = seeded;
+  await seedKeys(seeded);
+  const { get, post } = await start(seeded, (_, queue, group) => queue !== summary.name || group !== 'acme');
+  const { body } = await get<SharedKeysView>(`/api/shared-limits/keys?queue=${chat.name}&limit=${limit}`);
+  expect(body.keys.map(({ name }) => name)).toEqual(['bolt']);
+  const pause = (key: string) => post('/api/shared-limits/act', { queue: chat.name, limit, key, action: 'pause' });
+  expect([(await pause('acme')).status, (await pause('bolt')).status]).toEqual([403, 200]);
+  expect(await shared.key('acme').get()).not.toHaveProperty('pausedAt');
 });
