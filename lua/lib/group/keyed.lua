@@ -12,7 +12,7 @@ local function note_keyed(group, at)
   if #over > 0 then
     redis.call('ZREM', keyed, unpack(over))
   end
-  redis.call('PEXPIRE', keyed, keyed_ms)
+  redis.call('PEXPIRE', keyed, string.format('%.0f', keyed_ms))
 end
 
 local function ends_with_permit(group, rests_until)

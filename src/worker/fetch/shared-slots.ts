@@ -29,15 +29,19 @@ export class SharedSlots implements SharedTurns {
   private readonly ofBulk = new Set<QueueRunner>();
 
   constructor(
-    /** How many slots there are. */
-    public concurrency: number,
+    private slots: number,
     clock: Clock,
   ) {
-    this.limit = new PrefetchLimit(concurrency, clock);
+    this.limit = new PrefetchLimit(slots, clock);
+  }
+
+  /** How many slots there are. */
+  get concurrency(): number {
+    return this.slots;
   }
 
   setConcurrency(concurrency: number): void {
-    this.concurrency = concurrency;
+    this.slots = concurrency;
     this.limit.setConcurrency(concurrency);
   }
 
