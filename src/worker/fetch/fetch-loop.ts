@@ -29,6 +29,9 @@ const REST_AFTER_FAULT_MS = 1_000;
 /** The age of an unanswered claim, in ms, from which other queues may use its slots. */
 const LATE_CLAIM_MS = 250;
 
+/** The longest wait for what applies to all keys of a limit, in ms. Its master may be away. Then the known values apply. */
+const LONGEST_NOTE_MS = 1_000;
+
 /** A call with what to do with its outcome. */
 interface PendingCall {
   call: StoreCall<unknown>;
@@ -219,7 +222,7 @@ export class FetchLoop {
       this.wake(runner, leased.toWake);
       const heldMs = keys?.heldMs ?? 0;
       if (leased.granted > 0 && heldMs === 0 && !runner.state.isClosed) {
-        if (notes.length === 0 && keys) void this.noteKeys(keys);
+        if (notes.length === 0 && keys) this.noteKeys(keys);
         const granted = Math.min(claim.count, leased.granted);
         claims.push(this.claimWith(runner, runner.claims.shrink(claim, granted), leases.length));
       } else {
@@ -236,17 +239,31 @@ export class FetchLoop {
     }
   }
 
-  /** Notes used keys beside a claim, and reads what applies to all keys. It is sent first, so its reply is here first. */
-  private async noteKeys(keys: KeyPermits): Promise<void> {
+  /** Notes used keys beside a claim, and reads what applies to all keys. In a Cluster the reply of the claim may come first. */
+  private noteKeys(keys: KeyPermits): void {
     const calls = keys.notes();
     if (calls.length > 0) {
-      keys.learn(await this.options.transport.carry(calls));
+      const { transport, clock } = this.options;
+      keys.noted = new Promise((resolve) => {
+        const late = clock.setTimeout(resolve, LONGEST_NOTE_MS);
+        late.unref();
+        const learn = async () => {
+          keys.learn(await transport.carry(calls));
+          clock.clear(late);
+          resolve();
+        };
+        void learn();
+      });
     }
   }
 
-  /** Leases permits for the claimed jobs of a runner that has limits with a key. Each group begins once its own leases are here. */
-  private leaseForKeys(runner: QueueRunner): void {
-    runner.keys?.takeLeases().forEach((leases) => void this.leaseForGroup(runner, runner.keys!, leases));
+  /** Leases permits for the claimed jobs of a runner, by what applies to all keys. Each group begins once its own leases are here. */
+  private async leaseForKeys(runner: QueueRunner, keys: KeyPermits): Promise<void> {
+    this.leasing++;
+    await keys.noted;
+    this.leasing--;
+    keys.takeLeases().forEach((leases) => void this.leaseForGroup(runner, keys, leases));
+    this.observer.answered();
   }
 
   private async leaseForGroup(runner: QueueRunner, keys: KeyPermits, leases: GroupLeases): Promise<void> {
@@ -417,7 +434,7 @@ export class FetchLoop {
     const { call, learn, conclude } = claimReserved(runner, claim, sharers);
     const done = (outcome: Settled<ClaimReply>) => {
       conclude(outcome);
-      this.leaseForKeys(runner);
+      if (runner.keys) void this.leaseForKeys(runner, runner.keys);
       this.reportFault(runner, 'claim', outcome);
     };
     const late = () => {

@@ -109,6 +109,8 @@ export interface KeyPermitsOptions {
  * its group rests.
  */
 export class KeyPermits {
+  /** Resolves once the last notes are learned, or late. Jobs that were claimed beside them are leased then. */
+  noted: Promise<void> = Promise.resolve();
   private readonly limits: readonly PermitNeed[];
   /** What applies to each key, as Redis said last. */
   private readonly rules: (KeyRules | undefined)[];
@@ -122,7 +124,7 @@ export class KeyPermits {
   private returned: Returned[] = [];
   private rests: KeyCall[] = [];
   /** The time of the last note of each key, by the monotonic clock. */
-  private readonly noted = new Map<string, number>();
+  private readonly notedAt = new Map<string, number>();
   private toNote = new Set<string>();
   /** The number of jobs to claim. It falls to the number of those that were of use, because the others go back. */
   private next = MOST_PER_CALL;
@@ -388,11 +390,11 @@ export class KeyPermits {
 
   private noteUsed(group: string): void {
     const now = this.options.clock.monotonic();
-    if (now - (this.noted.get(group) ?? -Infinity) >= NOTES_EVERY_MS) {
-      if (this.noted.size >= MOST_NOTED) {
-        this.noted.clear();
+    if (now - (this.notedAt.get(group) ?? -Infinity) >= NOTES_EVERY_MS) {
+      if (this.notedAt.size >= MOST_NOTED) {
+        this.notedAt.clear();
       }
-      this.noted.set(group, now);
+      this.notedAt.set(group, now);
       this.toNote.add(group);
     }
   }

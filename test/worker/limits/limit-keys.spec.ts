@@ -1,11 +1,12 @@
 // Limits with a key, as the workers of a fleet keep them.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { type InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { SharedLimit } from '#queue/operate/shared-limit.js';
 import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
 import type { Job } from '#worker/handlers/job.js';
-import { eventually, gate } from '../../support/faults/wait.js';
+import type { QueueStore } from '#queue/store/queue-store.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue, onEachStore, startWorker, type TestWorker } from '../../support/worker/workers.js';
 
@@ -32,6 +33,21 @@ function counter(handled: () => Promise<unknown> = () => new Promise(setImmediat
     running[group]--;
   };
   return { most, starts, handle };
+}
+
+/** Delays what the next worker reads of a limit beside its claims, as another master may. */
+function answerNotesLate(store: QueueStore): void {
+  const transportOf = store.transport.bind(store);
+  jest.spyOn(store, 'transport').mockImplementationOnce((logger) => {
+    const transport = transportOf(logger);
+    const carry = transport.carry.bind(transport);
+    transport.carry = async (calls, ...others) => {
+      const outcomes = await carry(calls, ...others);
+      await sleep(calls.some(({ script }) => script === 'sharedLimitNoteKeys') ? 50 : 0);
+      return outcomes;
+    };
+    return transport;
+  });
 }
 
 async function allCompleted(workers: TestWorker[], count: number): Promise<void> {
@@ -205,6 +221,18 @@ onEachStore('what people do to a key', () => {
     expect(most).toEqual({ acme: 3, bolt: 1 });
     await keyOf('acme').clear();
     expect(await keyOf('acme').get()).toMatchObject({ maxRunning: 1, source: 'configuration' });
+  });
+
+  it('is obeyed by a worker that was idle, also if the limit answers later than the queue', async () => {
+    const { limit, queues } = sharing();
+    answerNotesLate(queues[0].store);
+    const worker = await startWorker(queues[0], () => undefined, { limits: { [limit]: { maxRunning: 5 } } });
+    await queues[0].enqueue(1, { group: 'acme' });
+    await worker.event('completed');
+    await queues[0].sharedLimit(limit).pause();
+    const { id } = await queues[0].enqueue(2, { group: 'acme' });
+    await eventually(async () => Number((await queues[0].get(id))?.fence) > 0 && (await queues[0].stats()).pending);
+    expect(worker.count('started')).toBe(1);
   });
 
   it('shows the pause of the key, and else that of the limit', async () => {
