@@ -1,3 +1,4 @@
+import { inQuotes } from '../../../inspect/search/in-quotes.js';
 import type { QueueVerdictView } from '../../views/verdict-views.js';
 import type { QueueView } from '../../views/views.js';
 import { QueueTable } from '../overview/queue-table.js';
@@ -58,18 +59,13 @@ function States({ queue: { name, depths } }: { queue: QueueView }) {
   return (
     <nav class="tabs" aria-label="Search the jobs of all shards">
       {STATES.map(([state, title]) => (
-        <a key={state} href={href(['search'], { q: `queue:${quoted(name)} state:${state}` })} data-state={state}>
+        <a key={state} href={href(['search'], { q: `queue:${inQuotes(name)} state:${state}` })} data-state={state}>
           <StateMark state={state} />
           {title} <span class="tab-count">{count(depths[state])}</span>
         </a>
       ))}
     </nav>
   );
-}
-
-/** Returns a name as the value of a term. */
-function quoted(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 function isRead(queue: QueueView | QueueVerdictView): queue is QueueView {
