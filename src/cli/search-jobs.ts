@@ -45,7 +45,8 @@ export class JobSearch {
 
   async run({ name, status, most }: Scope): Promise<void> {
     const queues = name === undefined ? undefined : shardsOf(await this.session.known(name));
-    const names = queues?.map((queue) => queue.name) ?? (await this.session.queueNames());
+    const all = queues?.map((queue) => queue.name) ?? (await this.session.queueNames());
+    const names = all.filter((each) => !this.session.shards.unreached.has(each)); // which the command names at its end
     const places = placesOf(names, this.search, null).filter(({ state }) => (status ?? state) === state);
     for (const { queue, state } of places) {
       if (this.isCut || this.unreadable.some((verdict) => verdict.queue === queue)) {

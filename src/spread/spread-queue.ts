@@ -31,7 +31,7 @@ export class SpreadQueue {
     this.turn = Math.floor(shards[0]!.store.clock.random() * shards.length);
   }
 
-  /** Returns the shard of a key: of a schedule's id, for example. */
+  /** Returns the shard of a key, such as a group. */
   ofKey(key: string): JobQueue {
     return this.shards[shardOfKey(key, this.shards.length)]!;
   }

@@ -11,7 +11,7 @@ import { startWorker } from '../support/worker/workers.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { startApp } from '../nest/app.js';
 import { eventually } from '../support/faults/wait.js';
-import { cli, listedCommands } from './run-cli.js';
+import { cli, cliOnScreen, listedCommands } from './run-cli.js';
 
 async function spreadQueue() {
   const name = uniqueQueueName();
@@ -212,12 +212,18 @@ it('says of each command on a queue how it takes one with shards', async () => {
   }
 }, 60_000);
 
-it('goes on without a shard that does not reply, names it, and exits with 10', async () => {
-  const { name, names } = await spreadQueue();
+/** Lets some shards fail until the returned function is called. */
+function takeAway(...names: readonly string[]): () => void {
   const exec = JobQueue.prototype.exec;
   const away = jest.spyOn(JobQueue.prototype, 'exec').mockImplementation(function (this: JobQueue, call: never) {
-    return this.name === names[2] ? Promise.reject(new Error('no reply')) : exec.call(this, call);
+    return names.includes(this.name) ? Promise.reject(new Error('no reply')) : exec.call(this, call);
   } as never);
+  return () => away.mockRestore();
+}
+
+it('goes on without a shard that does not reply, names it, and exits with 10', async () => {
+  const { name, names } = await spreadQueue();
+  const bringBack = takeAway(names[2]!);
   try {
     const { code, stdout, stderr } = await cli(['list', name, 'pending', '--json']);
     expect(JSON.parse(stdout)).toHaveLength(7);
@@ -229,8 +235,79 @@ it('goes on without a shard that does not reply, names it, and exits with 10', a
     });
     expect(await cli(['list', name, 'pending', '--shard', '2'])).toMatchObject({ code: EXIT.failed });
   } finally {
-    away.mockRestore();
+    bringBack();
   }
+});
+
+it('finds a job by its own id, although other shards do not reply', async () => {
+  const { name, names, shards } = await spreadQueue();
+  await shards[2]!.enqueue(1, { name, id: 'order-17', delayMs: 3_600_000 });
+  const bringBack = takeAway(names[0]!, names[3]!);
+  try {
+    expect(await cli(['promote', name, 'order-17'])).toMatchObject({ code: EXIT.ok, stderr: '' });
+    expect(await cli(['promote', name, 'order-18'])).toMatchObject({ code: EXIT.failed });
+  } finally {
+    bringBack();
+  }
+});
+
+it('asks no shard twice in a search that did not reply', async () => {
+  const { name, names } = await spreadQueue();
+  const audited = Session.prototype.audited;
+  const away = jest.spyOn(Session.prototype, 'audited').mockImplementation(function (this: Session, each) {
+    return each === names[2] ? Promise.reject(new Error('away')) : audited.call(this, each);
+  });
+  const asked: string[] = [];
+  const exec = JobQueue.prototype.exec;
+  const noting = jest.spyOn(JobQueue.prototype, 'exec').mockImplementation(function (this: JobQueue, call: never) {
+    asked.push(this.name);
+    return exec.call(this, call);
+  } as never);
+  try {
+    const { code, stdout } = await cli(['list', name, '--search', 'state:pending', '--json']);
+    expect(code).toBe(EXIT.warning);
+    expect(JSON.parse(stdout)).toHaveLength(7);
+    expect(asked).not.toContain(names[2]);
+  } finally {
+    away.mockRestore();
+    noting.mockRestore();
+  }
+});
+
+it('says in the live view which shards were not paused, and asks them again', async () => {
+  const { name, names, shards } = await spreadQueue();
+  const bringBack = takeAway(names[2]!);
+  const isPaused = () => Promise.all(shards.map(async (each) => (await each.stats()).pausedAt !== null));
+  const top = cliOnScreen(['top', name, '--every', '100'], { columns: 200, rows: 40 });
+  try {
+    await top.shows(/waiting/);
+    top.type('p');
+    top.type('y');
+    await top.shows(/Not reached: .*@2\./);
+  } finally {
+    bringBack();
+  }
+  expect(await isPaused()).toEqual([true, true, false, true]);
+  await top.shows(/●.*@2\./);
+  top.type('p'); // not all shards are paused
+  top.type('y');
+  await eventually(async () => (await isPaused()).every(Boolean));
+  top.type('q');
+  await top.over;
+}, 60_000);
+
+it('finds the last shards of a queue whose first ones never had a job, also without a worker', async () => {
+  const name = uniqueQueueName();
+  const shards = shardNames(name, 8).map((each) => new JobQueue(connect(), each));
+  registerQueues(...shards);
+  await shards[5]!.enqueue(1, { name, id: 'order-5' });
+  await eventually(async () => ((await json(['list', name, 'pending'])) as unknown[]).length === 1);
+  expect(await json(['list', name, 'pending', '--shard', '5'])).toHaveLength(1);
+  expect(await cli(['show', name, 'order-5'])).toMatchObject({ code: EXIT.ok });
+  expect(await cli(['list', name, 'pending', '--shard', '8'])).toMatchObject({
+    code: EXIT.notFound,
+    stderr: `Queue "${name}" has the shards 0 to 7, found --shard 8.\n`,
+  });
 });
 
 it('takes one shard by its number', async () => {

@@ -42,6 +42,7 @@ export class TopView implements LiveView {
       return [jsonOf(overview), () => this.framed([this.overviewText(overview)])];
     }
     const { selected } = this;
+    session.shards.beginAgain();
     const overview = await readOverview(session, selected, this.window);
     const isReadable = overview.queues.every(({ figures }) => figures !== undefined);
     const kinds = isReadable ? await readKinds(session, await session.known(selected)) : [];
@@ -112,9 +113,12 @@ export class TopView implements LiveView {
     }
     try {
       const { session, user: by } = this.context;
+      session.shards.beginAgain();
       const queue = await session.known(name);
       await (verb === 'pause' ? queue.pause(by === undefined ? {} : { by }) : queue.resume());
-      this.notice = text`${name} ${verb === 'pause' ? 'paused' : 'resumed'}`;
+      const unreached = [...session.shards.unreached.keys()];
+      const left = unreached.length > 0 ? text`. Not reached: ${unreached.join(', ')}` : '';
+      this.notice = text`${name} ${verb === 'pause' ? 'paused' : 'resumed'}${left}`;
     } catch (error) {
       this.notice = text`Could not ${verb} ${name}: ${(error as Error).message}`;
     }

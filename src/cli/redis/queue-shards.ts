@@ -48,24 +48,39 @@ export class QueueShards {
     return new Map(all.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })));
   }
 
+  /** Asks shards again that did not reply. For a command that reads again and again. */
+  beginAgain(): void {
+    this.failures.clear();
+  }
+
   /**
-   * Returns the names of the shards of a queue beside the first, whose name is that of the queue. Most queues have none, which one
-   * command finds. A shard whose master is away cannot say whether it is there. It is, if the register has it, or if
-   * others are there: most numbers are a power of two.
+   * Returns the names of the shards of a queue beside the first, whose name is that of the queue. Those of the register are looked
+   * at, because jobs of few keys may be in the last shards alone. A shard whose master is away cannot say whether it is
+   * there. It is, if the register has it, or if others are there: most numbers are a power of two.
    */
   async others(name: string): Promise<string[]> {
+    if (this.isAlone) {
+      return [];
+    }
+    const registered = await this.registered(name);
     const shards: Look[] = [];
     // Twice as many each time, because most numbers are a power of two.
-    for (let known = 1; known < MOST_SHARDS && !this.isAlone; known *= 2) {
+    for (let known = 1; known < MOST_SHARDS; known *= 2) {
       const next = await this.look(shardNames(name, 2 * known).slice(known));
       shards.push(...next);
-      if (next.every(({ isThere }) => isThere === false || (isThere === undefined && known > 1))) break;
+      const isEnd = next.every(({ isThere }) => isThere === false || (isThere === undefined && known > 1));
+      if (isEnd && 2 * known >= registered) break;
     }
     const last = shards.findLastIndex(({ isThere }) => isThere) + 1;
     const isSilent = shards.some(({ isThere }) => isThere === undefined);
     const number = last === 0 ? 0 : 2 ** Math.ceil(Math.log2(last + 1));
-    const most = Math.max(number, isSilent ? await this.registered(name) : 0);
+    const most = Math.max(number, isSilent ? registered : 0);
     return shards.flatMap(({ shard, isThere }, i) => ((isThere ?? i < most - 1) ? [shard] : []));
+  }
+
+  /** Returns how many shards a queue has or had, by these others and by the register. */
+  async numberOf(name: string, others: readonly string[]): Promise<number> {
+    return Math.max(await this.registered(name), ...others.map((each) => shardOfName(each)!.shard + 1), 1);
   }
 
   /** Returns which shards are there. */
@@ -121,8 +136,7 @@ export class QueueShards {
       queue.idMark = one ? markOfShard(one.shard) : '';
       return queue;
     }
-    const others = await this.others(name);
-    const known = Math.max(await this.registered(name), ...others.map((each) => shardOfName(each)!.shard + 1), 1);
+    const known = await this.numberOf(name, await this.others(name));
     if (known === 1) {
       return this.queues.audited(name);
     }

@@ -1,5 +1,6 @@
 import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
+import type { JobRecord } from '../../queue/model/job.js';
 import { SHORTEST_OUTCOME_MS, type QueueOptions } from '../../queue/model/queue-options.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import type { ActionAuthor } from '../../queue/store/action-entry.js';
@@ -184,7 +185,7 @@ export class Session {
    * @throws CliError
    */
   async takeShard(name: string, shard: number): Promise<string> {
-    const number = (await this.shards.others(name)).length + 1;
+    const number = await this.shards.numberOf(name, await this.shards.others(name));
     if (shard >= number) {
       const has = number === 1 ? 'no shards' : `the shards 0 to ${number - 1}`;
       throw new CliError(`Queue ${JSON.stringify(name)} has ${has}, found --shard ${shard}.`, EXIT.notFound);
@@ -204,18 +205,26 @@ export class Session {
     if (shard > 0 && isQueueName(named) && (await this.isThere(named))) {
       return this.audited(named);
     }
-    const queue = await this.existing(name);
-    if (await queue.get(id)) {
-      return queue;
-    }
     const others = await this.shards.others(name);
-    const found = await Promise.allSettled(others.map((each) => this.queue(each).get(id)));
+    if (others.length === 0) {
+      return this.existing(name);
+    }
+    const names = [name, ...others];
+    const found = await Promise.allSettled(names.map((each) => this.jobIn(each, id)));
     const at = found.findIndex((each) => each.status === 'fulfilled' && each.value !== null);
     const failed = found.find((each) => each.status === 'rejected');
     if (at === -1 && failed) {
       throw failed.reason;
     }
-    return at === -1 ? queue : this.audited(others[at]!);
+    return this.audited(names[Math.max(at, 0)]!);
+  }
+
+  /** Reads a job of a shard. @throws CliError if its master keeps silent; any other error of the read */
+  private async jobIn(shard: string, id: string): Promise<JobRecord | null> {
+    if (!(await this.replies(shard))) {
+      throw silent(this.place);
+    }
+    return this.queue(shard).get(id);
   }
 
   /** Returns all queues. One with shards is one queue, and no shard is looked at yet. */
