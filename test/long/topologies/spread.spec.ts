@@ -169,6 +169,7 @@ it('is paused from the command line on the other masters, which exits with 10 an
   const { name, jobs, shards, isOn } = await startSpread(10);
   await add(jobs, name, SHARDS);
   const away = cluster.nodes[0]!;
+  await shards.find((shard) => !isOn(away)(shard))!.enqueue(1, { name, id: 'own', delayMs: 3_600_000 });
   const [there, here] = [true, false].map((is) => shards.filter((shard) => isOn(away)(shard) === is));
   await freeze(away, async () => {
     const env = { REDIS_URL: cluster.nodes[1]!.url };
@@ -181,6 +182,12 @@ it('is paused from the command line on the other masters, which exits with 10 an
     expect(stderr).toContain(`Not reached: ${there!.map((shard) => shard.name).join(', ')} (`);
     const stats = await Promise.all(here!.map((shard) => shard.stats()));
     expect(stats.every(({ pausedAt }) => pausedAt !== null)).toBe(true);
+    const found = await cli(['list', name, '--search', 'state:scheduled', '--cluster', '--json'], env);
+    expect([found.code, JSON.parse(found.stdout)]).toEqual([
+      EXIT.warning,
+      [expect.objectContaining({ id: 'own' })],
+    ]);
+    expect(await cli(['promote', name, 'own', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stderr: '' });
   });
 }, 60_000);
 
