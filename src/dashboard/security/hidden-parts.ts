@@ -33,13 +33,17 @@ function othersOf(queue: string, limits: readonly SharedLimitState[]): string[] 
   return [...new Set(named)].filter((name) => name !== queue);
 }
 
-/** Returns a limit without the names of hidden queues. Their jobs still count. */
-function withoutQueues(limit: SharedLimitState, isShown: (queue: string) => boolean): SharedLimitState {
+/**
+ * Returns a limit without the names of hidden queues, whose jobs still count. And without its keys, because these are groups of
+ * any queue.
+ */
+function withoutOthers(limit: SharedLimitState, isShown: (queue: string) => boolean): SharedLimitState {
+  const { keys: _keys, ...own } = limit;
   return {
-    ...limit,
-    holders: limit.holders.filter(({ queue }) => isShown(queue)),
-    waiting: limit.waiting.filter(isShown),
-    queues: limit.queues.filter(isShown),
+    ...own,
+    holders: own.holders.filter(({ queue }) => isShown(queue)),
+    waiting: own.waiting.filter(isShown),
+    queues: own.queues.filter(isShown),
   };
 }
 
@@ -87,9 +91,9 @@ export class HiddenParts {
     }
     const others = othersOf(queue, sharedLimits);
     const visible = new Set(await this.permissions.visibleQueues(this.request, others));
-    if (others.length > visible.size) {
+    if (others.length > visible.size || sharedLimits.some(({ keys }) => keys)) {
       const isShown = (name: string) => name === queue || visible.has(name);
-      return this.ofQueue({ ...signs, sharedLimits: sharedLimits.map((limit) => withoutQueues(limit, isShown)) });
+      return this.ofQueue({ ...signs, sharedLimits: sharedLimits.map((limit) => withoutOthers(limit, isShown)) });
     }
     const groups = await Promise.all(
       waitingGroups.map(({ name }) => this.permissions.allows('view', this.request, { queue, group: name })),
@@ -133,12 +137,15 @@ export class HiddenParts {
     }
     const { after = [] } = job;
     const shown = await this.permissions.visible(this.request, after);
-    const { group } = signs;
+    const { group, fullKeys = [] } = signs;
+    const others = new Set(await this.permissions.visibleQueues(this.request, othersOf(job.queue, fullKeys)));
+    const isShown = (name: string) => name === job.queue || others.has(name);
     return {
       job: { ...job, ...(job.after && { after: shown }), ...(await this.errorsOf(job)) },
       signs: {
         ...(await this.ofQueue(signs)),
         hiddenBefore: after.length - shown.length,
+        ...(fullKeys.length > 0 && { fullKeys: fullKeys.map((limit) => withoutOthers(limit, isShown)) }),
         ...(group && group.name !== HIDDEN && { group: await this.ofGroup(job.queue, group as GroupStats) }),
       },
     };

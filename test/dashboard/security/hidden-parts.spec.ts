@@ -3,7 +3,9 @@ import { expect, it } from '@jest/globals';
 import type { DashboardRequest } from '#dashboard/dashboard-options.js';
 import { HiddenParts } from '#dashboard/security/hidden-parts.js';
 import type { Permissions } from '#dashboard/security/permissions.js';
+import type { JobSigns } from '#inspect/job-signs.js';
 import type { QueueSigns } from '#inspect/queue-signs.js';
+import type { JobRecord } from '#queue/model/job.js';
 
 it('hides the queues of a shared limit whose names begin or end with that of the page', async () => {
   let looks = 0;
@@ -24,4 +26,23 @@ it('hides the queues of a shared limit whose names begin or end with that of the
   expect(sharedLimits).toEqual([
     { name: 'api', queues: shown, waiting: shown, holders: shown.map((queue) => ({ queue })) },
   ]);
+});
+
+it('hides the keys of a limit, and the queues that use the key of a job', async () => {
+  const permissions = {
+    areOpen: false,
+    allows: () => Promise.resolve(true),
+    visible: (_: DashboardRequest, jobs: readonly unknown[]) => Promise.resolve(jobs),
+    visibleQueues: (_: DashboardRequest, names: readonly string[]) =>
+      Promise.resolve(names.filter((name) => name === 'seen')),
+  };
+  const queues = ['mail', 'secret', 'seen'];
+  const limit = { name: 'crm', queues: ['mail'], waiting: [], holders: [], keys: ['acme'] };
+  const key = { name: 'crm', queues: [], waiting: queues, holders: queues.map((queue) => ({ queue })) };
+  const signs = { queue: 'mail', sharedLimits: [limit], fullKeys: [key] } as unknown as JobSigns;
+  const job = { queue: 'mail', id: 'a', attemptLog: [] } as unknown as JobRecord;
+  const hidden = new HiddenParts(permissions as unknown as Permissions, {} as DashboardRequest);
+  const shown = await hidden.ofJob(job, signs);
+  expect(JSON.stringify(shown.signs)).not.toMatch(/secret|acme/);
+  expect(shown.signs.fullKeys).toMatchObject([{ waiting: ['mail', 'seen'] }]);
 });
