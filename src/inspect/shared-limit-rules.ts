@@ -149,6 +149,12 @@ export function holdsOf(limit: SharedLimitState, at: Date): string[] {
   return [...(pausedAt ? [paused] : []), ...(restsUntil ? [`rests for another ${left(restsUntil, at)}`] : [])];
 }
 
+/** Returns words about the keys of a limit. They name none that the viewer may not see. */
+function keysInWords(keys: readonly string[]): string {
+  const named = keys.length > 0 ? `: ${listed(keys.slice(0, MOST_NAMED))}` : '';
+  return `each key by itself${named}${keys.length > MOST_NAMED ? ', …' : ''}`;
+}
+
 /** Returns the values of a shared limit, and what holds it, in words. */
 export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
   const { rateLimit, holders, waiting } = limit;
@@ -157,11 +163,7 @@ export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
     `${runningInWords(limit)} run${held}`,
     ...rateLimit.map(rateInWords),
     ...holdsOf(limit, at),
-    ...(limit.keys
-      ? [
-          `each key by itself: ${listed(limit.keys.slice(0, MOST_NAMED))}${limit.keys.length > MOST_NAMED ? ', …' : ''}`,
-        ]
-      : []),
+    ...(limit.keys ? [keysInWords(limit.keys)] : []),
     ...(waiting.length > 0 ? [`waiting: ${waiting.slice(0, MOST_NAMED).join(', ')}`] : []),
     ...(limit.source === 'set' ? ['set at run time'] : []),
   ];

@@ -34,16 +34,16 @@ function othersOf(queue: string, limits: readonly SharedLimitState[]): string[] 
 }
 
 /**
- * Returns a limit without the names of hidden queues, whose jobs still count. And without its keys, because these are groups of
- * any queue.
+ * Returns a limit without the names of hidden queues, whose jobs still count. And without the names of its keys, because these are
+ * groups of any queue.
  */
 function withoutOthers(limit: SharedLimitState, isShown: (queue: string) => boolean): SharedLimitState {
-  const { keys: _keys, ...own } = limit;
   return {
-    ...own,
-    holders: own.holders.filter(({ queue }) => isShown(queue)),
-    waiting: own.waiting.filter(isShown),
-    queues: own.queues.filter(isShown),
+    ...limit,
+    holders: limit.holders.filter(({ queue }) => isShown(queue)),
+    waiting: limit.waiting.filter(isShown),
+    queues: limit.queues.filter(isShown),
+    ...(limit.keys && { keys: [] }),
   };
 }
 
@@ -91,7 +91,7 @@ export class HiddenParts {
     }
     const others = othersOf(queue, sharedLimits);
     const visible = new Set(await this.permissions.visibleQueues(this.request, others));
-    if (others.length > visible.size || sharedLimits.some(({ keys }) => keys)) {
+    if (others.length > visible.size || sharedLimits.some(({ keys = [] }) => keys.length > 0)) {
       const isShown = (name: string) => name === queue || visible.has(name);
       return this.ofQueue({ ...signs, sharedLimits: sharedLimits.map((limit) => withoutOthers(limit, isShown)) });
     }

@@ -44,5 +44,6 @@ it('hides the keys of a limit, and the queues that use the key of a job', async 
   const hidden = new HiddenParts(permissions as unknown as Permissions, {} as DashboardRequest);
   const shown = await hidden.ofJob(job, signs);
   expect(JSON.stringify(shown.signs)).not.toMatch(/secret|acme/);
+  expect(shown.signs.sharedLimits).toMatchObject([{ keys: [] }]);
   expect(shown.signs.fullKeys).toMatchObject([{ waiting: ['mail', 'seen'] }]);
 });
