@@ -104,7 +104,11 @@ function joinRows(name: string, rows: readonly Row[]): Row {
     points: read.flatMap((each) => each.history.points),
     total: joinHistory(read.map((each) => each.history.total)),
   };
-  return { ...row, harm: harmOf(signs), view: { ...view, ...figuresOf(signs, hour), ...row } };
+  const { pausedBy: _by, pauseReason: _reason, ...others } = view;
+  const limits = read.every((each) => isDeepStrictEqual(each.view.limitsSet, view.limitsSet))
+    ? {}
+    : { limits: null, limitsSet: null }; // those of one shard are not those of all
+  return { ...row, harm: harmOf(signs), view: { ...others, ...limits, ...figuresOf(signs, hour), ...row } };
 }
 
 /** Returns the verdict on all shards of a queue. Its link leads to the shard that needs the next step. */

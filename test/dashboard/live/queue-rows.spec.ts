@@ -29,3 +29,11 @@ it('leads to the dead letters of the shard that has the most', () => {
   ]);
   expect(queues[0]!.verdict.sentence).toContain('52 died in the last hour');
 });
+
+it('shows neither the limits nor the pause of one shard as those of all', () => {
+  const all = NAMES.map((name) => seen(name, 0));
+  const alone = { limits: 'at most 7 run at once', limitsSet: { maxRunning: 7, source: 'set' }, pausedBy: 'ada' };
+  Object.assign(all[0]!.view, alone);
+  const [row] = rowsOf(all, []).queues;
+  expect([row!.limits, row!.limitsSet, row!.pausedBy]).toEqual([null, null, undefined]);
+});
