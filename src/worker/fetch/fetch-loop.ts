@@ -244,7 +244,7 @@ export class FetchLoop {
     const calls = keys.notes();
     if (calls.length > 0) {
       const { transport, clock } = this.options;
-      keys.noted = new Promise((resolve) => {
+      const learned = new Promise<void>((resolve) => {
         const late = clock.setTimeout(resolve, LONGEST_NOTE_MS);
         late.unref();
         const learn = async () => {
@@ -254,6 +254,7 @@ export class FetchLoop {
         };
         void learn();
       });
+      keys.waitFor(learned);
     }
   }
 

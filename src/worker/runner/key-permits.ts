@@ -109,8 +109,6 @@ export interface KeyPermitsOptions {
  * its group rests.
  */
 export class KeyPermits {
-  /** Resolves once the last notes are learned, or late. Jobs that were claimed beside them are leased then. */
-  noted: Promise<void> = Promise.resolve();
   private readonly limits: readonly PermitNeed[];
   /** What applies to each key, as Redis said last. */
   private readonly rules: (KeyRules | undefined)[];
@@ -130,6 +128,7 @@ export class KeyPermits {
   private next = MOST_PER_CALL;
   private hasWarned = false;
   private isNoting = false;
+  private lastNotes: Promise<void> = Promise.resolve();
 
   /** @param changed called when there is something to send */
   constructor(
@@ -148,6 +147,16 @@ export class KeyPermits {
   /** The time for which no key lets a job start, in ms; 0 for none. So nothing is claimed, and the limits are asked first. */
   get heldMs(): number {
     return Math.max(0, Math.ceil(this.heldUntilMs - this.options.clock.monotonic()));
+  }
+
+  /** Resolves once the last notes are learned, or late. Jobs that were claimed beside them are leased then. */
+  get noted(): Promise<void> {
+    return this.lastNotes;
+  }
+
+  /** Lets the leases of jobs that are claimed now wait for notes. @param learned resolves once they are learned, or late */
+  waitFor(learned: Promise<void>): void {
+    this.lastNotes = learned;
   }
 
   /** True if a claim must ask first whether the limits still hold all keys back. */
