@@ -278,13 +278,24 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.capacity.jobClaimed(attempt.slots);
     const hasPermit = this.permits?.begin(job) ?? true;
     this.recount();
-    const place = (isInTime: boolean) => this.place(attempt, gatherer, askedAtMs, isInTime);
-    const isStillSure = () => !mayBeLost(this.queue, this.clock.monotonic() - askedAtMs);
     if (!hasPermit) {
       this.release(attempt);
-    } else if (!this.keys?.add(attempt, () => place(isStillSure()))) {
-      place(isSure);
+    } else if (!this.keys || !this.awaitKey(this.keys, attempt, gatherer, askedAtMs)) {
+      this.place(attempt, gatherer, askedAtMs, isSure);
     }
+  }
+
+  /** Lets a job wait for the permits of its key. Returns false for one that needs none. */
+  private awaitKey(
+    keys: KeyPermits,
+    attempt: Attempt,
+    gatherer: ReturnType<BulkGatherers['of']>,
+    askedAtMs: number,
+  ): boolean {
+    return keys.add(attempt, () => {
+      const isSure = !mayBeLost(this.queue, this.clock.monotonic() - askedAtMs);
+      this.place(attempt, gatherer, askedAtMs, isSure);
+    });
   }
 
   /** Begins a job that has its permits, or lets it wait for a slot. @param isSure whether its claim is certainly current */
