@@ -210,13 +210,18 @@ export class Worker {
     const runners = (this.runners = this.openRunners());
     const hasLimit = options.concurrency !== undefined;
     this.turns = openTurns({ worker: id, store, runners, capacity: slots.capacity }, hasLimit);
-    const announced = {
+    this.reports = new WorkerReports({
       ...options,
+      id,
+      runners,
+      store,
+      repeats,
+      fleet: this.turns,
+      // Each report tells the number of that time.
       get concurrency() {
         return slots.shared?.concurrency;
       },
-    };
-    this.reports = new WorkerReports(Object.assign(announced, { id, runners, store, repeats, fleet: this.turns }));
+    });
     await this.reports.start();
     if (!this.stopping) await this.schedules.start();
     if (!this.stopping) this.run();
