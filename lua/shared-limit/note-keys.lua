@@ -21,10 +21,7 @@ for i = 1, #ARGV, 1000 do
 end
 if #ARGV > 0 then
   redis.call('ZREMRANGEBYRANK', keys, 0, -most_keys - 1)
-  local old = redis.call('ZRANGE', keys, '-inf', string.format('%.0f', now - key_ms), 'BYSCORE', 'LIMIT', 0, 100)
-  if #old > 0 then
-    redis.call('ZREM', keys, unpack(old))
-  end
+  redis.call('ZREMRANGEBYSCORE', keys, '-inf', string.format('%.0f', now - key_ms))
   redis.call('PEXPIRE', keys, string.format('%.0f', key_ms))
 end
 

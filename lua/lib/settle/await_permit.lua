@@ -2,6 +2,7 @@
 --   docs/internals/limits.md, "Keys". Returns released | cancelled. claim: see lua/attempt/release
 -- rest(ms, group): lets the group, or without one the queue, start nothing for a time. A rest that ends later stays, but not one
 --   for a permit.
+-- uncount_claim(key, attempts, ...): ends the claim of a job without counting its attempt, and writes these fields too.
 -- Needs: lib/core/clock, lib/core/keys, lib/core/read, lib/group/slot, lib/group/state, lib/place/keep_age,
 --   lib/place/requeue, lib/settle/finish.
 --@include lib/group/keyed
@@ -21,6 +22,10 @@ local function rest(ms, group)
   end
 end
 
+local function uncount_claim(key, attempts, ...)
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1), ...)
+end
+
 local function await_permit(claim)
   local id, key = claim.id, job .. claim.id
   local priority, rank, cancel, attempts, group, claimed_at, ready_at = unpack(read(key, 'priority', 'rank', 'cancel_requested_at_ms',
@@ -28,11 +33,8 @@ local function await_permit(claim)
   if group then
     free_slot(group, id)
   end
-  local function end_claim()
-    redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1))
-  end
   if cancel then
-    end_claim()
+    uncount_claim(key, attempts)
     end_cancelled(id)
     return 'cancelled'
   end
@@ -40,7 +42,7 @@ local function await_permit(claim)
     note_keyed(group, now + claim.delay)
   end
   to_front(id, priority, rank, group)
-  end_claim()
+  uncount_claim(key, attempts)
   keep_age(key, ready_at)
   return 'released'
 end

@@ -37,12 +37,8 @@ local function release(claim)
   if group then
     free_slot(group, id)
   end
-  local function end_claim()
-    redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
-      counters[reason], times)
-  end
   if cancel then
-    end_claim()
+    uncount_claim(key, attempts, counters[reason], times)
     end_cancelled(id)
     return 'cancelled'
   end
@@ -53,7 +49,7 @@ local function release(claim)
     count(reason == 'outage' and 'outages_total' or 'rate_limited_total', 1)
   end
   if is_exhausted then
-    end_claim()
+    uncount_claim(key, attempts, counters[reason], times)
     bury(id, claim.message, '@' .. reason)
     return 'failed'
   elseif goes_first[reason] then
@@ -65,7 +61,7 @@ local function release(claim)
   else
     to_front(id, priority, rank, group)
   end
-  end_claim()
+  uncount_claim(key, attempts, counters[reason], times)
   if reason == 'unhandled' then
     note_unhandled(key, claim.name, ready_at)
   end
