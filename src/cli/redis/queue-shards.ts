@@ -34,7 +34,7 @@ interface Look {
   isThere: boolean | undefined;
 }
 
-/** Finds the shards of queues, and asks all of them. A command goes on without those that do not reply. */
+/** Finds the shards of queues, and asks all of them. A shard that does not reply does not stop a command. */
 export class QueueShards {
   private readonly failures = new Map<string, string>();
   /** True if the command takes one shard alone. The name of a queue is that of its first shard then. */

@@ -61,7 +61,7 @@ export interface GroupLeases {
   lots: readonly Lot[];
   /** The time of the lease in flight, by the monotonic clock. */
   askedAtMs: number;
-  /** The number of jobs of the claim, less those that were claimed for nothing. All its groups share it. */
+  /** The jobs of the claim that were worth it: each with a permit, and one of each group without. All groups share it. */
   readonly claim: { useful: number };
 }
 
@@ -116,7 +116,7 @@ export class KeyPermits {
   private heldUntilMs = -Infinity;
   private declaredAtMs = -Infinity;
   private waiting: Waiting[] = [];
-  /** The jobs whose leases are in flight, and those that wait for these. */
+  /** The claimed jobs that have no permit yet. */
   private readonly pending = new Set<Attempt>();
   private readonly held = new Map<Attempt, Held>();
   private returned: Returned[] = [];
@@ -124,7 +124,7 @@ export class KeyPermits {
   /** The time of the last note of each key, by the monotonic clock. */
   private readonly notedAt = new Map<string, number>();
   private toNote = new Set<string>();
-  /** The number of jobs to claim. It falls to the number of those that were of use, because the others go back. */
+  /** The number of jobs to claim. It falls to the number that was worth it, and doubles after a full claim. */
   private next = MOST_PER_CALL;
   private hasWarned = false;
   private isNoting = false;

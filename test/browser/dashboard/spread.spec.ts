@@ -57,7 +57,7 @@ it('has a page of all shards, which searches the jobs of all and leads to each',
   await page.goto(`${world.url}#/`);
   await page.getByRole('link', { name: 'All 4 shards of ingest' }).click();
   await says(page, 'h1', 'ingest');
-  await says(page, '.page-head', '4 shards over all masters.');
+  await says(page, '.page-head', '4 shards.');
   await says(page, '.verdict-line', 'paused');
   await patiently(async () => (await rows()).length === 4);
   expect(new Set(await rows())).toEqual(new Set(NAMES));
@@ -70,7 +70,7 @@ it('has a page of all shards, which searches the jobs of all and leads to each',
   await page.locator(`tr[data-queue="${NAMES[2]!}"] a.row-link`).click();
   await says(page, '.page-head', 'One of the 4 shards of ingest');
   await page.locator('.page-head').getByRole('link', { name: 'ingest', exact: true }).click();
-  await says(page, '.page-head', '4 shards over all masters.');
+  await says(page, '.page-head', '4 shards.');
   await page.goto(`${world.url}#/spread/email`);
   await says(page, 'main', 'No queue with shards is called email here.');
   await page.mouse.move(0, 0); // rows below the pointer stand still

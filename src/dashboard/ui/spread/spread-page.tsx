@@ -40,7 +40,7 @@ export function SpreadPage({ name }: { name: string }) {
           </h1>
         </div>
         <VerdictLine verdict={whole.verdict} />
-        <p class="quiet">{shards.length} shards over all masters. A row opens the page of one of them.</p>
+        <p class="quiet">{shards.length} shards. A row opens the page of one of them.</p>
         {isRead(whole) && <Figures queue={whole} />}
       </div>
       {isRead(whole) && <States queue={whole} />}
