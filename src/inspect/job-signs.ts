@@ -3,7 +3,7 @@ import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
 import type { SharedLimitState } from '../queue/model/shared-limit.js';
 import type { QueueSigns } from './queue-signs.js';
-import { readSigns } from './signs.js';
+import { readFullKeys, readSigns } from './signs.js';
 
 /** The number of places that are read at the front of a queue. */
 const MOST_AHEAD = 100;
@@ -38,7 +38,7 @@ export interface JobSigns extends QueueSigns {
   fullKeys?: readonly SharedLimitState[];
 }
 
-/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. Two more for each limit with a key. */
+/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. One more for each limit with a key. */
 export async function readJobSigns(
   queue: JobQueue,
   job: Pick<JobRecord, 'id' | 'name' | 'status' | 'group' | 'maxAttempts'>,
@@ -51,7 +51,7 @@ export async function readJobSigns(
       ? queue.exec((calls) => calls.workers.handlerLimits({ name: job.name }))
       : undefined,
   ]);
-  const fullKeys = group?.opensAt ? await readFullKeys(queue, signs, group.name) : [];
+  const fullKeys = group?.opensAt ? await readFullKeys(queue, signs.sharedLimits ?? [], group.name) : [];
   const hasExpired =
     job.status === 'processing' && (await isAmongExpired(queue, job.id, signs.stats.expiredClaims));
   return {
@@ -62,17 +62,6 @@ export async function readJobSigns(
     ...(group && { group }),
     ...(fullKeys.length > 0 && { fullKeys }),
   };
-}
-
-/** Reads the limits with a key for which a group of the queue waits. */
-async function readFullKeys(
-  queue: JobQueue,
-  { sharedLimits = [] }: QueueSigns,
-  group: string,
-): Promise<SharedLimitState[]> {
-  const used = sharedLimits.filter(({ keys }) => keys !== undefined);
-  const states = await Promise.all(used.map(({ name }) => queue.sharedLimit(name).key(group).get()));
-  return states.filter(({ waiting }) => waiting.includes(queue.name));
 }
 
 async function jobsAhead(queue: JobQueue, id: string): Promise<number | undefined> {

@@ -7,7 +7,7 @@ import { wholeOfShard } from '../queue/model/spread.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import { groupBy } from '../queue/runtime/group-by.js';
 import type { ActionEntry } from '../queue/store/action-entry.js';
-import type { QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
+import type { AwaitedKeys, QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
 import type { Finding } from './rule.js';
 import { findingOf, worstOf } from './verdict.js';
 
@@ -80,6 +80,7 @@ export function joinSigns(queue: string, shards: readonly QueueSigns[]): QueueSi
   const rates = joinRates(shards.flatMap((each) => each.rates ?? []));
   const pace = sumOf(shards.flatMap((each) => each.pace ?? [])) as RecentPace | undefined;
   const lastHour = sumOf(shards.flatMap((each) => each.lastHour ?? [])) as QueueSigns['lastHour'];
+  const awaitedKeys = joinAwaited(shards.flatMap((each) => each.awaitedKeys ?? []));
   return {
     ...(Object.assign({}, ...shards) as QueueSigns),
     queue,
@@ -88,11 +89,23 @@ export function joinSigns(queue: string, shards: readonly QueueSigns[]): QueueSi
     ...(rates && { rates }),
     ...(pace && { pace }),
     ...(lastHour && { lastHour }),
+    ...(awaitedKeys && { awaitedKeys }),
     ...withFields(shards, ['diedLately', 'usedSlots', 'stuckSlots', 'stuckJobs'], sum),
     // The workers of a queue with shards serve all of them.
     ...withFields(shards, ['slots', 'pausedWorkers', 'sinceMaintenanceMs', 'usualRunMs', 'usualWaitMs'], highest),
     ...(shards.some(({ hasEnded }) => hasEnded) && { hasEnded: true }),
   };
+}
+
+/** Returns the keys for which groups of all shards rest. A group is in one shard. */
+function joinAwaited(all: readonly AwaitedKeys[]): AwaitedKeys | undefined {
+  return all.length === 0
+    ? undefined
+    : {
+        groups: sum(all.map(({ groups }) => groups)),
+        jobs: sum(all.map(({ jobs }) => jobs)),
+        keys: all.flatMap(({ keys }) => keys),
+      };
 }
 
 /** The figures of which the highest counts: ages, and the workers, which serve all shards. */

@@ -62,6 +62,8 @@ export interface QueueSigns {
   configured?: RuntimeLimits;
   /** The groups with the most waiting jobs, while groups hold some back. Absent for none. */
   waitingGroups?: readonly { name: string; pending: number }[];
+  /** What groups wait for that rest for a permit of their key of a shared limit. Absent for none. */
+  awaitedKeys?: AwaitedKeys;
   /** The limits of each group without limits of its own. */
   groupLimits?: GroupLimits;
   /** The limits that the queue shares with others. Absent for none. */
@@ -89,6 +91,16 @@ export interface QueueSigns {
   schedules?: readonly ScheduleRecord[];
   /** The time of the figures. */
   at?: Date;
+}
+
+/** The keys of shared limits for whose permits groups of a queue rest. */
+export interface AwaitedKeys {
+  /** The number of these groups. */
+  groups: number;
+  /** The number of their waiting jobs. */
+  jobs: number;
+  /** Some of these keys, those of the longest lines first. One that the viewer may not see has no `key`. */
+  keys: readonly SharedLimitState[];
 }
 
 /** An entry of the action log for limits that were set. */

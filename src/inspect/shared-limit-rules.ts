@@ -9,10 +9,14 @@ import {
 import type { QueueSigns } from './queue-signs.js';
 import { heldSeverity, left, utc } from './limit-rules.js';
 import { type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { groupBy } from '../queue/runtime/group-by.js';
 import { count, duration } from './words.js';
 
 /** The most queues or workers that a sentence names. */
 const MOST_NAMED = 3;
+
+/** The most groups whose waiting jobs `lua/group/awaiting-permit` counts. */
+const MOST_COUNTED = 1_000;
 
 /** Finds the limits that hold the jobs of the queue back. It names each, and who holds it. A pause comes before a rest. */
 export function heldBySharedLimit(signs: QueueSigns): ReturnType<Rule> {
@@ -76,6 +80,51 @@ function fullLimits(signs: QueueSigns, limits: readonly SharedLimitState[]): Fin
     next: limits.length === 1 ? 'raise the limit if this is too slow' : 'raise each of them if this is too slow',
     remedy: { at: 'shared-limit' },
   };
+}
+
+/** Finds the keys of shared limits for whose permits all groups with jobs rest. It names some of them, and who holds each. */
+export function heldByKeys(signs: QueueSigns): ReturnType<Rule> {
+  const { awaitedKeys, at = new Date() } = signs;
+  const { heldByGroups = 0, pending, pausedAt } = signs.stats;
+  if (!awaitedKeys || heldByGroups === 0 || heldByGroups < pending || pausedAt || !isOld(signs, PATIENCE_MS)) {
+    return undefined;
+  }
+  const { groups, jobs, keys } = awaitedKeys;
+  const shown = keys.filter(({ key }) => key !== undefined).slice(0, MOST_NAMED);
+  const byLimit = [...groupBy(keys, ({ name }) => name)];
+  const held = byLimit.map(([limit, ofLimit]) => {
+    const named = ofLimit
+      .filter((key) => shown.includes(key))
+      .map((key) => `${key.key!} (${keyHoldInWords(key, at)})`);
+    return [limit, named.join(', ')].filter(Boolean).join(': ');
+  });
+  const named = new Set(shown.map(({ key }) => key)).size;
+  const which = named > 0 ? 'keys' : groups === 1 ? 'a key' : `${count(groups)} keys`;
+  const more = named > 0 && groups > named ? ` and ${count(groups - named)} more` : '';
+  const limits = byLimit.length === 1 ? 'the shared limit' : 'the shared limits';
+  const hasOthers = jobs < pending && groups <= MOST_COUNTED;
+  const others = hasOthers
+    ? '; the other groups are paused, wait for a job of their own, or are at their limit'
+    : '';
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `limited by ${which} of ${limits} ${held.join('; ')}${more}; ${waits(signs)}`,
+    cause: `each group rests until its key of ${limits} ${listed(byLimit.map(([limit]) => `\`${limit}\``))} has a free permit${others}`,
+    next: 'raise the limit, or that of one key, if this is too slow',
+    remedy: { at: 'shared-limit' },
+  };
+}
+
+/** Returns what keeps a key from giving a permit, in words. */
+function keyHoldInWords(key: SharedLimitState, at: Date): string {
+  const holds = holdsOf(key, at);
+  if (holds.length > 0) {
+    return holds.join('; ');
+  }
+  return isFull(key)
+    ? `${count(key.running)} ${key.running === 1 ? 'runs' : 'run'}, as many as may: ${holdersInWords(key.holders)}`
+    : 'its rate is used up';
 }
 
 /**

@@ -6,7 +6,7 @@ import { slotsOfJob, type WorkerRecord } from '../queue/model/worker-record.js';
 import type { LostMember } from '../queue/operate/lost-members.js';
 import { announcedCosts, announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { LimitsInForce } from '../queue/model/limits.js';
-import type { LimitsEntry, QueueSigns, RecentPace, RecentRates, SeenDeath } from './queue-signs.js';
+import type { AwaitedKeys, LimitsEntry, QueueSigns, RecentPace, RecentRates, SeenDeath } from './queue-signs.js';
 import { KEEPS_UP_SHARE, PATIENCE_MS } from './rule.js';
 import { LIST_BYTES } from './search/walk-state.js';
 import { noneIfUnreadable } from './unreadable.js';
@@ -31,6 +31,9 @@ const LONGEST_PACE_S = 75;
 
 /** The groups that a verdict names. */
 const SHOWN_GROUPS = 2;
+
+/** The groups whose keys of shared limits a verdict names. */
+const SHOWN_KEYS = 3;
 
 /** The most schedules that the signs look at. */
 export const MOST_SCHEDULES = 100;
@@ -66,7 +69,7 @@ interface FactReaders {
  * Reads the facts for a verdict, and judges nothing: five script calls, whatever the length of the queue. The last days cost
  * three more in ten minutes. A queue with unfinished batches costs one more, and one for each queue of their members.
  * Schedules, limits that were set at run time, and groups that hold jobs back cost one more each. So does each limit
- * that it shares, and a queue whose jobs take several slots.
+ * that it shares, and a queue whose jobs take several slots. If the groups rest for keys of a limit, that costs one more, and three for each limit.
  */
 export async function readFacts(queue: JobQueue, given: Partial<FactReaders> = {}): Promise<QueueFacts> {
   const read: FactReaders = {
@@ -91,6 +94,9 @@ export async function readFacts(queue: JobQueue, given: Partial<FactReaders> = {
   const waitingGroups = stats.heldByGroups ? await queue.groups.list({ limit: SHOWN_GROUPS }) : undefined;
   const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
   const sharedLimits = await noneIfUnreadable(queue.name, readSharedLimits(queue, workers));
+  const awaitedKeys = stats.heldByGroups
+    ? await readAwaitedKeys(queue, sharedLimits).catch(() => undefined) // the master of a limit may be away
+    : undefined;
   const isWeighted = stats.processing > 0 && workers.some(({ weights }) => weights);
   const claimed = isWeighted ? await noneIfUnreadable(queue.name, read.claimed()) : undefined;
   const more = {
@@ -98,6 +104,7 @@ export async function readFacts(queue: JobQueue, given: Partial<FactReaders> = {
     ...(limitsSet && { limitsSet }),
     ...(waitingGroups && { waitingGroups }),
     ...(sharedLimits.length > 0 && { sharedLimits }),
+    ...(awaitedKeys && { awaitedKeys }),
   };
   return {
     queue: queue.name,
@@ -119,6 +126,30 @@ export async function readSharedLimits(
   workers: readonly WorkerRecord[],
 ): Promise<SharedLimitState[]> {
   return Promise.all(announcedLimits(workers).map((name) => queue.sharedLimit(name).get()));
+}
+
+/** Reads for which keys of its limits groups of a queue rest. Undefined for none. */
+async function readAwaitedKeys(
+  queue: JobQueue,
+  limits: readonly SharedLimitState[],
+): Promise<AwaitedKeys | undefined> {
+  if (!limits.some(({ keys }) => keys)) {
+    return undefined;
+  }
+  const { groups, jobs, names } = await queue.exec((calls) => calls.groups.awaitingPermit({ limit: SHOWN_KEYS }));
+  const keys = await Promise.all(names.map((group) => readFullKeys(queue, limits, group)));
+  return keys.flat().length > 0 ? { groups, jobs, keys: keys.flat() } : undefined;
+}
+
+/** Reads the keys of limits for whose permits a group of the queue waits. */
+export async function readFullKeys(
+  queue: JobQueue,
+  limits: readonly SharedLimitState[],
+  group: string,
+): Promise<SharedLimitState[]> {
+  const used = limits.filter(({ keys }) => keys !== undefined);
+  const states = await Promise.all(used.map((limit) => queue.sharedLimit(limit.name).key(group).getUnder(limit)));
+  return states.filter(({ waiting }) => waiting.includes(queue.name));
 }
 
 export async function readSigns(queue: JobQueue): Promise<QueueSigns> {
@@ -147,6 +178,8 @@ export interface QueueFacts {
   waitingGroups?: readonly { name: string; pending: number }[];
   /** The limits that the queue shares with others. Absent for none. */
   sharedLimits?: readonly SharedLimitState[];
+  /** For which keys of these limits groups rest. Absent for none. */
+  awaitedKeys?: AwaitedKeys;
   /** Claimed jobs, if some jobs take several slots. */
   claimed?: readonly Pick<JobRecord, 'name' | 'worker' | 'slots'>[];
 }
@@ -170,6 +203,7 @@ export function signsOf(
     limitsSet,
     waitingGroups,
     sharedLimits,
+    awaitedKeys,
     claimed,
   }: QueueFacts,
   measured?: RecentPace | null,
@@ -202,6 +236,7 @@ export function signsOf(
     ...(configured && { configured }),
     waitingGroups: waitingGroups?.map(({ name, pending }) => ({ name, pending })),
     ...(sharedLimits && { sharedLimits }),
+    ...(awaitedKeys && { awaitedKeys }),
     ...(Object.keys(limitCosts).length > 0 && { limitCosts }),
     lostMembers,
     schedules,

@@ -12,7 +12,7 @@ import {
   slow,
 } from './flow-rules.js';
 import { full, givesNothing, heldByGroups, paused, rateLimited, resting } from './limit-rules.js';
-import { costsMoreThanBurst, heldBySharedLimit } from './shared-limit-rules.js';
+import { costsMoreThanBurst, heldByKeys, heldBySharedLimit } from './shared-limit-rules.js';
 import type { QueueSigns, QueueVerdict, Severity } from './queue-signs.js';
 import { isOverdue, LONG_WAIT_MS, type Finding, type Rule } from './rule.js';
 import { hangingSchedule, unrunSchedule } from './schedules/schedule-rules.js';
@@ -49,6 +49,7 @@ export const RULES: readonly Rule[] = [
   resting,
   rateLimited,
   full,
+  heldByKeys,
   heldByGroups,
   unrunSchedule,
   hangingSchedule,
@@ -77,6 +78,7 @@ const HOLDING: readonly Rule[] = [
   resting,
   rateLimited,
   full,
+  heldByKeys,
   heldByGroups,
   behind,
   slow,

@@ -150,6 +150,20 @@ it('adds the counts of the history, with the durations of the slowest shard', ()
   expect(joinHistory([undefined])).toBeUndefined();
 });
 
+it('adds the groups that rest for keys of limits, and has the keys of all shards', () => {
+  const key = { name: 'crm', source: 'set' as const, rateLimit: [], running: 1, maxRunning: 1 };
+  const lists = { holders: [], waiting: [], queues: [] };
+  const awaited = (groups: number, name: string) => ({
+    awaitedKeys: { groups, jobs: 2 * groups, keys: [{ ...key, ...lists, key: name }] },
+  });
+  const joined = joinSigns('ingest', [
+    shard(0, {}, awaited(1, 'acme')),
+    shard(1, {}),
+    shard(2, {}, awaited(4, 'bolt')),
+  ]);
+  expect(joined.awaitedKeys).toMatchObject({ groups: 5, jobs: 10, keys: [{ key: 'acme' }, { key: 'bolt' }] });
+});
+
 it('puts the shards of a queue together', () => {
   const joined = byWhole(['mail', NAMES[1]!, NAMES[0]!], (name) => name);
   expect(joined).toEqual([

@@ -4,6 +4,7 @@ import * as flow from '#inspect/flow-rules.js';
 import * as limits from '#inspect/limit-rules.js';
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
 import { drainsInMs, drainsNowInMs, isBusy, isLate, type Rule } from '#inspect/rule.js';
+import * as shared from '#inspect/shared-limit-rules.js';
 import * as stuck from '#inspect/stuck-rules.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
@@ -27,6 +28,13 @@ function signsOf({ stats = {}, ...signs }: Signs): QueueSigns {
 const waiting = (oldestPendingAgeMs: number, more: Partial<QueueStats> = {}) => ({
   stats: { pending: 40, oldestPendingAgeMs, ...more },
 });
+const awaitedKeys = {
+  groups: 1,
+  jobs: 40,
+  keys: [
+    { name: 'crm', source: 'set' as const, rateLimit: [], running: 1, holders: [], waiting: ['mail'], queues: [] },
+  ],
+};
 const rates = (inRate: number, out: number, more: Partial<RecentRates> = {}): RecentRates => ({
   windowMs: 5 * MINUTE,
   in: inRate,
@@ -115,6 +123,18 @@ it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
     limits.full,
     { ...waiting(11_000, { processing: 4, pausedAt: AT }), maxRunning: 4 },
     { ...waiting(11_000, { processing: 4 }), maxRunning: 4 },
+  ],
+  [
+    'keys that hold all jobs but one',
+    shared.heldByKeys,
+    { ...waiting(11_000, { heldByGroups: 39 }), awaitedKeys },
+    { ...waiting(11_000, { heldByGroups: 40 }), awaitedKeys },
+  ],
+  [
+    'keys of a queue in which none waits for long',
+    shared.heldByKeys,
+    { ...waiting(10_000, { heldByGroups: 40 }), awaitedKeys },
+    { ...waiting(10_001, { heldByGroups: 40 }), awaitedKeys },
   ],
   [
     'groups that hold all jobs but one',

@@ -155,6 +155,12 @@ export const CASES: Record<string, Case[]> = {
       { maxRunning: 2, slots: 20 },
     ],
   ],
+  heldByKeys: [
+    [
+      { ...waiting(11_000, 0), heldByGroups: 40 },
+      { awaitedKeys: { groups: 1, jobs: 40, keys: [{ ...sharedLimit({}), key: 'acme' }] } },
+    ],
+  ],
   heldByGroups: [[{ ...waiting(11_000, 0), heldByGroups: 40 }]],
   behind: [
     [

@@ -74,6 +74,61 @@ describe('a queue that waits for a shared limit is not stuck, and its verdict na
   });
 });
 
+const withoutKey = ({ key: _key, ...state }: SharedLimitState): SharedLimitState => state;
+
+describe('a queue whose groups rest for keys of a limit', () => {
+  const held = { ...stats, oldestUnheldAgeMs: 0, heldByGroups: 12 };
+  const key = (name: string, state: Partial<SharedLimitState> = {}): SharedLimitState => {
+    return { ...limit, name: 'crm', maxRunning: 2, running: 2, holders: [holder], key: name, ...state };
+  };
+  const holder = { queue: 'invoice', worker: 'a', permits: 2 };
+  const of = (groups: number, keys: readonly SharedLimitState[], jobs = 12) =>
+    verdictOf({ queue: 'email', stats: held, at, awaitedKeys: { groups, jobs, keys } });
+
+  it.each([
+    ['its only key', 1, [key('acme')], 'keys of the shared limit crm: acme (2 run, as many as may: invoice 2)'],
+    [
+      'some of its keys',
+      5,
+      [key('acme'), key('bolt', { running: 0 }), key('cog', { running: 1, maxRunning: 1, restsUntil: later })],
+      'keys of the shared limit crm: acme (2 run, as many as may: invoice 2), bolt (its rate is used up), cog (rests for another 8 min) and 2 more',
+    ],
+    [
+      'a paused key',
+      1,
+      [key('acme', { pausedAt: at, pausedBy: 'ada', pauseReason: 'has not paid' })],
+      'keys of the shared limit crm: acme (paused by ada (has not paid))',
+    ],
+    [
+      'the keys of two limits',
+      1,
+      [key('acme'), key('acme', { name: 'erp', running: 0 })],
+      'keys of the shared limits crm: acme (2 run, as many as may: invoice 2); erp: acme (its rate is used up)',
+    ],
+    ['no hidden key', 3, [withoutKey(key('acme'))], '3 keys of the shared limit crm'],
+    [
+      'three keys at most',
+      4,
+      ['a', 'b', 'c', 'd'].map((name) => key(name, { running: 0 })),
+      'keys of the shared limit crm: a (its rate is used up), b (its rate is used up), c (its rate is used up) and 1 more',
+    ],
+  ])('names %s', (_, groups, keys, words) => {
+    expect(of(groups, keys)).toMatchObject({
+      severity: 'notice',
+      state: 'limited',
+      summary: `limited by ${words}; 12 waiting for 2 min`,
+    });
+  });
+
+  it('says that other groups wait for something else', () => {
+    expect(of(1, [key('acme')], 12).cause).toBe(
+      'each group rests until its key of the shared limit `crm` has a free permit',
+    );
+    expect(of(1, [key('acme')], 11).cause).toMatch(/; the other groups are paused, .* at their limit$/);
+    expect(of(1_001, [key('acme')], 11).cause).toMatch(/free permit$/); // the jobs of a thousand were counted
+  });
+});
+
 describe('a job that costs more than the burst of a rate', () => {
   const flowing = { queue: 'email', stats: NO_STATS, at, limitCosts: { openai: 8 } };
 

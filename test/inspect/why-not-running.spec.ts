@@ -217,6 +217,12 @@ describe('a job does not run, because', () => {
       next: 'raise the limit of this key if this is too slow',
       remedy: { at: 'shared-limit' },
     });
+    await aged(queue, [second!.id], 20_000);
+    await eventually(async () => {
+      const { state, summary } = verdictOf(await readSigns(queue));
+      const key = `keys of the shared limit ${limit}: ada (1 runs, as many as may: ${queue.name} 1)`;
+      return state === 'limited' && summary.startsWith(`limited by ${key}; 1 waiting for 20`);
+    });
     open();
   });
 

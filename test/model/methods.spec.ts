@@ -108,6 +108,7 @@ const NO_CALL: Record<string, string> = {
     ),
   ),
   ...Object.fromEntries(['declare', 'list', 'remove', 'unhandled'].map((name) => [`topics.${name}`, TOPICS])),
+  'groups.awaitingPermit': 'it changes no job; test/lua/group/awaiting-permit.spec.ts has both stores',
   'groups.endRest': 'it needs a limit with a key; test/worker/limits/limit-keys.spec.ts has both stores',
   'sweep.hold': 'the right of a process to maintain changes no job; test/lua/sweep/hold holds it',
 };

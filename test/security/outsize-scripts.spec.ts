@@ -86,6 +86,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.sharedLimits.giveBack({ limit: 'partner', worker: 'w', permits: [] }),
   (c) => c.sharedLimits.rest({ limit: 'partner', ms: 1 }),
   (c) => c.sharedLimits.noteKeys({ limit: 'partner', used: ['large'] }),
+  (c) => c.groups.awaitingPermit({ limit: 100 }),
   (c) => c.groups.endRest({ name: 'large' }),
   (c) => c.streams.write({ writes: [{ claim: WRITER, first: 1, chunks: [{ kind: 'j', json: '1' as never }] }] }),
   (c) => c.streams.read({ id: 'claimed', from: 0 }),

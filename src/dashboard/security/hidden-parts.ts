@@ -1,7 +1,7 @@
 // What a record of one job, group or queue says of another one. Words are made of it only after a viewer is known, without
 // what the viewer may not see.
 import { HIDDEN, type JobSigns, type ShownGroup } from '../../inspect/job-signs.js';
-import type { QueueSigns } from '../../inspect/queue-signs.js';
+import type { AwaitedKeys, QueueSigns } from '../../inspect/queue-signs.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { JobReference } from '../../queue/model/batch.js';
 import type { SharedLimitState } from '../../queue/model/shared-limit.js';
@@ -85,7 +85,11 @@ export class HiddenParts {
 
   /** Returns the signs of a queue without what may not be seen. The same object if all may be. */
   async ofQueue(signs: QueueSigns): Promise<QueueSigns> {
-    const { queue, lostMembers = [], waitingGroups = [], sharedLimits = [] } = signs;
+    const { queue, lostMembers = [], waitingGroups = [], sharedLimits = [], awaitedKeys } = signs;
+    if (awaitedKeys && !this.permissions.areOpen) {
+      const { awaitedKeys: _keys, ...others } = signs;
+      return { ...(await this.ofQueue(others)), awaitedKeys: await this.ofKeys(queue, awaitedKeys) };
+    }
     if (lostMembers.length + waitingGroups.length + sharedLimits.length === 0 || this.permissions.areOpen) {
       return signs;
     }
@@ -107,6 +111,20 @@ export class HiddenParts {
       ),
     );
     return seen.every(Boolean) ? signs : { ...signs, lostMembers: lostMembers.filter((_, i) => seen[i]) };
+  }
+
+  /** Returns the keys for which groups of a queue rest, without the names of hidden groups and queues. */
+  private async ofKeys(queue: string, awaited: AwaitedKeys): Promise<AwaitedKeys> {
+    const others = new Set(await this.permissions.visibleQueues(this.request, othersOf(queue, awaited.keys)));
+    const isShown = (name: string) => name === queue || others.has(name);
+    const keys = await Promise.all(
+      awaited.keys.map(async (limit) => {
+        const { key, ...unnamed } = withoutOthers(limit, isShown);
+        const shows = await this.permissions.allows('view', this.request, { queue, group: key! });
+        return shows ? { ...unnamed, key: key! } : unnamed;
+      }),
+    );
+    return { ...awaited, keys };
   }
 
   /** Returns a schedule whose runs have no id of a job that may not be seen. */

@@ -37,3 +37,13 @@ export interface GroupStats {
   /** Its own limits. */
   limits: GroupLimits;
 }
+
+/** The groups that rest because their key of a limit had no free permit. */
+export interface AwaitingGroups {
+  /** The number of these groups. */
+  readonly groups: number;
+  /** The number of jobs that wait in them, or in 1,000 of them. */
+  readonly jobs: number;
+  /** The names of some, the longest line first. */
+  readonly names: readonly string[];
+}

@@ -1,7 +1,7 @@
 // The verbs of the groups of a queue: the scripts of lua/group.
-import type { GroupStats } from '../model/group.js';
+import type { AwaitingGroups, GroupStats } from '../model/group.js';
 import type { GroupLimits } from '../model/limits.js';
-import { flagOf, listOf, rowsOf, wholeNumberOf } from '../replies/check-reply.js';
+import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { decodeClean } from '../replies/decode-clean.js';
 import { decodeGroupLimits } from '../replies/decode-limits.js';
 import { groupArguments } from '../scripts/encode-limits.js';
@@ -47,6 +47,15 @@ export const GROUPS = {
 
   /** Ends the rest of a group that waits for a permit of its key. */
   endRest: verb('groupEndRest', { args: { name: text }, reply: () => undefined }),
+
+  /** Returns the groups that rest because their key of a limit had no free permit. */
+  awaitingPermit: verb('groupAwaitingPermit', {
+    args: { limit: number },
+    reply(reply): AwaitingGroups {
+      const [groups, jobs, ...names] = listOf(reply);
+      return { groups: wholeNumberOf(groups), jobs: wholeNumberOf(jobs), names: names.map(textOf) };
+    },
+  }),
 
   /** @param given.passed how many to pass over, as the last call returned */
   clean: verb('groupClean', {

@@ -47,3 +47,20 @@ it('hides the keys of a limit, and the queues that use the key of a job', async 
   expect(shown.signs.sharedLimits).toMatchObject([{ keys: [] }]);
   expect(shown.signs.fullKeys).toMatchObject([{ waiting: ['mail', 'seen'] }]);
 });
+
+it('hides the names of keys for which hidden groups rest', async () => {
+  const permissions = {
+    areOpen: false,
+    allows: (_action: string, _request: DashboardRequest, { group }: { group: string }) =>
+      Promise.resolve(group !== 'acme'),
+    visibleQueues: (_: DashboardRequest, names: readonly string[]) =>
+      Promise.resolve(names.filter((name) => name === 'seen')),
+  };
+  const holders = ['mail', 'secret', 'seen'].map((queue) => ({ queue }));
+  const keys = ['acme', 'bolt'].map((key) => ({ name: 'crm', key, queues: [], waiting: ['mail'], holders }));
+  const signs = { queue: 'mail', awaitedKeys: { groups: 2, jobs: 4, keys } } as unknown as QueueSigns;
+  const hidden = new HiddenParts(permissions as unknown as Permissions, {} as DashboardRequest);
+  const { awaitedKeys } = await hidden.ofQueue(signs);
+  expect(JSON.stringify(awaitedKeys)).not.toMatch(/acme|secret/);
+  expect(awaitedKeys).toMatchObject({ groups: 2, jobs: 4, keys: [{ name: 'crm' }, { key: 'bolt' }] });
+});
