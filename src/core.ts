@@ -122,6 +122,7 @@ export type {
   PermitHolder,
   SharedLimitChanges,
   SharedLimitState,
+  WaitingKeys,
   CostRange,
   SharedLimitUse,
   SharedLimitValues,

@@ -5,6 +5,7 @@
 -- Returns a flat list of field, value:
 --   the depths
 --   held_by_groups: jobs of groups that may start none
+--   awaiting_permit: jobs of groups that rest for a permit of their key of a limit
 --   batches: unfinished ones
 --   parked: scheduled jobs that wait for a signal or sleep
 --   foreign_claims: of clients of the Redis pattern
@@ -28,6 +29,7 @@ local live_since = now - tonumber(ARGV[1])
 --@include lib/retention/announced_queue_limits
 --@include lib/place/unserved_names
 --@include lib/group/held_by_groups
+--@include lib/group/awaiting_permit
 --@include lib/reclaim/is_filler
 --@include lib/schedule/overdue
 --@include lib/signal/parked
@@ -79,6 +81,7 @@ local reply = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
   'held_by_groups', held_by_groups(grouped),
+  'awaiting_permit', grouped > 0 and select(2, awaiting_permit()) or 0,
   'batches', redis.call('ZCARD', batches),
   'scheduled', redis.call('ZCARD', scheduled),
   'parked', redis.call('ZCOUNT', awaiting_signals, '(' .. now_text, '+inf'),

@@ -7,16 +7,19 @@
 -- KEYS[5] rates    prefix of the rates, each a hash
 -- KEYS[6] queues   sorted set, queues that use it, score = when that was noted last in ms
 -- KEYS[7] keys     sorted set, its keys, score = when each was used last in ms
+-- KEYS[8] full     sorted set, keys without a free permit for which jobs wait, score = until when their groups rest in ms
+-- KEYS[9] closed   sorted set, keys that are paused or rest, and for which jobs wait, score = the same
 -- Returns now in ms, '1' if the values were set at run time, those of the apps as JSON or nil, max_running, the pause: since
---   and until when in ms, its reason, who; until when it rests in ms, then six:
+--   and until when in ms, its reason, who; until when it rests in ms, then eight:
 --   the rates: for each limit, period in ms, burst, when the next may start in ms, or '' for now
 --   the holders: for each queue, worker and number of permits
 --   the queues that wait, the first first
 --   the number of permits, which may be more than 10,000, of which the holders are counted
 --   the queues that use it, at most 1,000
 --   its keys that were used last, the last first, at most 100
+--   how many keys have no free permit, and how many are paused or rest, of those for which jobs wait
 -- Repeated: reads again.
-local limit, permits, waiting, seen, rates, queues, keys = unpack(KEYS)
+local limit, permits, waiting, seen, rates, queues, keys, full, closed = unpack(KEYS)
 --@include lib/core/clock
 --@include lib/shared_limit/longest_use
 --@include lib/shared_limit/rates
@@ -60,4 +63,6 @@ reply[13] = redis.call('ZCOUNT', permits, '(' .. now_text, '+inf')
 local used_since = string.format('%.0f', now - longest_use_ms)
 reply[14] = redis.call('ZRANGE', queues, used_since, '+inf', 'BYSCORE', 'LIMIT', 0, 1000)
 reply[15] = redis.call('ZRANGE', keys, 0, 99, 'REV')
+reply[16] = redis.call('ZCOUNT', full, '(' .. now_text, '+inf')
+reply[17] = redis.call('ZCOUNT', closed, '(' .. now_text, '+inf')
 return reply

@@ -1,28 +1,51 @@
 #!lua flags=allow-oom
--- Notes which keys of a limit a worker used, and reads the values that apply to each key. The 10,000 keys that were used last are
--- kept, each for a day.
+-- Notes which keys of a limit a worker used, and which of them gave no permit. It reads the values that apply to each key. The
+-- 10,000 keys that were used last are kept, each for a day, and as many that gave no permit.
 -- Transition: none
--- KEYS[1] limit  hash
--- KEYS[2] rates  prefix of the rates, each a hash
--- KEYS[3] keys   sorted set, its keys, score = when each was used last in ms
--- ARGV    the keys
+-- KEYS[1] limit   hash
+-- KEYS[2] rates   prefix of the rates, each a hash
+-- KEYS[3] keys    sorted set, its keys, score = when each was used last in ms
+-- KEYS[4] full    sorted set, keys without a free permit for which jobs wait, score = until when their groups rest in ms
+-- KEYS[5] closed  sorted set, keys that are paused or rest, and for which jobs wait, score = the same
+-- ARGV[1] how many keys were used
+-- ARGV[2..] these keys
+-- ARGV[..] for each key without a permit: the key, '1' if it is paused or rests, else '0', and how long its group rests in ms
 -- Returns the values as lib/shared_limit/write has them, or '' if no app has declared any and none were set; and for how long no job
 --   of any key may start, in ms: nil if one may, -1 without an end. Repeated: the same.
-local limit, rates, keys = unpack(KEYS)
-local most_keys, key_ms = 10000, 86400000
+local limit, rates, keys, full, closed = unpack(KEYS)
+local most_keys, key_ms, longest_rest_ms = 10000, 86400000, 30000
+local first_refused = tonumber(ARGV[1]) + 2
 --@include lib/core/clock
 --@include lib/shared_limit/rates
-for i = 1, #ARGV, 1000 do
-  local noted = {}
-  for _, key in ipairs({ unpack(ARGV, i, math.min(i + 999, #ARGV)) }) do
-    noted[#noted + 1], noted[#noted + 2] = now_text, key
+
+-- Writes pairs of score and key. The keys with the lowest scores go, if there are too many.
+local function note(place, pairs_of, lifetime)
+  for i = 1, #pairs_of, 2000 do
+    redis.call('ZADD', place, unpack(pairs_of, i, math.min(i + 1999, #pairs_of)))
   end
-  redis.call('ZADD', keys, unpack(noted))
+  redis.call('ZREMRANGEBYRANK', place, 0, -most_keys - 1)
+  redis.call('PEXPIRE', place, string.format('%.0f', lifetime))
 end
-if #ARGV > 0 then
-  redis.call('ZREMRANGEBYRANK', keys, 0, -most_keys - 1)
+
+local used = {}
+for i = 2, first_refused - 1 do
+  used[#used + 1], used[#used + 2] = now_text, ARGV[i]
+end
+if #used > 0 then
+  note(keys, used, key_ms)
   redis.call('ZREMRANGEBYSCORE', keys, '-inf', string.format('%.0f', now - key_ms))
-  redis.call('PEXPIRE', keys, string.format('%.0f', key_ms))
+end
+local refused = { ['0'] = {}, ['1'] = {} }
+for i = first_refused, #ARGV, 3 do
+  local list = refused[ARGV[i + 1]]
+  list[#list + 1], list[#list + 2] = string.format('%.0f', now + math.min(tonumber(ARGV[i + 2]), longest_rest_ms)), ARGV[i]
+  redis.call('ZREM', ARGV[i + 1] == '1' and full or closed, ARGV[i])
+end
+for state, place in pairs({ ['0'] = full, ['1'] = closed }) do
+  if #refused[state] > 0 then
+    note(place, refused[state], longest_rest_ms)
+    redis.call('ZREMRANGEBYSCORE', place, '-inf', now_text)
+  end
 end
 
 local is_set, configured, max_running, count, paused_at, paused_until, rests_until, rest_ms = unpack(redis.call('HMGET', limit, 'set',

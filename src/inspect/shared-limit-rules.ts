@@ -5,6 +5,7 @@ import {
   queueOfLimit,
   type SharedLimitState,
   smallestBurst,
+  type WaitingKeys,
 } from '../queue/model/shared-limit.js';
 import type { QueueSigns } from './queue-signs.js';
 import { heldSeverity, left, utc } from './limit-rules.js';
@@ -199,9 +200,19 @@ export function holdsOf(limit: SharedLimitState, at: Date): string[] {
 }
 
 /** Returns words about the keys of a limit. They name none that the viewer may not see. */
-function keysInWords(keys: readonly string[]): string {
+function keysInWords({ keys = [], waitingKeys }: SharedLimitState): string {
   const named = keys.length > 0 ? `: ${listed(keys.slice(0, MOST_NAMED))}` : '';
-  return `each key by itself${named}${keys.length > MOST_NAMED ? ', …' : ''}`;
+  const waiting = waitingKeysInWords(waitingKeys);
+  return `each key by itself${named}${keys.length > MOST_NAMED ? ', …' : ''}${waiting && `; ${waiting}`}`;
+}
+
+/** Returns how many keys of a limit jobs wait for, in words; empty for none. */
+export function waitingKeysInWords({ full, closed }: WaitingKeys = { full: 0, closed: 0 }): string {
+  const words = [
+    ...(full > 0 ? [`${count(full)} full`] : []),
+    ...(closed > 0 ? [`${count(closed)} paused or resting`] : []),
+  ];
+  return words.length > 0 ? `jobs wait for keys: ${words.join(', ')}` : '';
 }
 
 /** Returns the values of a shared limit, and what holds it, in words. */
@@ -212,7 +223,7 @@ export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
     `${runningInWords(limit)} run${held}`,
     ...rateLimit.map(rateInWords),
     ...holdsOf(limit, at),
-    ...(limit.keys ? [keysInWords(limit.keys)] : []),
+    ...(limit.keys ? [keysInWords(limit)] : []),
     ...(waiting.length > 0 ? [`waiting: ${waiting.slice(0, MOST_NAMED).join(', ')}`] : []),
     ...(limit.source === 'set' ? ['set at run time'] : []),
   ];

@@ -94,7 +94,7 @@ export async function readFacts(queue: JobQueue, given: Partial<FactReaders> = {
   const waitingGroups = stats.heldByGroups ? await queue.groups.list({ limit: SHOWN_GROUPS }) : undefined;
   const lost = stats.batches ? await noneIfUnreadable(queue.name, queue.lostMembers()) : [];
   const sharedLimits = await noneIfUnreadable(queue.name, readSharedLimits(queue, workers));
-  const awaitedKeys = stats.heldByGroups
+  const awaitedKeys = stats.awaitingPermit
     ? await readAwaitedKeys(queue, sharedLimits).catch(() => undefined) // the master of a limit may be away
     : undefined;
   const isWeighted = stats.processing > 0 && workers.some(({ weights }) => weights);

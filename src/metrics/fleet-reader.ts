@@ -59,7 +59,14 @@ export class FleetReader {
 }
 
 /** The figures of which a queue has the sum of its shards. It is up if all shards are. Of the others the highest counts. */
-const SUMMED: readonly InstrumentKey[] = ['depth', 'parked', 'deadLetters', 'expiredClaims', 'jobs'];
+const SUMMED: readonly InstrumentKey[] = [
+  'depth',
+  'parked',
+  'awaitingPermit',
+  'deadLetters',
+  'expiredClaims',
+  'jobs',
+];
 
 function joinShards(all: readonly FleetFigure[]): FleetFigure[] {
   const joined = new Map<string, FleetFigure>();
@@ -121,13 +128,16 @@ async function figuresOfLimit(limit: string, queue: MeasuredQueue): Promise<Flee
     .sharedLimit?.(limit)
     .get()
     .catch(() => undefined);
-  const figure = (key: InstrumentKey, value: number): FleetFigure => ({ key, labels: { limit }, value });
+  const figure = (key: InstrumentKey, value: number, more: Labels = {}): FleetFigure => {
+    return { key, labels: { limit, ...more }, value };
+  };
   return state
     ? [
         figure('limitRunning', state.running),
         ...(state.maxRunning === undefined ? [] : [figure('limitMost', state.maxRunning)]),
         figure('limitWaiting', state.waiting.length),
         figure('limitClosed', Number((state.pausedAt ?? state.restsUntil) !== undefined)),
+        ...Object.entries(state.waitingKeys ?? {}).map(([of, keys]) => figure('limitKeys', keys, { state: of })),
       ]
     : [];
 }
@@ -149,6 +159,7 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
   return [
     ...Object.entries(depths).map(([state, value]) => figure('depth', value, { state })),
     figure('parked', stats.parked ?? 0),
+    figure('awaitingPermit', stats.awaitingPermit ?? 0),
     figure('deadLetters', stats.failed),
     figure('errorKinds', stats.errorKinds ?? 0),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),

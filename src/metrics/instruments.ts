@@ -159,6 +159,20 @@ export const INSTRUMENTS = {
     help: 'Whether a shared limit is paused or rests, so that no job of it starts: 1 or 0',
     labels: ['limit'],
   },
+  limitKeys: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.shared_limit.waiting_keys',
+    help: 'Keys of a shared limit for which jobs waited in the last seconds, by state: full without a free permit, closed while paused or resting; absent where no queue names it with a key',
+    labels: ['limit', 'state'],
+  },
+  awaitingPermit: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.awaiting_permit',
+    help: 'Waiting jobs whose group rests until its key of a shared limit has a free permit',
+    labels: ['queue'],
+  },
   outboxRows: {
     source: 'fleet',
     kind: 'gauge',

@@ -23,7 +23,7 @@ it('gives the same instruments to OpenTelemetry', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
-  const queue = newQueue({ limits: ['openai'] });
+  const queue = newQueue({ limits: ['openai', { limit: 'crm', key: 'group' }] });
   const { name } = queue;
   const outbox = () => ({ signs: OUTBOX_SIGNS, relayed: new Map([[name, 3]]) });
   const metrics = new JobMetrics({ queues: [queue] }, outbox).toOpenTelemetry(provider.getMeter('nest-job-queue'));
@@ -31,9 +31,9 @@ it('gives the same instruments to OpenTelemetry', async () => {
     onEvent: metrics.observe,
     onTrip: metrics.observeTrip,
     sweepIntervalMs: 50,
-    limits: { openai: { maxRunning: 5 } },
+    limits: { openai: { maxRunning: 5 }, crm: { maxRunning: 5 } },
   });
-  await (await queue.enqueue({})).result();
+  await (await queue.enqueue({}, { group: 'acme' })).result();
 
   let found = new Map<string, MetricData>();
   const point = (key: keyof typeof INSTRUMENTS) => found.get(INSTRUMENTS[key].name)?.dataPoints[0];
@@ -42,7 +42,7 @@ it('gives the same instruments to OpenTelemetry', async () => {
     await provider.forceFlush();
     const exported = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics[0]!.metrics);
     found = new Map(exported.map((metric) => [metric.descriptor.name, metric]));
-    return point('run') !== undefined && point('maintenance') !== undefined;
+    return point('run') !== undefined && point('limitKeys') !== undefined && point('maintenance') !== undefined;
   });
   const readable = INSTRUMENT_LIST.map(([, { name: each }]) => each);
   expect([...found.keys()].toSorted()).toEqual(readable.toSorted());

@@ -144,6 +144,24 @@ describe('for Prometheus', () => {
     end.open();
   });
 
+  it('counts the keys of a limit for which jobs wait, and these jobs, and names no key', async () => {
+    const limit = uniqueQueueName();
+    const queue = newQueue({ limits: [{ limit, key: 'group' }] });
+    const { registry, read } = measured({ queues: [queue] });
+    const end = gate();
+    await startWorker([{ queue, handlers: { [queue.name]: () => end.promise } }], undefined, {
+      limits: { [limit]: { maxRunning: 1 } },
+    });
+    await queue.sharedLimit(limit).key('cog').pause();
+    const jobs = ['acme', 'acme', 'acme', 'bolt', 'bolt', 'cog'].map((group) => ({ payload: 0, group }));
+    await queue.enqueueMany(jobs);
+    const keys = (state: string) => read(`job_queue_shared_limit_waiting_keys{limit="${limit}",state="${state}"}`);
+    await eventually(async () => (await keys('full')) === 2 && (await keys('closed')) === 1);
+    await eventually(async () => (await read(`job_queue_awaiting_permit{queue="${queue.name}"}`)) === 4);
+    expect(await registry.metrics()).not.toMatch(/acme|bolt|cog/);
+    end.open();
+  });
+
   it('leaves out a text of a worker that names no limit, and shows at most a hundred limits', async () => {
     const queue = newQueue();
     const limits = ['no name of a limit', ...Array.from({ length: 110 }, () => uniqueQueueName())];

@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import { holdsOf, rateInWords, runningInWords, sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
+import {
+  holdsOf,
+  rateInWords,
+  runningInWords,
+  sharedLimitInWords,
+  waitingKeysInWords,
+} from '../../inspect/shared-limit-rules.js';
 import { duration } from '../../inspect/words.js';
 import { withoutUndefined } from '../../queue/runtime/fields.js';
 import { limitInLog, type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';
@@ -73,14 +79,15 @@ async function list({ session, out }: Context, options: CommandOptions): Promise
 }
 
 function rowOf(limit: SharedLimitState, at: Date): string[] {
-  const { name, rateLimit, queues, waiting, keys = [], source } = limit;
+  const { name, rateLimit, queues, waiting, keys = [], waitingKeys, source } = limit;
+  const known = keys.length === 0 ? '' : `${keys.length}${keys.length < MOST_LISTED_KEYS ? '' : ' or more'}`;
   return [
     name,
     runningInWords(limit),
     rateLimit.map(rateInWords).join('; '),
     queues.join(', '),
     waiting.join(', '),
-    keys.length === 0 ? '' : `${keys.length}${keys.length < MOST_LISTED_KEYS ? '' : ' or more'}`,
+    [known, waitingKeysInWords(waitingKeys)].filter(Boolean).join('; '),
     holdsOf(limit, at).join('; '),
     SOURCES[source],
   ];

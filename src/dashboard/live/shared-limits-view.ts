@@ -1,4 +1,5 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { waitingKeysInWords } from '../../inspect/shared-limit-rules.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { SharedKeyView, SharedLimitView } from '../views/limit-views.js';
 
@@ -36,6 +37,7 @@ function viewOf(limit: SharedLimitState, named: readonly string[]): SharedLimitV
     holders: byQueue(holders),
     waiting: [...waiting],
     hasKeys: keys !== undefined,
+    waitingKeys: waitingKeysInWords(limit.waitingKeys),
     ...figuresOf(limit),
   };
 }

@@ -17,6 +17,8 @@ export interface SharedLimitView {
   waiting: string[];
   /** True if a queue uses it with a key. */
   hasKeys: boolean;
+  /** How many of its keys jobs wait for, in words; empty for none. */
+  waitingKeys: string;
   /** When its rates let the next job start; null: now. */
   nextStartAt: number | null;
   restsUntil: number | null;
@@ -28,7 +30,10 @@ export interface SharedLimitView {
 }
 
 /** One key of a limit. Values that were not set for it are those of the limit. A pause of the limit itself is left out. */
-export interface SharedKeyView extends Omit<SharedLimitView, 'queues' | 'holders' | 'waiting' | 'hasKeys'> {
+export interface SharedKeyView extends Omit<
+  SharedLimitView,
+  'queues' | 'holders' | 'waiting' | 'hasKeys' | 'waitingKeys'
+> {
   /** The key: the group of the jobs. */
   name: string;
   /** True if jobs of a queue wait for it. */

@@ -280,6 +280,8 @@ export interface QueueStats {
   pending: number;
   /** The number of pending jobs whose group may start none: paused, held by a job, or at a limit. Absent for none. */
   heldByGroups?: number;
+  /** The number of pending jobs whose group rests until its key of a shared limit has a free permit. Absent for none. */
+  awaitingPermit?: number;
   /** Unfinished batches with a follow-up. Absent for none. */
   batches?: number;
   /** Jobs that wait for a time, a retry included, for other jobs, or for a signal. */

@@ -83,6 +83,14 @@ export interface PermitHolder {
   permits: number;
 }
 
+/** The keys of a limit for which jobs wait, by what they wait for. */
+export interface WaitingKeys {
+  /** As many jobs run as may, or the rate is used up. */
+  full: number;
+  /** The key is paused, or rests since a handler threw a RateLimitedError. */
+  closed: number;
+}
+
 /** A limit that queues share, as it holds now. */
 export interface SharedLimitState extends SharedLimitValues {
   /** The name of the limit. */
@@ -105,6 +113,8 @@ export interface SharedLimitState extends SharedLimitValues {
   queues: readonly string[];
   /** The keys that were used in the last day, the last first, at most 100. Absent if no queue used it with a key. */
   keys?: readonly string[];
+  /** The number of its keys for which jobs waited in the last seconds. Absent if no queue used it with a key. */
+  waitingKeys?: WaitingKeys;
   /** The time when the rates let the next job start. Absent: now. */
   nextStartAt?: Date;
   /** The end of its rest, since a handler threw a RateLimitedError. Absent: it does not rest. */

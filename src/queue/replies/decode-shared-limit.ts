@@ -29,7 +29,7 @@ export function decodeSharedLimit(name: string, reply: unknown): SharedLimitStat
   const [now, isSet, configured, maxRunning, pausedAt, pausedUntil, reason, by, restsUntil] = all
     .slice(0, 9)
     .map((value) => (value === null || value === undefined ? undefined : textOf(value)));
-  const [rates, held, line, running, queues, keys] = all.slice(9);
+  const [rates, held, line, running, queues, keys, full, closed] = all.slice(9);
   const rateRows = rowsOf(rates, 4);
   const nextStartMs = Math.max(...rateRows.map(([, , , next]) => Number(next)), 0);
   const isPaused = pausedAt !== undefined && !(pausedUntil !== undefined && Number(pausedUntil) <= Number(now));
@@ -48,7 +48,10 @@ export function decodeSharedLimit(name: string, reply: unknown): SharedLimitStat
     })),
     waiting: namesOf(line),
     queues: namesOf(queues).toSorted(),
-    ...(listOf(keys).length > 0 && { keys: listOf(keys).map(textOf) }),
+    ...(listOf(keys).length > 0 && {
+      keys: listOf(keys).map(textOf),
+      waitingKeys: { full: wholeNumberOf(full), closed: wholeNumberOf(closed) },
+    }),
     ...(nextStartMs > Number(now) && { nextStartAt: new Date(nextStartMs) }),
     ...(Number(restsUntil ?? 0) > Number(now) && { restsUntil: decodeDate(restsUntil!)! }),
     ...(isPaused && {

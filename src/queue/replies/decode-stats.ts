@@ -19,6 +19,7 @@ export function decodeStats(reply: readonly string[][]): QueueStats {
     at: new Date(number('now_ms')),
     pending: number('pending'),
     ...(number('held_by_groups') > 0 && { heldByGroups: number('held_by_groups') }),
+    ...(number('awaiting_permit') > 0 && { awaitingPermit: number('awaiting_permit') }),
     ...(number('batches') > 0 && { batches: number('batches') }),
     scheduled: number('scheduled'),
     ...(number('parked') > 0 && { parked: number('parked') }),

@@ -172,8 +172,12 @@ export const SHARED_LIMIT_KEYS = {
   ratePrefix: [':rate:', 'hash'],
   /** The queues whose workers named it in the last 30 days. */
   queues: [':queues', 'zset'],
-  /** Its keys that were used last. Each key has a store of its own, which has neither this part nor `queues`. */
+  /** Its keys that were used last. Each key has a store of its own, which has none of these parts, and no `queues`. */
   keys: [':keys', 'zset'],
+  /** Those of them without a free permit for which jobs wait. */
+  full: [':full', 'zset'],
+  /** The same of those that are paused or rest. */
+  closed: [':closed', 'zset'],
 } as const satisfies Record<string, readonly [part: string, type: string]>;
 
 const parts = Object.values(KEYS).map(([part]) => part);

@@ -104,13 +104,17 @@ export const SHARED_LIMITS = {
     },
   }),
 
-  /** Notes keys that were used, and returns what applies to each key of the limit. */
+  /** Notes keys that were used, and those without a permit. Returns what applies to each key of the limit. */
   noteKeys: verb('sharedLimitNoteKeys', {
     keys(keys, given) {
-      const [first, , , , rates, , used] = keys.sharedLimit(given.limit);
-      return [first!, rates!, used!];
+      const [first, , , , rates, , used, full, closed] = keys.sharedLimit(given.limit);
+      return [first!, rates!, used!, full!, closed!];
     },
-    args: { limit, used: each(text) },
+    args: {
+      limit,
+      used: by<readonly string[]>((names) => [names.length, ...names], { itself: true }),
+      refused: optional(each(fields({ key: text, isClosed: flag, forMs: number })), []),
+    },
     repeat: 'same',
     reply(reply): KeyRules {
       const [values, held] = listOf(reply);

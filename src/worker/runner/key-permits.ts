@@ -1,29 +1,19 @@
-import {
-  costsOf,
-  hasValues,
-  type KeyRules,
-  type Lease,
-  type PermitNeed,
-  type SharedLimitValues,
-} from '../../queue/model/shared-limit.js';
+import { costsOf, type KeyRules, type Lease, type PermitNeed } from '../../queue/model/shared-limit.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import { own } from '../../queue/runtime/fields.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
-import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { storeOfKey } from '../../queue/validation/names.js';
 import type { Attempt } from '../attempt/attempt.js';
 import {
-  DECLARES_EVERY_MS,
-  GRACE_MS,
+  type GivenPermit,
   idOf,
   MOST_PER_CALL,
   NO_LEASE,
   numbersTo,
-  type ConfiguredLimits,
-} from './permits.js';
+  PermitCalls,
+  type PermitsOptions,
+} from './permit-calls.js';
 
 /** The time between two notes of a key that is used all the time, in ms. A limit lists the keys of the last day. */
 const NOTES_EVERY_MS = 60_000;
@@ -65,6 +55,19 @@ export interface GroupLeases {
   readonly claim: { useful: number };
 }
 
+/** A key that gave no permit. */
+interface RefusedKey {
+  readonly key: string;
+  /** True if it is paused or rests. */
+  readonly isClosed: boolean;
+  /** For how long its group rests. */
+  readonly forMs: number;
+}
+
+/** The reasons of a lease for too few permits. */
+const CLOSED: readonly string[] = ['paused', 'rests'];
+const FULL: readonly string[] = ['slots', 'rate', 'turn'];
+
 /** The permits of one job. */
 interface Held {
   readonly group: string;
@@ -75,9 +78,7 @@ interface Held {
   readonly versions: readonly string[];
 }
 
-interface Returned extends Held {
-  readonly isUnused: boolean;
-}
+type Returned = GivenPermit & Pick<Held, 'group'>;
 
 /** Queues that wait for a permit of a group, as their keys spell them. */
 export interface GroupWaiters {
@@ -91,30 +92,18 @@ interface KeyCall {
   readonly group: string;
 }
 
-export interface KeyPermitsOptions {
-  readonly queue: string;
-  /** The queue's limits with a key. */
-  readonly limits: readonly PermitNeed[];
-  readonly configured: ConfiguredLimits;
-  readonly calls: StoreCalls;
-  readonly worker: string;
-  readonly visibilityMs: number;
-  readonly clock: Clock;
-  readonly warn: (message: string) => void;
-}
-
 /**
  * The permits that the jobs of a runner have of limits with a key, see docs/internals/limits.md. The key of a job is its
  * group, which only its claim tells. So a claimed job waits here until its permits are leased. A job without one goes back, and
  * its group rests.
  */
 export class KeyPermits {
+  private readonly permitCalls: PermitCalls;
   private readonly limits: readonly PermitNeed[];
   /** What applies to each key, as Redis said last. */
   private readonly rules: (KeyRules | undefined)[];
   /** The time until which no key lets a job start, by the monotonic clock. */
   private heldUntilMs = -Infinity;
-  private declaredAtMs = -Infinity;
   private waiting: Waiting[] = [];
   /** The claimed jobs that have no permit yet. */
   private readonly pending = new Set<Attempt>();
@@ -124,6 +113,8 @@ export class KeyPermits {
   /** The time of the last note of each key, by the monotonic clock. */
   private readonly notedAt = new Map<string, number>();
   private toNote = new Set<string>();
+  /** The keys of each limit that gave no permit since the last note. */
+  private readonly refused: readonly Map<string, RefusedKey>[];
   /** The number of jobs to claim. It falls to the number that was worth it, and doubles after a full claim. */
   private next = MOST_PER_CALL;
   private hasWarned = false;
@@ -132,11 +123,13 @@ export class KeyPermits {
 
   /** @param changed called when there is something to send */
   constructor(
-    private readonly options: KeyPermitsOptions,
+    private readonly options: PermitsOptions & { readonly clock: Pick<Clock, 'randomId'> },
     private readonly changed: () => void,
   ) {
-    this.limits = options.limits.toSorted((a, b) => (a.limit < b.limit ? -1 : 1));
+    this.permitCalls = new PermitCalls(options);
+    this.limits = this.permitCalls.limits;
     this.rules = this.limits.map(() => undefined);
+    this.refused = this.limits.map(() => new Map<string, RefusedKey>());
   }
 
   /** Returns whether a limit of the queue has a key. */
@@ -169,42 +162,41 @@ export class KeyPermits {
     return Math.min(slots, this.next);
   }
 
-  /** Returns the calls that note the used keys, and read what applies to all keys. None if such calls are in flight. */
+  /** Returns the calls that note keys, and read what applies to all of them. None if such calls are in flight. */
   notes(): StoreCall<unknown>[] {
-    const { calls, clock } = this.options;
     if (this.isNoting) {
       return []; // the master of a limit may be away
     }
     this.isNoting = true;
-    const now = clock.monotonic();
-    const isFirst = this.declaredAtMs === -Infinity;
-    const isDue = now - this.declaredAtMs >= DECLARES_EVERY_MS;
-    this.declaredAtMs = isDue ? now : this.declaredAtMs;
     const used = [...this.toNote];
     this.toNote = new Set();
-    return this.limits.flatMap(({ limit }) => [
-      ...(isDue ? [calls.sharedLimits.declare({ limit, values: isFirst ? this.valuesOf(limit) : {} })] : []),
-      calls.sharedLimits.noteKeys({ limit, used }),
-    ]);
+    return [
+      ...this.permitCalls.declarations(),
+      ...this.limits.map(({ limit }, i) => {
+        const refused = [...this.refused[i]!.values()];
+        this.refused[i]!.clear();
+        return this.options.calls.sharedLimits.noteKeys({ limit, used, refused });
+      }),
+    ];
   }
 
   /** Takes the outcomes of these calls. Without a reply the rules of before apply. */
   learn(outcomes: readonly Settled<unknown>[]): void {
-    const each = outcomes.length / this.limits.length; // a declaration may precede
+    const ofLimits = outcomes.slice(-this.limits.length) as readonly Settled<KeyRules>[]; // declarations may precede
     if (outcomes.some(({ ok }) => !ok)) {
-      this.declaredAtMs = -Infinity;
+      this.permitCalls.declareAgain();
     }
     this.isNoting = false;
     let heldMs = 0;
     this.limits.forEach(({ limit }, i) => {
-      const outcome = outcomes[(i + 1) * each - 1] as Settled<KeyRules>;
+      const outcome = ofLimits[i]!;
       if (!outcome.ok) {
         return;
       }
       this.rules[i] = outcome.reply;
       heldMs = Math.max(heldMs, outcome.reply.heldMs ?? 0);
-      if (outcome.reply.values === undefined && hasValues(this.valuesOf(limit))) {
-        this.declaredAtMs = -Infinity; // Redis has lost it
+      if (outcome.reply.values === undefined && this.permitCalls.declares(limit)) {
+        this.permitCalls.declareAgain();
       }
     });
     this.heldUntilMs = heldMs > 0 ? this.options.clock.monotonic() + Math.min(heldMs, LONGEST_HOLD_MS) : -Infinity;
@@ -259,10 +251,10 @@ export class KeyPermits {
         worker,
         token,
         count: jobs.length,
-        lifeMs: this.lifeMs,
+        lifeMs: this.permitCalls.lifeMs,
         declares: false,
         cost: costs[i]!,
-        ofLimit: this.rules[i]?.values ?? this.valuesOf(limit),
+        ofLimit: this.rules[i]?.values ?? this.permitCalls.valuesOf(limit),
       }),
     );
   }
@@ -276,8 +268,7 @@ export class KeyPermits {
     const [{ token, costs, jobs }, ...later] = leasing.lots as [Lot, ...Lot[]];
     const leases = outcomes.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
     const versions = leases.map(({ version }) => version);
-    const mayBeOver = this.options.clock.monotonic() - askedAtMs >= this.lifeMs;
-    const granted = mayBeOver ? 0 : Math.min(...leases.map((lease) => lease.granted));
+    const granted = this.permitCalls.mayBeOver(askedAtMs) ? 0 : Math.min(...leases.map((lease) => lease.granted));
     const most = Math.max(...leases.map((lease) => lease.granted));
     const free = numbersTo(most).map((number): Held => ({ group, id: idOf(token, number), costs, versions }));
     const mayStart = free.splice(0, granted);
@@ -298,6 +289,7 @@ export class KeyPermits {
       refused.push(...later.flatMap((lot) => lot.jobs.map(({ attempt }) => attempt)));
       const waits = leases.flatMap(({ why, waitMs }) => (why === '' ? [] : [waitMs ?? REST_MS]));
       this.putBack(refused, Math.max(1, ...waits));
+      this.noteRefused(group, leases);
       claim.useful -= refused.length - (granted > 0 ? 0 : 1);
       this.next = Math.min(this.next, Math.max(1, claim.useful));
     }
@@ -336,7 +328,7 @@ export class KeyPermits {
     const held = this.held.get(attempt);
     if (held) {
       this.held.delete(attempt);
-      this.returned.push({ ...held, isUnused });
+      this.returned.push(isUnused ? { ...held, refund: held.costs } : held);
       this.changed();
     }
   }
@@ -355,32 +347,22 @@ export class KeyPermits {
 
   /** Returns the calls that rest keys and give permits back. */
   takeCalls(): KeyCall[] {
-    const { calls, worker } = this.options;
     const { rests, returned } = this;
     [this.rests, this.returned] = [[], []];
     const gives = [...groupBy(returned, ({ group }) => group)].flatMap(([group, ofGroup]) =>
-      slicesOf(ofGroup, MOST_PER_CALL).flatMap((slice) =>
-        this.limits.map(({ limit }, i): KeyCall => {
-          const permits = slice.map(({ id, costs, versions, isUnused }) => {
-            return { id, refund: isUnused ? costs[i]! : undefined, version: versions[i]! };
-          });
-          return { call: calls.sharedLimits.giveBack({ limit: storeOfKey(limit, group), worker, permits }), group };
-        }),
-      ),
+      this.permitCalls
+        .giveBack(ofGroup, (limit) => storeOfKey(limit, group))
+        .map((call): KeyCall => ({ call, group })),
     );
     return [...rests, ...gives];
   }
 
   /** Returns the calls that extend all permits which are held here. */
   extensions(): StoreCall<void>[] {
-    const { calls, worker } = this.options;
-    const { lifeMs } = this;
     return [...groupBy([...this.held.values()], ({ group }) => group)].flatMap(([group, ofGroup]) =>
-      slicesOf(ofGroup, MOST_PER_CALL).flatMap((slice) =>
-        this.limits.map(({ limit }) => {
-          const permits = slice.map(({ id }) => id);
-          return calls.sharedLimits.extend({ limit: storeOfKey(limit, group), worker, lifeMs, permits });
-        }),
+      this.permitCalls.extend(
+        ofGroup.map(({ id }) => id),
+        (limit) => storeOfKey(limit, group),
       ),
     );
   }
@@ -392,7 +374,7 @@ export class KeyPermits {
 
   private giveBack(permits: readonly Held[]): void {
     if (permits.length > 0) {
-      this.returned.push(...permits.map((permit) => ({ ...permit, isUnused: true })));
+      this.returned.push(...permits.map((permit) => ({ ...permit, refund: permit.costs })));
       this.changed();
     }
   }
@@ -408,6 +390,18 @@ export class KeyPermits {
     }
   }
 
+  /** Notes which limits gave too few permits of a key, for those who look at the limit. */
+  private noteRefused(key: string, leases: readonly Lease[]): void {
+    leases.forEach(({ why, waitMs: forMs = REST_MS }, i) => {
+      if (CLOSED.includes(why) || FULL.includes(why)) {
+        this.refused[i]!.delete(key); // so that the last ones stay
+        this.refused[i]!.set(key, { key, isClosed: CLOSED.includes(why), forMs });
+      }
+      const [first] = this.refused[i]!.size > MOST_NOTED ? this.refused[i]!.keys() : [];
+      if (first !== undefined) this.refused[i]!.delete(first);
+    });
+  }
+
   private warnOfNoGroup(id: string): void {
     if (!this.hasWarned) {
       this.hasWarned = true;
@@ -421,13 +415,5 @@ export class KeyPermits {
 
   private costsOf(attempt: Attempt): number[] {
     return costsOf(this.limits, attempt.claim.options.limitCosts);
-  }
-
-  private get lifeMs(): number {
-    return this.options.visibilityMs + GRACE_MS;
-  }
-
-  private valuesOf(limit: string): SharedLimitValues {
-    return own(this.options.configured, limit) ?? {};
   }
 }

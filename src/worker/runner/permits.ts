@@ -1,42 +1,31 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import {
   costsOf,
-  hasValues,
   type Lease,
   limitUsesOf,
   type PermitNeed,
   smallestBurst,
   type SharedLimitUse,
-  type SharedLimitValues,
 } from '../../queue/model/shared-limit.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { own } from '../../queue/runtime/fields.js';
 import type { ClaimReply, ClaimRequest } from '../../queue/store/attempt-forms.js';
-import type { Clock } from '../../queue/runtime/clock.js';
-import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { nearest } from '../../queue/validation/suggest.js';
-
-/** The most permits of one call, so that no script runs long. */
-export const MOST_PER_CALL = 500;
-
-/**
- * The time that a permit outlives the claim of its job, in ms. The sweep reclaims the job within it. So a job whose claim
- * is valid has a permit, also in a process that was frozen. Redis may be away for longer than claim and grace. Then the permit ends, but
- * the sweep waits a heartbeat for the claim.
- */
-export const GRACE_MS = 6_000;
-
-/** The time after which a queue declares again that it uses its limits, in ms. Redis forgets it after 30 days. */
-export const DECLARES_EVERY_MS = 86_400_000;
+import {
+  type ConfiguredLimits,
+  type GivenPermit,
+  idOf,
+  MOST_PER_CALL,
+  NO_LEASE,
+  numbersTo,
+  PermitCalls,
+  type PermitsOptions,
+} from './permit-calls.js';
 
 /** The longest time until a queue without jobs or permits asks again, in ms. */
 const LONGEST_WAIT_MS = 1_000;
-
-/** The values of the limits of an app, by their names. */
-export type ConfiguredLimits = Readonly<Record<string, SharedLimitValues>>;
 
 /** The permits of one claim. */
 interface Leased {
@@ -58,15 +47,8 @@ interface Leased {
   ended: ReturnedPermit[] | undefined;
 }
 
-interface ReturnedPermit {
-  /** The token of its claim, a tab and its number. */
-  readonly id: string;
-  /** What is refunded to each limit; undefined for a job that has started. */
-  refund?: readonly number[] | undefined;
-  /** The id that it has from now on, if its job runs on. */
-  readonly renamed?: string;
-  readonly versions: readonly string[];
-}
+/** A permit whose refund may still grow. */
+type ReturnedPermit = GivenPermit & { refund?: readonly number[] | undefined };
 
 /** A claimed job, as its permit needs it. */
 type PermittedJob = Pick<ClaimedJob, 'token'> & { options?: Pick<ClaimedJob['options'], 'limitCosts'> };
@@ -83,18 +65,6 @@ interface LeaseOutcome {
   readonly error?: Error;
 }
 
-export interface PermitsOptions {
-  readonly queue: string;
-  /** The queue's limits. */
-  readonly limits: readonly PermitNeed[];
-  readonly configured: ConfiguredLimits;
-  readonly calls: StoreCalls;
-  readonly worker: string;
-  readonly visibilityMs: number;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  readonly warn: (message: string) => void;
-}
-
 /**
  * The permits that the jobs of a runner have of limits which several queues share. They are leased before a claim, which
  * takes at most as many jobs. Each goes back when its job has ended here, or when the claim found no job for it.
@@ -102,7 +72,7 @@ export interface PermitsOptions {
  * A permit of several limits has the same id in each. A lease that not all of them grant goes back at once.
  */
 export class Permits {
-  /** In a fixed order, so that two workers do not each hold what the other needs. */
+  private readonly permitCalls: PermitCalls;
   private readonly limits: readonly PermitNeed[];
   /** What the next permit should cost of each limit. It follows what jobs cost. */
   private price: number[];
@@ -115,8 +85,6 @@ export class Permits {
   private readonly asked = new Map<string, number>();
   private returned: ReturnedPermit[] = [];
   private rests: StoreCall<void>[] = [];
-  /** The time of the last declaration, by the monotonic clock; -Infinity for none. */
-  private declaredAtMs = -Infinity;
   /** The number to ask for. It begins at one, so that an idle queue takes no permits from busy ones. */
   private next = 1;
   private isDenied = false;
@@ -130,7 +98,8 @@ export class Permits {
     private readonly options: PermitsOptions,
     private readonly changed: () => void,
   ) {
-    this.limits = options.limits.toSorted((a, b) => (a.limit < b.limit ? -1 : 1));
+    this.permitCalls = new PermitCalls(options);
+    this.limits = this.permitCalls.limits;
     this.price = this.limits.map(({ cost }) => cost);
     this.least = this.limits.map(() => 1);
     this.largest = this.limits.map(({ cost, most = cost }) => most);
@@ -146,29 +115,19 @@ export class Permits {
     return Math.min(slots, this.next, MOST_PER_CALL);
   }
 
-  /**
-   * Returns the calls that lease permits for a claim. The first ones declare the queue, and the values of this app. Once a day
-   * they declare the queue alone, because an app that has started later may have other values.
-   */
+  /** Returns the calls that lease permits for a claim, with the declarations that are due. */
   lease(token: string, count: number): StoreCall<unknown>[] {
     const { calls, worker, clock } = this.options;
-    const now = clock.monotonic();
-    const isFirst = this.declaredAtMs === -Infinity;
-    const declared = now - this.declaredAtMs < DECLARES_EVERY_MS ? [] : this.limits;
-    if (declared.length > 0) {
-      this.declaredAtMs = now;
-    }
-    this.asked.set(token, now);
+    const { lifeMs } = this.permitCalls;
+    this.asked.set(token, clock.monotonic());
     const least = this.least;
     this.least = least.map((each) => each || 1); // by the next lease others of the queue may know more
     return [
-      ...declared.map(({ limit }) =>
-        calls.sharedLimits.declare({ limit, values: isFirst ? this.valuesOf(limit) : {} }),
-      ),
+      ...this.permitCalls.declarations(),
       ...this.limits.map(({ limit, most }, i) => {
-        const declares = hasValues(this.valuesOf(limit));
+        const declares = this.permitCalls.declares(limit);
         const prices = { cost: this.price[i]!, ...(most !== undefined && { least: least[i]! }) };
-        return calls.sharedLimits.lease({ limit, worker, token, count, lifeMs: this.lifeMs, declares, ...prices });
+        return calls.sharedLimits.lease({ limit, worker, token, count, lifeMs, declares, ...prices });
       }),
     ];
   }
@@ -180,11 +139,12 @@ export class Permits {
     const leases = ofLimits.map((outcome) => (outcome.ok ? outcome.reply : NO_LEASE));
     const askedAtMs = this.asked.get(token) ?? -Infinity;
     this.asked.delete(token);
-    const granted = failed || this.mayBeOver(askedAtMs) ? 0 : Math.min(...leases.map((lease) => lease.granted));
+    const granted =
+      failed || this.permitCalls.mayBeOver(askedAtMs) ? 0 : Math.min(...leases.map((lease) => lease.granted));
     const most = Math.max(...leases.map((lease) => lease.granted));
     const declared = outcomes.slice(0, -this.limits.length);
     if (declared.some(({ ok }) => !ok) || leases.some(({ why }) => why === 'undeclared')) {
-      this.declaredAtMs = -Infinity; // Redis has not got it, or has lost it
+      this.permitCalls.declareAgain();
     }
     leases.forEach(({ burst, cost }, i) => burst !== undefined && this.warnOf(this.limits[i]!, cost, burst));
     const versions = leases.map(({ version }) => version);
@@ -242,7 +202,7 @@ export class Permits {
     }
     leased!.used.push(permit);
     leased!.costs.push(costsOf(this.limits, options?.limitCosts));
-    return !this.mayBeOver(leased!.askedAtMs);
+    return !this.permitCalls.mayBeOver(leased!.askedAtMs);
   }
 
   /**
@@ -366,32 +326,19 @@ export class Permits {
 
   /** Returns the calls that rest limits and give permits back. */
   takeCalls(): StoreCall<readonly string[] | void>[] {
-    const { calls, worker } = this.options;
-    const rests = this.rests;
-    const returned = this.returned;
+    const { rests, returned } = this;
     [this.rests, this.returned] = [[], []];
-    const gives = slicesOf(returned, MOST_PER_CALL).flatMap((slice) =>
-      this.limits.map(({ limit }, i) => {
-        const permits = slice.map(({ id, refund, versions, renamed }) => {
-          return { id, refund: refund?.[i], version: versions[i]!, renamed };
-        });
-        return calls.sharedLimits.giveBack({ limit, worker, permits });
-      }),
-    );
-    return [...rests, ...gives];
+    return [...rests, ...this.permitCalls.giveBack(returned)];
   }
 
   /** Returns the calls that extend all permits which are held here. A change of a number may be late or lost, so both count. */
   extensions(): StoreCall<void>[] {
-    const { calls, worker } = this.options;
     const held = [...this.leased].flatMap(([token, { free, used }]) =>
       [...free, ...used, ...used.filter((permit) => permit < 0).map((permit) => -permit)].map((permit) =>
         idOf(token, permit),
       ),
     );
-    return slicesOf(held, MOST_PER_CALL).flatMap((permits) =>
-      this.limits.map(({ limit }) => calls.sharedLimits.extend({ limit, worker, lifeMs: this.lifeMs, permits })),
-    );
+    return this.permitCalls.extend(held);
   }
 
   /** Warns once of each burst that is below the cost of a job. An operator may have set it. */
@@ -405,21 +352,8 @@ export class Permits {
     }
   }
 
-  /** Returns whether permits of a lease may have ended, if no heartbeat has extended them. */
-  private mayBeOver(askedAtMs: number): boolean {
-    return this.options.clock.monotonic() - askedAtMs >= this.lifeMs;
-  }
-
   private waitFor(ms: number | undefined): void {
     this.dueAtMs = this.options.clock.monotonic() + Math.min(ms ?? LONGEST_WAIT_MS, LONGEST_WAIT_MS);
-  }
-
-  private get lifeMs(): number {
-    return this.options.visibilityMs + GRACE_MS;
-  }
-
-  private valuesOf(limit: string): SharedLimitValues {
-    return own(this.options.configured, limit) ?? {};
   }
 
   private giveBack(
@@ -436,18 +370,6 @@ export class Permits {
       this.leased.delete(token);
     }
   }
-}
-
-/** The lease of a limit whose call failed. */
-export const NO_LEASE: Lease = { granted: 0, waitMs: undefined, why: 'error', version: '', toWake: [], cost: 1 };
-
-export function idOf(token: string, permit: number): string {
-  return `${token}\t${permit}`;
-}
-
-/** Returns the numbers from 1 on. */
-export function numbersTo(count: number): number[] {
-  return Array.from({ length: count }, (_, i) => i + 1);
 }
 
 /**

@@ -26,8 +26,9 @@ import { type ClaimInFlight, ClaimLedger } from './claim-ledger.js';
 import { ClaimOutlook } from './claim-outlook.js';
 import { NameFilter } from './name-filter.js';
 import { ownLimit, type PermitNeed, permitsNeeded } from '../../queue/model/shared-limit.js';
-import { KeyPermits, type KeyPermitsOptions } from './key-permits.js';
-import { Permits, type PermitsOptions } from './permits.js';
+import { KeyPermits } from './key-permits.js';
+import type { PermitsOptions } from './permit-calls.js';
+import { Permits } from './permits.js';
 import { type PrefetchOwner, Prefetcher } from './prefetcher.js';
 import type { QueueRunnerHost } from './queue-runner-host.js';
 import { RunnerSlots, weightsOf } from './runner-slots.js';
@@ -131,7 +132,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
 
   /** Returns the permits of a queue that shares limits, or has several rates. Then no job is claimed ahead, because it would hold some. */
   private permitsOf<Kind>(
-    Kind: new (options: PermitsOptions & KeyPermitsOptions, changed: () => void) => Kind,
+    Kind: new (options: PermitsOptions & { clock: Clock }, changed: () => void) => Kind,
     sharing: NonNullable<RunnerOptions['sharing']>,
     limits: readonly PermitNeed[],
   ): Kind | undefined {

@@ -2,7 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
 import type { ClaimBudget } from './claim-budget.js';
-import type { ConfiguredLimits } from './permits.js';
+import type { ConfiguredLimits } from './permit-calls.js';
 
 /** The queue of a runner, and how it is served. */
 export interface RunnerOptions {

@@ -57,7 +57,7 @@ const ROW_OF: Record<string, string> = {
   'lua/lib/limits/fullness.lua later': '`groups:later:…`',
   'lua/lib/group/keyed.lua keyed': '`groups:keyed`',
   'lua/lib/shared_limit/key.lua key': KEY_OF_LIMIT,
-  'lua/shared-limit/note-keys.lua keys': '`limit:{…}:keys`',
+  'lua/shared-limit/note-keys.lua place': '`limit:{…}:keys`, `:full`, `:closed`',
   'lua/lib/purge/forget_queue.lua key': WORKERS,
   'lua/lib/retention/forget_names.lua names': WORKERS,
   'lua/lib/unique/replace.lua replaced .. (options.request or id)': '`replaced:…`',

@@ -15,7 +15,7 @@ it('knows the type of each key of a limit that queues share', () => {
   const keys = new QueueKeys('mail').sharedLimit('partner');
   const [limit, permits, waiting, seen, rates] = keys;
   const types = typesOfCall(keys.slice(0, 1), []);
-  expect(types.size).toBe(14);
+  expect(types.size).toBe(16);
   expect([limit, permits, waiting, seen, `${rates}1`, `${rates}8`].map((key) => types.get(key!))).toEqual([
     'hash',
     'zset',
@@ -24,5 +24,5 @@ it('knows the type of each key of a limit that queues share', () => {
     'hash',
     'hash',
   ]);
-  expect(typesOfCall(new QueueKeys('mail').sharedLimit('tenant#a {b}').slice(0, 1), []).size).toBe(14);
+  expect(typesOfCall(new QueueKeys('mail').sharedLimit('tenant#a {b}').slice(0, 1), []).size).toBe(16);
 });

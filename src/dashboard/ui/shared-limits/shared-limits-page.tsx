@@ -108,7 +108,7 @@ function startsOf({ limit, burst = 1 }: SharedLimitView['rates'][number]): strin
 
 /** Shows the keys of a limit that were used last. */
 function Keys({ limit }: { limit: SharedLimitView }) {
-  const { name, queues } = limit;
+  const { name, queues, waitingKeys } = limit;
   const asked = { queue: queues[0]!, limit: name };
   const tick = Math.floor(now.value / REFRESH_MS);
   const { data, problem, reload } = useLoaded<SharedKeysView>('shared-limits/keys', asked, tick);
@@ -121,7 +121,7 @@ function Keys({ limit }: { limit: SharedLimitView }) {
   return (
     <>
       <p class="quiet">
-        Each key has the limit for itself.{' '}
+        Each key has the limit for itself{waitingKeys && `; ${waitingKeys}`}.{' '}
         {data.hasMore ? `The ${count(data.keys.length)} that were used last:` : 'Those of the last day:'}
       </p>
       <ScrolledTable
