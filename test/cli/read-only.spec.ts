@@ -21,6 +21,8 @@ it('reads all that the docs say, and changes nothing', async () => {
   const { id } = await queue.enqueue({}, { group: 'acme', metadata: { tenant: 'acme' } });
   await queue.result(id);
   const later = await queue.enqueue({}, { group: 'acme', delayMs: 3_600_000 });
+  await queue.groups.pause('bolt');
+  await queue.enqueue({}, { group: 'bolt' }); // it waits, so the names of workers are read
   await queue.schedules.upsert('nightly', { cron: '0 3 * * *' });
   const batch = queue.batch({ id: 'pages', then: { name: queue.name } });
   await batch.addMany(queue.name, [{ payload: 1 }, { payload: 2 }]);
