@@ -134,7 +134,7 @@ describe('credentials that were right', () => {
       told.promise,
     ]);
     expect(await jobs.queue(name).claim()).toMatchObject({ id: job.id }); // by the connection that there is
-    expect(await jobs.queue(name).claim({ timeoutMs: 50 })).toBeNull(); // by one that is refused
+    expect(await jobs.queue(name).claim({ timeoutMs: 500 })).toBeNull(); // by one that is refused
     await eventually(() => log.lines.some((line) => line.includes('(blocking): WRONGPASS')));
     expect(expectNoPassword(errors, log.lines)).toContain('WRONGPASS');
   });
