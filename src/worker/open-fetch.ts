@@ -18,6 +18,8 @@ interface WaitingWorker {
   readonly options: ResolvedWorkerOptions;
   /** Returns how many more jobs the process may claim. */
   readonly capacity: () => number;
+  /** Returns whether jobs use all slots of the process. Claims in flight do not count. */
+  readonly hasNoSlot: () => boolean;
   readonly turns?: FleetTurns | undefined;
 }
 
@@ -55,17 +57,17 @@ export type JobWait = IdleWait | DirectedWait;
  * Many queues are woken over the hub. On one server thousands of queues have several waits.
  */
 export function openIdleWaits(
-  { worker, runners, store, options, capacity, turns }: WaitingWorker,
+  { worker, runners, store, options, capacity, hasNoSlot, turns }: WaitingWorker,
   listener: IdleWaitListener,
 ): JobWait[] {
   const { logger, concurrency } = options;
   const claimsAlong = concurrency === undefined;
   const openWait = (together: readonly QueueRunner[]) =>
-    new IdleWait({ worker, runners: together, capacity, claimsAlong, turns, store, logger }, listener);
+    new IdleWait({ worker, runners: together, capacity, hasNoSlot, claimsAlong, turns, store, logger }, listener);
   return store.isSharded && runners.length > MOST_CLAIMED_AT_ONCE
     ? [
         new DirectedWait(
-          { worker, runners, capacity, store, logger, openWait: (runner) => openWait([runner]) },
+          { worker, runners, capacity, hasNoSlot, store, logger, openWait: (runner) => openWait([runner]) },
           listener,
         ),
       ]

@@ -63,7 +63,7 @@ export class WorkerLoops {
       { answered, measure: safeListener(options.onTrip, logger) },
     );
     this.waits = openIdleWaits(
-      { worker: id, runners, store, options, turns, capacity: slots.capacity },
+      { worker: id, runners, store, options, turns, capacity: slots.capacity, hasNoSlot: slots.hasNoSlot },
       {
         onWake: answered,
         onLongWait: (ms) => liveness.waitsFor(ms),

@@ -13,7 +13,14 @@ it('waits for all of 5,000 queues of one server, in commands of at most 3,999 ar
   } as unknown as QueueStore;
 
   openIdleWaits(
-    { worker: 'worker', runners, store, options: { logger: silentLogger } as never, capacity: () => Infinity },
+    {
+      worker: 'worker',
+      runners,
+      store,
+      options: { logger: silentLogger } as never,
+      capacity: () => Infinity,
+      hasNoSlot: () => false,
+    },
     { onWake() {}, onLongWait: () => () => {}, onDue() {}, onCancel() {} },
   );
 

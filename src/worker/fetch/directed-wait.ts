@@ -34,6 +34,8 @@ interface DirectedWaitOptions {
   readonly runners: readonly QueueRunner[];
   /** Returns how many more jobs the process may claim. */
   readonly capacity: () => number;
+  /** Returns whether jobs use all slots of the process. Claims in flight do not count. */
+  readonly hasNoSlot: () => boolean;
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
   /** Returns a wait for a runner, for a server that cannot wake it. */
@@ -119,8 +121,8 @@ export class DirectedWait implements BackgroundRole {
     for (const runner of this.woken) {
       if (!runner.outlook.isWoken) {
         this.woken.delete(runner);
-      } else if (runner.claims.slots === 0) {
-        this.pass(runner);
+      } else if (runner.claims.slots === 0 && (this.options.capacity() > 0 || this.options.hasNoSlot())) {
+        this.pass(runner); // else claims of other queues hold the slots until their replies
       }
     }
     for (const runner of new Set([...this.answered, ...this.unheardQueues.missing])) {

@@ -20,6 +20,9 @@ const SHORTEST_WAIT_MS = 5;
 /** The pause after a wait that ended with a transient error, such as a failover, in ms. */
 const PAUSE_MS = 50;
 
+/** How much earlier than asked a timer may end, in ms. */
+const EARLY_MS = 1;
+
 /** The time without a waiting runner, in ms, after which the worker listens only for cancels of running jobs. */
 const LISTEN_AFTER_MS = 250;
 
@@ -32,12 +35,24 @@ interface IdleWaitOptions {
   readonly runners: readonly QueueRunner[];
   /** Returns how many more jobs the process may claim. */
   readonly capacity: () => number;
+  /** Returns whether jobs use all slots of the process. Claims in flight do not count. */
+  readonly hasNoSlot: () => boolean;
   /** True if claims travel behind the wait. */
   readonly claimsAlong: boolean;
   /** The turns of the worker in its fleet; undefined if it looks by itself. */
   readonly turns?: FleetTurns | undefined;
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
+}
+
+/** How a wait ended for one runner. */
+interface WaitEnd {
+  /** The queue whose marker ended it. */
+  readonly wokenIn: StoreCalls | undefined;
+  /** True if it ended before its time without an error. */
+  readonly isCut: boolean;
+  /** True if the next job of the runner was due by its end, or a limit let one start. */
+  readonly isDue: boolean;
 }
 
 export interface IdleWaitListener {
@@ -120,10 +135,13 @@ export class IdleWait implements BackgroundRole {
     }
   }
 
-  /** Lets another worker claim, if this one took a marker and a trip filled its last slot. Else a look finds the job. */
+  /**
+   * Lets another worker claim, if this one took a marker and a trip filled its last slot. Else a look finds the job. It keeps the
+   * marker while claims of other queues hold the slots. A marker that is passed on at once would end the next wait here.
+   */
   private claimOrPass(runner: QueueRunner): void {
     const { outlook, capacity, claims } = runner;
-    const isFull = claims.slots === 0 && (this.options.capacity() <= 0 || capacity.freeForWait === 0);
+    const isFull = claims.slots === 0 && (this.options.hasNoSlot() || capacity.freeForWait === 0);
     if (isFull || !outlook.isWoken) this.woken.delete(runner);
     if (isFull && outlook.isWoken) {
       void passWake(this.options, runner, { timeoutMs: LONGEST_WAIT_MS });
@@ -227,10 +245,12 @@ export class IdleWait implements BackgroundRole {
     const areFewLooks = turns?.areShared || (turns?.isAlone && isAtRest);
     const looks = this.looks && (claims.length === 0 && areFewLooks ? 'few' : 'each-second');
     const longestMs = longestWaitMs(runners, looks, isAtRest);
-    const waitMs = Math.min(longestMs, ...runners.map(({ permits, outlook }) => dueWaitMs(outlook, permits)));
+    const beganAtMs = this.clock.monotonic();
+    const untilDueMs = runners.map(({ permits, outlook }) => dueWaitMs(outlook, permits));
+    const waitMs = Math.min(longestMs, ...untilDueMs);
     runners.forEach((runner) => runner.waitBegins());
     this.waiting = true;
-    this.endsAtMs = this.clock.monotonic() + waitMs;
+    this.endsAtMs = beganAtMs + waitMs;
     this.heard =
       this.looks && new Set(this.options.runners.filter((runner) => !isIdle(runner) || runner.attempts.size > 0));
     // An idle server ends overdue waits only ten times a second (`hz`), so the worker ends this one.
@@ -246,8 +266,14 @@ export class IdleWait implements BackgroundRole {
     this.waiting = false;
     this.heard = undefined;
     this.clock.clear(ending);
+    const lastedMs = this.clock.monotonic() - beganAtMs + EARLY_MS;
+    const end = { wokenIn, isCut: !refusal && lastedMs < waitMs };
     this.nudged = false;
-    runners.forEach((runner) => runner.waitEnds(!claimsAlong(runner) && this.mayHaveJobs(runner, wokenIn)));
+    runners.forEach((runner, i) => {
+      runner.waitEnds();
+      const isDue = untilDueMs[i]! <= lastedMs;
+      if (!claimsAlong(runner) && this.mayHaveJobs(runner, { ...end, isDue })) runner.outlook.expectJobs();
+    });
     const woken = runners.find((runner) => runner.calls === wokenIn);
     if (woken && claimsAlong(woken)) {
       woken.outlook.wakesClaims();
@@ -267,14 +293,15 @@ export class IdleWait implements BackgroundRole {
   }
 
   /**
-   * Returns whether a wait may have ended for a job of a queue. Of many queues one was woken, or one has a job soon. A queue
-   * that shares limits was woken, or its time has come. Else two of them would end each other's waits.
+   * Returns whether a wait may have ended for a job of a queue. Then the queue was woken, or its time has come. A few queues are polled
+   * once a wait has lasted its time. A wait that this worker cut is none. Else two queues would end each other's waits.
    */
-  private mayHaveJobs({ calls, outlook, permits }: QueueRunner, wokenIn: StoreCalls | undefined): boolean {
+  private mayHaveJobs(runner: QueueRunner, { wokenIn, isCut, isDue }: WaitEnd): boolean {
+    const { calls, permits } = runner;
     if (permits) {
       return calls === wokenIn || permits.nextDueInMs === 0;
     }
-    return this.looks === undefined || calls === wokenIn || outlook.nextDueInMs !== undefined;
+    return calls === wokenIn || isDue || (this.looks === undefined && (!isCut || runner.isOverdueForPoll));
   }
 
   /** Waits here, where the server does not let us wait there. */

@@ -30,16 +30,15 @@ export class ProcessCapacity {
   /** Returns how many slots a blocking wait may fill. */
   readonly capacity = (): number => this.room.slots;
 
+  /** Returns whether jobs use all slots of the process. Claims in flight use none, because they may find nothing. */
+  readonly hasNoSlot = (): boolean => this.isolation.isActive || this.shared?.isFull === true;
+
   private get room(): ClaimRoom {
     return this.isolation.isActive ? NO_ROOM : (this.shared?.room ?? UNLIMITED);
   }
 
   /** Returns whether there is nothing to claim for. */
   get isFull(): boolean {
-    return (
-      this.isolation.isActive ||
-      this.shared?.isFull === true ||
-      this.runners().every((runner) => runner.capacity.isFull)
-    );
+    return this.hasNoSlot() || this.runners().every((runner) => runner.capacity.isFull);
   }
 }

@@ -205,12 +205,8 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.now.isBlockedOn = true;
   }
 
-  /** @param mayHaveJobs whether jobs came that the wait did not claim */
-  waitEnds(mayHaveJobs: boolean): void {
+  waitEnds(): void {
     this.now.isBlockedOn = false;
-    if (mayHaveJobs) {
-      this.outlook.expectJobs();
-    }
   }
 
   /** Claims again, because Redis has the announcement of this queue. */

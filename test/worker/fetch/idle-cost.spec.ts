@@ -14,23 +14,27 @@ import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../
 const MEASURED_MS = 5_000;
 
 /** The number of commands a second that a worker of this many queues may send. */
-const BOUNDS: [queues: number, options: WorkerOptions, most: number][] = [
+const BOUNDS: [queues: number, options: WorkerOptions, most: number, delayed?: 'delayed'][] = [
   [1, {}, 5],
   [4, {}, 8],
   [10, {}, 8],
   [10, { concurrency: 20 }, 14],
   [64, {}, 8],
   [300, {}, 8],
+  // The shards of a queue, each with a job that is due much later. A worker that ends its own waits sends hundreds.
+  [4, { concurrency: 20, claimsFromOne: true }, 30, 'delayed'],
+  [8, { concurrency: 20, claimsFromOne: true }, 30, 'delayed'],
 ];
 
 /** Returns the number of commands a second of idle workers, each with a server of its own. */
 function measureIdle() {
   return Promise.all(
-    BOUNDS.map(async ([count, options, most]) => {
+    BOUNDS.map(async ([count, options, most, delayed]) => {
       const server = await startOwnRedis();
       const redis = namedConnection({}, server.url);
       const queues = Array.from({ length: count }, () => newQueue({}, redis));
       await startWorker(list(queues), undefined, { sweepIntervalMs: 5_000, ...options });
+      await Promise.all(delayed ? queues.map((queue) => queue.enqueue({}, { delayMs: 3_600_000 })) : []);
       await idle(redis);
       return { count, options, most, sent: await commandsPerSecond(connect({}, server.url)) };
     }),

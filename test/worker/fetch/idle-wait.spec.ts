@@ -54,6 +54,7 @@ function waitFor(runners: readonly QueueRunner[]) {
       worker: 'w',
       runners,
       capacity: () => 9,
+      hasNoSlot: () => false,
       claimsAlong: false,
       store: { clock, workerWait: () => storeWait, queues: {} } as never,
       logger: { log() {}, warn() {}, error() {} },

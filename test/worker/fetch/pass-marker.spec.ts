@@ -12,16 +12,18 @@ import type { QueueRunner } from '#worker/runner/queue-runner.js';
 async function scene({
   slots,
   inFlight = 0,
+  inFlightOfOthers = 0,
   claims = false,
   exec = () => Promise.resolve(),
 }: {
   slots: number;
   inFlight?: number;
+  inFlightOfOthers?: number;
   claims?: boolean;
   exec?: () => Promise<void>;
 }) {
   const [sent, debugged]: [unknown[], string[]] = [[], []];
-  let free = 1;
+  let [free, inOthers] = [1, 0];
   const calls = { workers: { passWake: ({ worker }: { worker: string }) => `pass ${worker}` } };
   const outlook = new ClaimOutlook(
     () => 0,
@@ -48,11 +50,19 @@ async function scene({
     exec: (call: unknown) => (sent.push(call), exec()),
   } as unknown as QueueStore;
   const wait = new IdleWait(
-    { worker: 'w', runners: [runner], capacity: () => free, claimsAlong: false, store, logger: silentLogger },
+    {
+      worker: 'w',
+      runners: [runner],
+      capacity: () => free - inOthers,
+      hasNoSlot: () => free === 0,
+      claimsAlong: false,
+      store,
+      logger: silentLogger,
+    },
     { onWake() {}, onLongWait: () => () => {}, onDue() {}, onCancel() {} },
   );
   await wait.runOnce();
-  free = slots;
+  [free, inOthers] = [slots, inFlightOfOthers];
   if (claims) outlook.claims();
   wait.check();
   wait.check();
@@ -67,6 +77,14 @@ it('keeps the marker where a claim follows, at once or after the trip in flight'
   expect((await scene({ slots: 0, claims: true })).sent).toEqual([]);
   expect((await scene({ slots: 0, inFlight: 1 })).sent).toEqual([]);
   const { sent, wait, fill } = await scene({ slots: 1 });
+  expect(sent).toEqual([]);
+  fill();
+  wait.check();
+  expect(sent).toEqual(['pass w']);
+});
+
+it('keeps the marker while claims of other queues hold the slots, until jobs use them', async () => {
+  const { sent, wait, fill } = await scene({ slots: 1, inFlightOfOthers: 1 });
   expect(sent).toEqual([]);
   fill();
   wait.check();
