@@ -57,7 +57,7 @@ export {
   InjectJobQueueService,
   InjectQueue,
 } from './nest/connection/inject-queue.decorator.js';
-export type { JobBatchOptions } from './nest/service/batch-home.js';
+export type { JobBatchOptions } from './spread/place-batch.js';
 export type { QueueChoice } from './nest/service/queue-choice.js';
 export type { Once, OnceJob, OnceOutcome } from './nest/service/once.js';
 export type {

@@ -1,6 +1,6 @@
 import { Schedules } from './schedules/schedules.js';
 import { AwaitedResults } from './results/awaited-results.js';
-import { type BatchOptions, encodeBatch } from './batches/batch-options.js';
+import { type BatchOptions, encodeBatch, type FindFollowUpQueue } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
 import { type ChunkFor, type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
@@ -60,6 +60,8 @@ export class JobQueue extends QueueAdmin {
     }
     return queue ?? this;
   };
+  /** Finds the shard of a follow-up in a queue that the app has with shards. @internal */
+  queueOfFollowUp: FindFollowUpQueue = () => undefined;
   /** @internal */
   readonly producer: Producer;
   private readonly consumer = new ManualConsumer(this);
@@ -216,8 +218,8 @@ export class JobQueue extends QueueAdmin {
     OnFailure extends StandardSchema = StandardSchema,
     Finally extends StandardSchema = StandardSchema,
   >(options: BatchOptions<Then, OnFailure, Finally> = {}): Batch<JobQueue> {
-    const encoded = encodeBatch(this, options);
-    return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
+    const encoded = encodeBatch(this, options, this.queueOfFollowUp);
+    return new Batch<JobQueue>(this, encoded, this.ownMembers);
   }
 
   /**
@@ -226,8 +228,15 @@ export class JobQueue extends QueueAdmin {
    */
   findBatch(id: string): Batch<JobQueue> {
     checkText('batch id', id);
-    return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);
+    return new Batch<JobQueue>(this, id, this.ownMembers);
   }
+
+  /** Returns the queue of members: this one, unless the caller names another. */
+  private readonly ownMembers = (
+    job: string | JobDefinition,
+    queue: JobQueue | undefined,
+    members: readonly object[],
+  ) => (queue ? this.queueOfMember(job, queue, members) : this);
 
   /**
    * Claims the next job, or returns null if there is none within `timeoutMs` (default 0).

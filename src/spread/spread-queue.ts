@@ -102,6 +102,11 @@ export class SpreadQueue {
     return shard === undefined ? undefined : this.shards[shard];
   }
 
+  /** Returns the shard of a new batch: that of its own id, as a job with this id. Without an id it is the next one. */
+  ofBatch(id: unknown): JobQueue {
+    return isText(id) ? (this.named(id) ?? this.ofKey(id)) : this.next();
+  }
+
   /**
    * Returns the shard of a job: the one that its id names. For an own id it asks the shard of its hash, and then the others.
    * An id may name a shard that only other processes know: that one is asked too. Returns the shard of the hash if no
@@ -109,7 +114,16 @@ export class SpreadQueue {
    *
    * @throws the error of a shard that could not be asked, unless another one has the job
    */
-  async holderOf(id: string): Promise<JobQueue> {
+  holderOf(id: string): Promise<JobQueue> {
+    return this.holder(id, (shard) => shard.get(id));
+  }
+
+  /** Does the same for a batch. */
+  holderOfBatch(id: string): Promise<JobQueue> {
+    return this.holder(id, (shard) => shard.exec((calls) => calls.batches.status({ id })));
+  }
+
+  private async holder(id: string, read: ReadIn): Promise<JobQueue> {
     const named = this.named(id);
     if (named) {
       return named;
@@ -117,10 +131,10 @@ export class SpreadQueue {
     const likely = this.ofKey(id);
     const beyond = shardOfId(id);
     const others = this.shards.filter((shard) => shard !== likely);
-    const first = await holderAmong([likely], id);
+    const first = await holderAmong([likely], read);
     const { holder, failed } = first.holder
       ? first
-      : await holderAmong(beyond === undefined ? others : [this.reference(beyond), ...others], id);
+      : await holderAmong(beyond === undefined ? others : [this.reference(beyond), ...others], read);
     const failure = first.failed ?? failed;
     if (!holder && failure) {
       throw failure.reason;
@@ -129,10 +143,13 @@ export class SpreadQueue {
   }
 }
 
-/** Asks shards about a job. Returns the one that has it, and a failure of another. */
-async function holderAmong(shards: readonly JobQueue[], id: string) {
-  const found = await Promise.allSettled(shards.map((shard) => shard.get(id)));
-  const holder = shards[found.findIndex((each) => each.status === 'fulfilled' && each.value !== null)];
+/** Reads a job or a batch in a shard. Returns null, or undefined, if it is not there. */
+type ReadIn = (shard: JobQueue) => Promise<unknown>;
+
+/** Asks shards. Returns the one that has what is read, and a failure of another. */
+async function holderAmong(shards: readonly JobQueue[], read: ReadIn) {
+  const found = await Promise.allSettled(shards.map(read));
+  const holder = shards[found.findIndex((each) => each.status === 'fulfilled' && (each.value ?? null) !== null)];
   const failed = found.find((each) => each.status === 'rejected');
   return { holder, failed };
 }

@@ -10,12 +10,14 @@ import { enqueueMixed, type MixedJob } from '../queue/enqueue/enqueue-mixed.js';
 import { validateBulk } from '../queue/enqueue/validate-bulk.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import type { BatchRecord } from '../queue/model/batch.js';
 import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord, JobStatus } from '../queue/model/job.js';
 import { listSchema } from '../queue/operate/find-jobs.js';
 import type { Groups } from '../queue/operate/groups.js';
 import { LARGEST_PAGE, YEAR_MS } from '../queue/runtime/bounds.js';
 import { checkCount, checkOptions } from '../queue/validation/validate-options.js';
+import { batchIn, findBatchIn, type FindMembers, shardsOfMembers } from './place-batch.js';
 import { enqueueInShard, itemsOf, type QueueFinder, ShardsOfCall, withShardsOfOthers } from './shard-choice.js';
 import type { SpreadQueue } from './spread-queue.js';
 
@@ -189,6 +191,22 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
     const found = await replies(whole, (shard) => shard.groups.list({ ...options, ...all }));
     return pageOf(merged(found, GROUP_ORDERS[options.by ?? 'depth']));
   },
+  batch: ({ spread, spreadOf }, args) => {
+    const [options = {}] = args as Parameters<JobQueue['batch']>;
+    const ofFollowUp = (_job: unknown, queue: string | undefined) =>
+      queue === undefined ? undefined : spreadOf(queue);
+    return batchIn<JobQueue>(spread, options, { ofFollowUp, ofMembers: membersOf(spread) });
+  },
+  findBatch: ({ spread }, args) => {
+    const [id] = args as Parameters<JobQueue['findBatch']>;
+    return findBatchIn(spread, id, membersOf(spread));
+  },
+  listBatches: async (whole, args) => {
+    const [options = {}] = args as Parameters<JobQueue['listBatches']>;
+    const { all, pageOf } = pageOfAll(whole, 'listBatches', options);
+    const found = await replies(whole, (shard) => shard.listBatches({ ...options, ...all }));
+    return pageOf(merged(found, options.ended === true ? BATCHES_BY_END : BATCHES_BY_AGE));
+  },
   purge: async (whole, args, on) => {
     const [options] = args as Parameters<JobQueue['purge']>;
     if ((options as typeof options | undefined)?.confirm !== whole.spread.name) {
@@ -226,6 +244,15 @@ const GROUP_ORDERS = {
   age: (a: GroupStats, b: GroupStats) => b.oldestPendingAgeMs - a.oldestPendingAgeMs,
 } as const;
 
+const BATCHES_BY_AGE = (a: BatchRecord, b: BatchRecord) => Number(a.createdAt) - Number(b.createdAt);
+const BATCHES_BY_END = (a: BatchRecord, b: BatchRecord) => Number(b.endedAt ?? 0) - Number(a.endedAt ?? 0);
+
+/** Returns how a batch finds its members: in the shards of the queue, unless the caller names another one. */
+function membersOf(spread: SpreadQueue): FindMembers<JobQueue> {
+  return (job, queue, members) =>
+    queue ? spread.shards[0]!.queueOfMember(job, queue, members) : shardsOfMembers(spread, members);
+}
+
 /** Returns the kinds of error of all shards, the most frequent first. */
 function kindsOfAll(kinds: readonly (readonly ErrorKind[])[]): ErrorKind[] {
   return joinKinds(kinds.flat()).toSorted((a, b) => b.count - a.count);
@@ -257,19 +284,19 @@ type AtOnce = {
 }[keyof JobQueue];
 
 /** The refused methods that return no promise, so that a refusal is thrown. */
-const THROWN: Readonly<Record<Exclude<AtOnce, 'stream' | (typeof SHARED)[number]>, true>> = {
-  as: true,
-  batch: true,
-  close: true,
-  findBatch: true,
-  onCancelled: true,
-  outbox: true,
-  queueOfMember: true,
-  readStream: true,
-  refuse: true,
-  storedStream: true,
-  uncheckedCalls: true,
-};
+const THROWN: Readonly<Record<Exclude<AtOnce, 'stream' | 'batch' | 'findBatch' | (typeof SHARED)[number]>, true>> =
+  {
+    as: true,
+    close: true,
+    onCancelled: true,
+    outbox: true,
+    queueOfFollowUp: true,
+    queueOfMember: true,
+    readStream: true,
+    refuse: true,
+    storedStream: true,
+    uncheckedCalls: true,
+  };
 
 /** Returns how the shards do a verb; undefined for one that is refused. */
 export function verbOf(path: string): Verb | undefined {

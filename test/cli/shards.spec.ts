@@ -158,6 +158,32 @@ it('shows an action on all shards once, and audits all of them', async () => {
   expect(await json(['workers', name])).toEqual([]);
 });
 
+it('lists the batches of all shards, and shows and cancels the one of an id', async () => {
+  const { name, shards } = await spreadQueue();
+  const batches = shards.map((shard, i) => shard.batch(i === 3 ? { id: 'month-3' } : {}));
+  for (const batch of batches) await batch.add(name, 1, { delayMs: 3_600_000 });
+  const ids = batches.map(({ id }) => id);
+  const listed: { id: string; queue: string }[] = await json(['batches', name]);
+  expect(listed.map(({ id, queue }) => [id, queue])).toEqual(ids.map((id, i) => [id, shards[i]!.name]));
+  expect(await json(['batches', name, '--offset', '1', '--limit', '2'])).toMatchObject([
+    { id: ids[1] },
+    { id: ids[2] },
+  ]);
+  expect(await json(['batches', name, '--shard', '2'])).toMatchObject([{ id: ids[2] }]);
+  for (const [i, id] of ids.entries()) {
+    expect(await json(['batch', name, id])).toMatchObject({
+      id,
+      queue: shards[i]!.name,
+      members: [{ status: 'open' }],
+    });
+  }
+  expect((await cli(['batch', name, 'month-3', '--cancel', '--yes'])).code).toBe(EXIT.ok);
+  expect((await batches[3]!.status()).stopped).toBe(true);
+  const actions: { action: string }[] = await json(['actions', name]);
+  expect(actions).toMatchObject([{ action: 'cancel-batch', count: 1 }]);
+  expect((await cli(['batch', name, 'none'])).code).toBe(EXIT.notFound);
+});
+
 /** How each command on a queue takes one with shards, and its arguments. `one`: it is refused without --shard. */
 const COMMANDS: Record<string, [how: 'all' | 'job' | 'first' | 'one', ...args: string[]]> = {
   stats: ['all'],
@@ -184,8 +210,8 @@ const COMMANDS: Record<string, [how: 'all' | 'job' | 'first' | 'one', ...args: s
   cancel: ['job', 'order-17'],
   'run-again': ['job', 'order-17'],
   schedules: ['first'],
-  batches: ['first'],
-  batch: ['first', 'pages'],
+  batches: ['all'],
+  batch: ['job', 'pages'],
   limits: ['one'],
   profile: ['one', '--ask'],
 };
@@ -193,7 +219,7 @@ const COMMANDS: Record<string, [how: 'all' | 'job' | 'first' | 'one', ...args: s
 it('says of each command on a queue how it takes one with shards', async () => {
   const { name, shards } = await spreadQueue();
   await shards[2]!.enqueue(1, { name, id: 'order-17', delayMs: 3_600_000 });
-  await shards[0]!.batch({ id: 'pages' }).seal();
+  await shards[2]!.batch({ id: 'pages' }).seal();
   for (const shard of shards) await new JobQueue(connect(), shard.name, { auditTrail: {} }).enqueue(1, { name });
   const helps = await Promise.all(
     (await listedCommands()).map(async (command) => [command, (await cli([command, '--help'])).stdout] as const),

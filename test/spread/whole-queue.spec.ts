@@ -243,10 +243,10 @@ it('does each verb of a queue or refuses it, with what to do', async () => {
     'awaitResult',
     'onCancelled',
   ];
-  const pages = ['deadLetters.list', 'listBatches', 'history.read'];
+  const pages = ['deadLetters.list', 'history.read'];
   const trail = ['read', 'latest', 'take', 'acknowledge'].map((verb) => `auditTrail.${verb}`);
-  const others = ['batch', 'findBatch', 'limits.set', 'limits.change'];
-  expect(thrown!.toSorted()).toEqual(['batch', 'findBatch', 'onCancelled']);
+  const others = ['limits.set', 'limits.change'];
+  expect(thrown!.toSorted()).toEqual(['onCancelled']);
   expect(refused!.toSorted()).toEqual([...ofOne, ...pages, ...trail, ...others].toSorted());
 });
 

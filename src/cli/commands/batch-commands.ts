@@ -5,6 +5,7 @@ import { count } from '../../inspect/words.js';
 import { onTarget } from '../../queue/actions/noted-action.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
+import { shardsOf } from '../../spread/whole-queue.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { pageOf } from '../numbers.js';
@@ -22,7 +23,7 @@ export function addBatchCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name], { ended, ...page }) => {
         const isEnded = ended === true;
-        const queue = await session.existing(name!); // the first shard, because no batch has shards
+        const queue = await session.known(name!);
         const asked = pageOf(page);
         const batches = await queue.listBatches({ ...asked, ended: isEnded });
         const none = `No ${asked.offset > 0 ? 'further ' : ''}batch ${isEnded ? 'has ended within the last week' : 'is at work'}.`;
@@ -42,7 +43,7 @@ function addBatch(program: Command, run: Run): void {
     .option('--cancel', 'cancels the jobs that have not ended')
     .action(
       run(async ({ session, out, confirm }, [name, id], { cancel, ...page }) => {
-        const queue = await session.existing(name!);
+        const queue = await session.known(name!);
         const batch = queue.findBatch(id!);
         const asked = pageOf(page);
         try {
@@ -50,7 +51,8 @@ function addBatch(program: Command, run: Run): void {
             const { open } = await batch.status();
             await confirm(() => text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
             const counted = { count: (outcome: string) => (outcome === 'stopped' ? open : 0) };
-            await queue.actionLog.record(onTarget('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
+            const home = shardsOf(queue).find((shard) => shard.name === batch.queue) ?? queue;
+            await home.actionLog.record(onTarget('cancel-batch', 'batch', id!), () => batch.cancel(), counted);
           }
           const [status, { members, ...rest }] = await Promise.all([batch.status(), batch.results(asked)]);
           const jobs = { ...rest, members: await shownMembers(session, members) };

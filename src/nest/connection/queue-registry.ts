@@ -220,6 +220,10 @@ export class QueueRegistry {
         asked instanceof JobQueue && this.spreadOf(asked.name)?.whole !== asked
           ? asked
           : this.targetsOf(job, asked instanceof JobQueue ? asked.name : asked, members);
+      queue.queueOfFollowUp = (other, followUp) => {
+        const spread = this.spreadOf(other);
+        return spread && (spread.ofJob('batch', followUp) ?? spread.next());
+      };
       queue.afterChange = (verb) => this.afterChange(made, verb);
       queue.unservedHint = (job) => this.unservedHint(this.wholeOf(name), job);
     }

@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Batch } from '../../queue/batches/batch.js';
-import { encodeBatch } from '../../queue/batches/batch-options.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 import {
   type ChunkFor,
@@ -30,23 +28,16 @@ import type { PauseOptions } from '../../queue/model/pause.js';
 import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
 import type { StatusCondition } from '../../queue/store/job-ref.js';
 import type { StoredIn } from '../../queue/store/outbox-writer.js';
-import { checkText } from '../../queue/validation/names.js';
 import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { onceIn, type Once } from './once.js';
-import {
-  enqueueInShard,
-  itemsOf,
-  type QueueFinder,
-  refuseOwnIdOfOthers,
-  ShardsOfCall,
-} from '../../spread/shard-choice.js';
+import { enqueueInShard, itemsOf, type QueueFinder, refuseOwnIdOfOthers } from '../../spread/shard-choice.js';
+import { batchIn, findBatchIn, shardsOfMembers, type JobBatchOptions } from '../../spread/place-batch.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { JobStream } from './job-stream.js';
-import { placeBatch, type JobBatchOptions } from './batch-home.js';
 import {
   optionsFor,
   type EnqueueJobOptions,
@@ -84,6 +75,12 @@ export class JobQueueService {
   /** The subscriptions of topics, also of apps that do not run now. */
   readonly topics: Topics;
   private readonly publisher: TopicPublisher;
+  /** Returns the queue of the members of a batch, or the shard of each. */
+  private readonly ofMembers = (
+    job: string | JobDefinition,
+    queue: string | undefined,
+    members: readonly object[],
+  ): JobQueue | readonly JobQueue[] => shardsOfMembers(this.find(job, queue), members);
   private readonly finder: QueueFinder = {
     find: (job, queue) => this.find(job, queue),
     spreadOf: (queue) => this.handlers.spreadOf(queue),
@@ -97,7 +94,7 @@ export class JobQueueService {
     /** The worker of this process. @internal */
     private readonly lifecycle: WorkerLifecycle,
   ) {
-    queues.targetsOf = (job, queue, members) => this.targetsOf(job, queue, members);
+    queues.targetsOf = this.ofMembers;
     this.once = onceIn(() => queues.outbox);
     this.topics = new Topics(() => queues.reference(PUBLICATIONS));
     this.publisher = new TopicPublisher({
@@ -269,24 +266,25 @@ export class JobQueueService {
     OnFailure extends StandardSchema = StandardSchema,
     Finally extends StandardSchema = StandardSchema,
   >(options: JobBatchOptions<Then, OnFailure, Finally>): Batch<string> {
-    const placed = placeBatch(options, {
-      find: (job, queue) => this.find(job, queue),
-      queueOf: (name) => this.target(name, name),
+    checkObject('batch', 'an object with then, onFailure, finally, failFast', options);
+    const { queue: own, ...batch } = options;
+    return batchIn<string>(own === undefined ? undefined : this.find(own, own), batch, {
+      ofFollowUp: (job, queue) => {
+        const named = queue ?? job;
+        return named === undefined ? undefined : this.find(named, queue);
+      },
+      ofMembers: this.ofMembers,
     });
-    const { home } = placed;
-    const encoded = encodeBatch(home, placed.options, placed.find);
-    return new Batch<string>(home, encoded, (job, queue, members) => this.targetsOf(job, queue, members));
   }
 
   /**
-   * Returns a batch by its id, to add to it, to read it or to wait for it. Sends no request.
+   * Returns a batch by its id, to add to it, to read it or to wait for it. Sends no request. With `spread` an own id
+   * names no shard. Then the first call on the batch looks for it.
    *
    * @param job the definition or name of a follow-up, or the name of the batch's queue
    */
   findBatch(job: string | JobDefinition, id: string, options: QueueChoice = {}): Batch<string> {
-    checkText('batch id', id);
-    const home = this.target(job, onlyQueue('findBatch', options));
-    return new Batch<string>(home, id, (each, queue, members) => this.targetsOf(each, queue, members));
+    return findBatchIn(this.find(job, onlyQueue('findBatch', options)), id, this.ofMembers);
   }
 
   /**
@@ -478,34 +476,6 @@ export class JobQueueService {
    */
   drain(): Promise<void> {
     return this.lifecycle.drain();
-  }
-
-  /** Returns the queue of a call. @throws InvalidOptionError for one with shards, which the call cannot choose from */
-  private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
-    const found = this.find(job, queue);
-    if (found instanceof SpreadQueue) {
-      const hint = 'Use `jobs.shards` for all of its shards, or `jobs.shardOf` for that of a job.';
-      throw new InvalidOptionError(
-        `queue "${found.name}"`,
-        'one without `spread` for this call',
-        'its shards',
-        hint,
-      );
-    }
-    return found;
-  }
-
-  /** Returns the queue of the members of a batch, or the shard of each. */
-  private targetsOf(
-    job: string | JobDefinition,
-    queue: string | undefined,
-    members: readonly object[],
-  ): JobQueue | readonly JobQueue[] {
-    const found = this.find(job, queue);
-    const shards = new ShardsOfCall();
-    return found instanceof SpreadQueue
-      ? members.map((member, i) => shards.shardOf(found, `batch.addMany[${i}]`, member))
-      : found;
   }
 
   /** Returns the queue of a call, or its shards. */

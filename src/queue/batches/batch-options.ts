@@ -100,6 +100,9 @@ const batchSchema = z.strictObject(
 
 const KINDS = { then: 'then', onFailure: 'on_failure', finally: 'finally' } as const;
 
+/** The options of a batch that are follow-ups, in their order. */
+export const FOLLOW_UPS: readonly (keyof typeof KINDS)[] = ['then', 'onFailure', 'finally'];
+
 /** Every option of a follow-up. */
 export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
   'definition',
@@ -114,26 +117,22 @@ export interface CheckedBatch extends EncodedBatch {
   checked?: Promise<unknown>;
 }
 
-/** Finds the queue of a follow-up, by its name. */
-export type FindFollowUpQueue = (queue: string) => EncodeTarget;
+/** Finds the queue of a follow-up, by its name. Of a queue with shards it is the shard of the follow-up. */
+export type FindFollowUpQueue = (queue: string, followUp: FollowUp) => EncodeTarget | undefined;
 
 /**
  * Checks and encodes a batch. Nothing is written yet.
  *
- * @param find finds the queue of a follow-up that names one. Default: with the options of this queue, but for its groups
+ * @param find finds the queue of a follow-up that names another one. Otherwise it has the options of this queue, but for its groups
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function encodeBatch(
-  queue: EncodeTarget,
-  options: BatchOptions,
-  find: FindFollowUpQueue = (name) => anotherTarget(queue, name),
-): CheckedBatch {
+export function encodeBatch(queue: EncodeTarget, options: BatchOptions, find: FindFollowUpQueue): CheckedBatch {
   const { id: ownId, failFast, resultTtlMs, recordTtlMs, ...rest } = checkOptions('batch', batchSchema, options);
-  const id = ownId ?? queue.store.clock.randomId();
+  const id = ownId ?? queue.store.clock.randomId() + (queue.idMark ?? '');
   checkBatchId(id);
-  const made = Object.keys(KINDS).flatMap((kind) => {
-    const asked = rest[kind as keyof typeof KINDS] as FollowUp | TypedFollowUp | undefined;
-    return asked ? [encodeFollowUp({ queue, batch: id, find }, kind as keyof typeof KINDS, asked)] : [];
+  const made = FOLLOW_UPS.flatMap((kind) => {
+    const asked = rest[kind] as FollowUp | TypedFollowUp | undefined;
+    return asked ? [encodeFollowUp({ queue, batch: id, find }, kind, asked)] : [];
   });
   const followUps = made.map((each) => each.followUp);
   const checks = made.flatMap(({ check }) => (check ? [check] : []));
@@ -202,14 +201,17 @@ function encodeFollowUp(
     definition: _definition,
     ...given
   } = asked as FollowUp;
-  const target = name === home.name ? home : find(name);
-  const maker = followUpMaker(home.name, batch, name);
-  const options = isJobDefinition(job) ? typedOptions(name, job, given, subject) : given;
+  const found = asked.queue === undefined ? home : find(name, asked as FollowUp);
+  const target = found ?? (name === home.name ? home : anotherTarget(home, name));
+  const maker = followUpMaker(home.name, batch, target.name);
+  const options = isJobDefinition(job)
+    ? typedOptions(name, job, given, subject)
+    : { ...given, name: given.name ?? name };
   const encoded = encodeJob(target, payload, options, subject, maker);
   const check = isJobDefinition(job)
     ? checkPayload(job, encoded.payload, target, batch, payloadSubject(subject))
     : undefined;
-  const isHere = name === home.name;
+  const isHere = target.name === home.name;
   refuseFarPayload(subject, encoded.payload, isHere);
   return {
     followUp: {
@@ -217,7 +219,7 @@ function encodeFollowUp(
       name: encoded.name,
       payload: encoded.payload,
       options: { ...encoded.options, batch: isHere ? followUpRef(batch) : refTo(home.name, batch) },
-      ...(!isHere && { elsewhere: { queue: name, id: `${maker}:${KINDS[kind]}` } }),
+      ...(!isHere && { elsewhere: { queue: target.name, id: `${maker}:${KINDS[kind]}` } }),
     },
     check: check instanceof Promise ? check : undefined,
   };

@@ -23,20 +23,38 @@ export interface BatchProgressOptions {
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {
   /** Private, so that a logged batch does not show it. */
-  readonly #queue: SleepingQueue;
+  #queue: SleepingQueue;
+  #locate: (() => Promise<SleepingQueue>) | undefined;
 
   /** @internal */
   constructor(
     queue: SleepingQueue,
     /** The id of the batch. */
     readonly id: string,
+    /** Finds the shard of a batch whose id does not name it. */
+    locate?: () => Promise<SleepingQueue>,
   ) {
     this.#queue = queue;
+    this.#locate = locate;
   }
 
-  /** The queue of the batch. */
+  /** The queue of the batch. In a queue with shards it is one of them. An own id does not name it: then the first call finds it. */
   get queue(): string {
     return this.#queue.name;
+  }
+
+  /** The queue of the batch, as far as it is known. @internal */
+  protected get home(): SleepingQueue {
+    return this.#queue;
+  }
+
+  /** Returns the queue of the batch. The first call looks for it. @internal */
+  protected async located(): Promise<SleepingQueue> {
+    if (this.#locate) {
+      this.#queue = await this.#locate();
+      this.#locate = undefined;
+    }
+    return this.#queue;
   }
 
   /**
@@ -45,7 +63,7 @@ export class BatchReader {
    * @throws BatchNotFoundError
    */
   async status(): Promise<BatchRecord> {
-    const record = await this.#queue.exec((calls) => calls.batches.status({ id: this.id }));
+    const record = await (await this.located()).exec((calls) => calls.batches.status({ id: this.id }));
     if (!record) {
       throw new BatchNotFoundError(this.id);
     }
@@ -140,7 +158,8 @@ export class BatchReader {
     const { offset = 0, limit = 100 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const page = await this.#queue.exec((calls) => calls.batches.results({ id: this.id, offset, limit }));
+    const home = await this.located();
+    const page = await home.exec((calls) => calls.batches.results({ id: this.id, offset, limit }));
     if (!page) {
       throw new BatchNotFoundError(this.id);
     }

@@ -22,7 +22,7 @@ import { groupBy } from '../runtime/group-by.js';
 import { keptIn } from '../runtime/kept.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { refTo } from '../store/job-ref.js';
-import type { QueueAccess, QueueStore } from '../store/queue-store.js';
+import type { QueueStore, SleepingQueue } from '../store/queue-store.js';
 import type { BatchAdder } from '../verbs/batch.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import type { CheckedBatch } from './batch-options.js';
@@ -36,8 +36,7 @@ const SLICE = 500;
 const warned = new WeakMap<QueueStore, Set<string>>();
 
 /** A queue that members are enqueued to. */
-interface BatchTarget extends QueueAccess {
-  sleep(ms: number): Promise<void>;
+interface BatchTarget extends SleepingQueue {
   readonly producer: Producer;
 }
 
@@ -58,9 +57,6 @@ interface RunningMember {
   check(): Promise<void>;
 }
 
-/** The queue of a batch. */
-type BatchHome = Omit<BatchTarget, 'producer'>;
-
 /** Finds the queue of members of one name. A queue with shards has one for each member. */
 type FindTarget<Queue> = (
   job: string | JobDefinition,
@@ -78,7 +74,6 @@ type FindTarget<Queue> = (
  * await batch.seal();
  */
 export class Batch<Queue = unknown> extends BatchReader {
-  readonly #home: BatchHome;
   readonly #find: FindTarget<Queue>;
   /** Absent for a caller that is no running member. */
   readonly #adder: RunningMember | undefined;
@@ -87,10 +82,14 @@ export class Batch<Queue = unknown> extends BatchReader {
   #ready: Promise<void> | undefined;
 
   /** @internal Made by `batch` and `findBatch` of a queue. */
-  constructor(home: BatchHome, batch: CheckedBatch | string, find: FindTarget<Queue>, adder?: RunningMember) {
-    super(home, typeof batch === 'string' ? batch : batch.id);
+  constructor(
+    home: SleepingQueue,
+    batch: CheckedBatch | string,
+    find: FindTarget<Queue>,
+    { adder, locate }: { adder?: RunningMember; locate?: () => Promise<SleepingQueue> } = {},
+  ) {
+    super(home, typeof batch === 'string' ? batch : batch.id, locate);
     this.#adder = adder;
-    this.#home = home;
     this.#definition = typeof batch === 'string' ? undefined : batch;
     this.#find = find;
   }
@@ -109,6 +108,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   ): Promise<JobHandle<ResultFor<Job, Result>, ChunkFor<Job>>> {
     checkObject('batch.add', 'an object of enqueue options', options);
     const { queue, ...rest } = options;
+    await this.located();
     const [target] = this.targetsOf(job, queue, [rest]) as [BatchTarget];
     const memberOptions = this.memberOptions('batch.add', target, job, rest);
     await this.ready();
@@ -133,6 +133,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   ): Promise<JobHandle<ResultFor<Job, unknown>, ChunkFor<Job>>[]> {
     checkKnown('batch.addMany', options, ['queue']);
     const asked = validateBulk(jobs);
+    await this.located();
     const targets = this.targetsOf(job, options.queue, asked);
     const members = asked.map(({ payload, ...rest }, i) => ({
       payload: payload as unknown,
@@ -160,11 +161,11 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async seal(): Promise<void> {
     await this.ready();
-    const reply = await this.#home.exec((calls) => calls.batches.seal({ id: this.id }));
+    const reply = await this.home.exec((calls) => calls.batches.seal({ id: this.id }));
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
-    await deliverPosted(this.#home, reply, 'sealed');
+    await deliverPosted(this.home, reply, 'sealed');
   }
 
   /**
@@ -177,11 +178,11 @@ export class Batch<Queue = unknown> extends BatchReader {
    */
   async cancel(): Promise<'stopped' | 'fired'> {
     await this.ready();
-    const reply = await this.#home.exec((calls) => calls.batches.stop({ id: this.id }));
+    const reply = await this.home.exec((calls) => calls.batches.stop({ id: this.id }));
     if (reply === 'missing') {
       throw new BatchNotFoundError(this.id);
     }
-    await maintainBatches(this.#home);
+    await maintainBatches(this.home);
     return reply;
   }
 
@@ -199,9 +200,9 @@ export class Batch<Queue = unknown> extends BatchReader {
     if (this.#definition) {
       const { checked, ...definition } = this.#definition;
       await checked;
-      await announceGiant(this.#home, ...definition.followUps.map(({ payload }) => payload));
-      await this.#home.exec((calls) => calls.batches.create(definition));
-      registerQueues(this.#home);
+      await announceGiant(this.home, ...definition.followUps.map(({ payload }) => payload));
+      await this.home.exec((calls) => calls.batches.create(definition));
+      registerQueues(this.home);
     } else {
       await this.status();
     }
@@ -217,13 +218,13 @@ export class Batch<Queue = unknown> extends BatchReader {
     const targets = Array.isArray(found)
       ? (found as readonly BatchTarget[])
       : members.map(() => found as BatchTarget);
-    new Set(targets).forEach((target) => refuseUnreachable('batch.add queue', this.#home, target));
+    new Set(targets).forEach((target) => refuseUnreachable('batch.add queue', this.home, target));
     return targets;
   }
 
   /** Warns of a batch that is made again under its id. Members without one would then be added twice. */
   private warnWithoutId(id: string | undefined): void {
-    const { name, store } = this.#home;
+    const { name, store } = this.home;
     const queues = keptIn(warned, store, () => new Set<string>());
     if (id === undefined && this.#definition?.hasOwnId === true && !queues.has(name)) {
       queues.add(name);
@@ -245,8 +246,8 @@ export class Batch<Queue = unknown> extends BatchReader {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
     }
     this.warnWithoutId(options.id);
-    const isAtHome = target.name === this.#home.name;
-    const batch = isAtHome ? this.id : refTo(this.#home.name, this.id);
+    const isAtHome = target.name === this.home.name;
+    const batch = isAtHome ? this.id : refTo(this.home.name, this.id);
     const stopsBatch = isAtHome && this.#definition?.failFast === true;
     const { queue = '', id = '', token = '' } = this.#adder ?? {};
     return {
@@ -290,7 +291,7 @@ export class Batch<Queue = unknown> extends BatchReader {
       target,
       jobs.flatMap(({ id, outcome }) => (outcome === 'new' ? [] : id)),
     );
-    if (target.name !== this.#home.name) {
+    if (target.name !== this.home.name) {
       const ids = jobs.map(({ id }) => id).filter((id) => !strangers.includes(id));
       for (let start = 0; start < ids.length; start += SLICE) {
         await this.joinSlice(target, own, ids.slice(start, start + SLICE));
@@ -305,15 +306,15 @@ export class Batch<Queue = unknown> extends BatchReader {
 
   /** Returns which existing jobs are no members. A call that died before the join may have added one for this batch. */
   private async strangersIn(target: BatchTarget, ids: readonly string[]): Promise<string[]> {
-    const isAtHome = target.name === this.#home.name;
+    const isAtHome = target.name === this.home.name;
     const strangers: string[] = [];
     for (let start = 0; start < ids.length; start += SLICE) {
       const slice = ids.slice(start, start + SLICE);
       const refs = isAtHome ? slice : slice.map((id) => refTo(target.name, id));
-      const replies = await this.#home.exec((calls) => calls.batches.known({ id: this.id, members: refs }));
+      const replies = await this.home.exec((calls) => calls.batches.known({ id: this.id, members: refs }));
       for (const id of slice.filter((_, i) => replies[i] !== 'known')) {
         const { batch } = (await target.exec((calls) => calls.get({ id }))) ?? {};
-        if (batch?.role !== 'member' || batch.queue !== this.#home.name || batch.id !== this.id) {
+        if (batch?.role !== 'member' || batch.queue !== this.home.name || batch.id !== this.id) {
           strangers.push(id);
         }
       }
@@ -330,11 +331,11 @@ export class Batch<Queue = unknown> extends BatchReader {
   private async joinSlice(target: BatchTarget, own: OwnIds, ids: readonly string[]): Promise<void> {
     const adder = this.#adder;
     const members = ids.map((id) => refTo(target.name, id));
-    const reply = await this.#home.exec((calls) =>
+    const reply = await this.home.exec((calls) =>
       calls.batches.join({ id: this.id, members, adder: adder && this.adderOf(adder) }),
     );
     if (reply === 'no-batch' || reply === 'sealed' || reply === 'lost') {
-      const known = await this.#home.exec((calls) => calls.batches.known({ id: this.id, members }));
+      const known = await this.home.exec((calls) => calls.batches.known({ id: this.id, members }));
       const unwanted = ids.filter((id, i) => known[i] !== 'known' && !(adder && own.has(id)));
       await (unwanted.length > 0 && target.exec((calls) => calls.batches.cancel({ ids: unwanted })));
     }
@@ -348,22 +349,22 @@ export class Batch<Queue = unknown> extends BatchReader {
       throw new BatchSealedError(this.id);
     }
     if (reply === 'stopped') {
-      await maintainBatches(this.#home);
+      await maintainBatches(this.home);
     }
     await (adder && this.takeEnds(target, ids));
   }
 
   private adderOf({ queue, id, token }: RunningMember): BatchAdder {
-    const isAtHome = queue === this.#home.name;
+    const isAtHome = queue === this.home.name;
     return { member: isAtHome ? id : refTo(queue, id), token: isAtHome ? token : '' };
   }
 
   /** Takes the ends of jobs that ended before they joined. A sealed batch does not take the report of such an end. */
   private async takeEnds(target: BatchTarget, ids: readonly string[]): Promise<void> {
     const members = ids.map((id) => ({ batch: this.id, id }));
-    const ends = await target.exec((calls) => calls.batches.ends({ home: this.#home.name, members }));
+    const ends = await target.exec((calls) => calls.batches.ends({ home: this.home.name, members }));
     if (ends.length > 0) {
-      await this.#home.exec((calls) => calls.batches.deliver({ from: target.name, ends })); // the adder is open, so nothing fires
+      await this.home.exec((calls) => calls.batches.deliver({ from: target.name, ends })); // the adder is open, so nothing fires
     }
   }
 }

@@ -164,7 +164,7 @@ export class QueueReporter implements JobReporter {
       queue === this.queue.name ? this.queue : otherQueue(this.queue, queue),
       id,
       (name, asked, members) => this.queue.queueOfMember(name, asked, members),
-      { queue: this.queue.name, id: job.id, token: job.token, check },
+      { adder: { queue: this.queue.name, id: job.id, token: job.token, check } },
     );
   }
 

@@ -15,7 +15,7 @@ import { cli } from '../../cli/run-cli.js';
 import { startApp } from '../../nest/app.js';
 import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
-import { uniqueQueueName } from '../../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 
 const SHARDS = 8;
@@ -52,6 +52,12 @@ function ownerOf({ name }: JobQueue): OwnRedis {
   return cluster.nodes[Math.floor((slotOf(name) * 3) / 16_384)]!;
 }
 
+/** Counts the calls of scripts on all masters until now. */
+async function scriptsSent(): Promise<number> {
+  const infos = await Promise.all(cluster.nodes.map((node) => connect({}, node.url).info('commandstats')));
+  return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0);
+}
+
 function add(jobs: JobQueueService, name: string, count: number): Promise<JobHandle[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => jobs.enqueue(name, i)));
 }
@@ -79,6 +85,50 @@ it('takes publications and follow-ups of batches on all masters', async () => {
     }),
   );
   await eventually(() => ran.length === 16);
+}, 60_000);
+
+it('keeps batches of its own on all masters, each with members and follow-ups on all of them', async () => {
+  const name = uniqueQueueName();
+  const fired: string[] = [];
+
+  @JobHandler(name, { spread: SHARDS })
+  class Handler {
+    async handle(job: Job<string | null>) {
+      if (job.payload === 'follow-up') fired.push((await job.batch!.status()).id);
+      else if (job.payload === 'adds') await job.batch!.add(name, null, { id: `added-by-${job.id}` });
+    }
+  }
+  const jobs = (await startApp({ jobs: { redis: cluster.connect() }, providers: [Handler] })).get(JobQueueService);
+  const followUp = { name, payload: 'follow-up' };
+  const batches = Array.from({ length: 16 }, (_, i) =>
+    jobs.batch({
+      then: { ...followUp, group: `g${i}` },
+      finally: followUp,
+      ...(i % 2 === 0 && { id: `month-${i}` }),
+    }),
+  );
+  expect(new Set(batches.map(({ queue }) => ownerOf({ name: queue } as JobQueue))).size).toBe(3);
+  await Promise.all(
+    batches.map(async (batch) => {
+      const members = Array.from({ length: 8 }, (_, i) => ({ payload: null, group: `m${i}` }));
+      await batch.addMany(name, members);
+      await batch.add(name, 'adds');
+      await batch.seal();
+    }),
+  );
+  await eventually(() => fired.length === 32, { timeoutMs: 30_000, what: 'the follow-ups' });
+  expect(fired.toSorted()).toEqual(batches.flatMap(({ id }) => [id, id]).toSorted());
+  const records = await Promise.all(batches.map(({ id }) => jobs.findBatch(name, id).status()));
+  expect(records.map(({ completed, total }) => [completed, total])).toEqual(batches.map(() => [10, 10]));
+}, 60_000);
+
+it('sends few commands while it has jobs that are due much later', async () => {
+  const { name, jobs } = await startSpread(10);
+  await Promise.all(Array.from({ length: 16 }, () => jobs.enqueue(name, null, { delayMs: 3_600_000 })));
+  await sleep(1_000);
+  const before = await scriptsSent();
+  await sleep(3_000);
+  expect((await scriptsSent()) - before).toBeLessThan(300); // of all apps of this file
 }, 60_000);
 
 it('has its shards on all masters, and runs the jobs of each', async () => {

@@ -102,7 +102,7 @@ async function addByMember(side: Side, drawn: Asked, isElsewhere: boolean, numbe
     if ((await ask(side, (calls) => calls.step({ claim }))) === 'lost') throw new ClaimLostError(claim.id);
   };
   const adder = { queue: queue.name, id: claim.id, token: claim.token, check };
-  const batch = new Batch<JobQueue>(queue, claim.options.member!, (_job, target) => target ?? queue, adder);
+  const batch = new Batch<JobQueue>(queue, claim.options.member!, (_job, target) => target ?? queue, { adder });
   const options = isElsewhere ? { id, queue: other } : given({ ...asked, id });
   return (await batch.add(isElsewhere ? other.name : (name ?? queue.name), ids.length, options)).outcome;
 }

@@ -275,15 +275,6 @@ it.each([
   expect(error.hint).toContain(hint);
 });
 
-it.each<[string, (jobs: JobQueueService, name: string) => unknown]>([
-  ['batch', (jobs, name) => jobs.batch({ then: { name } })],
-  ['batch by queue', (jobs, name) => jobs.batch({ queue: name })],
-  ['findBatch', (jobs, name) => jobs.findBatch(name, 'id')],
-])('%s is refused, with what to do', async (_, call) => {
-  const { jobs, name } = await startSpread({ worker: false });
-  expect(() => call(jobs, name)).toThrow(InvalidOptionError);
-});
-
 it('setConcurrency sets the slots of all shards together', async () => {
   const name = uniqueQueueName();
   const running = new Map<string, () => void>();
