@@ -45,6 +45,8 @@ export class JobQueue extends QueueAdmin {
   readonly definitions: UsedDefinitions = new UsedDefinitions(this);
   /** The end of the ids that it generates: the mark of a shard. @internal */
   idMark = '';
+  /** All shards of the queue that it is a shard of, itself too. @internal */
+  allShards: readonly JobQueue[] | undefined;
   /** Returns the shard of a job by its options, in a queue that is a shard itself. @internal */
   shardOfJob: ((subject: string, options: unknown) => JobQueue | undefined) | undefined;
   /** Returns the outbox of the app, for enqueues in a transaction. @internal */

@@ -27,6 +27,7 @@ export function spreadOver(
   const spread = new SpreadQueue(name, shards, reference);
   shards.forEach((shard, i) => {
     shard.idMark = markOfShard(i);
+    shard.allShards = shards;
     shard.shardOfJob = (subject, options) => spread.ofJob(subject, options);
   });
   const whole: Whole = { spread, spreadOf, ...(window ?? ofApp(spread)) };

@@ -78,6 +78,7 @@ const DIRECT: readonly ((calls: QueueCalls) => unknown)[] = [
   (c) => c.once.enqueue({ sender: { source: 's', fence: 1 }, entries: [] }),
   (c) => c.publish({ id: 'large', name: 'attacked', status: 'lost' }),
   (c) => c.publishDrained(),
+  (c) => c.lookDrained(),
   (c) => c.unserved({ jobs: [{ id: 'large', name: 'attacked' }] }),
   (c) => c.schedules.declare({ worker: 'w', declares: true, schedules: [] }),
   (c) => c.sharedLimits.declare({ limit: 'partner', values: { maxRunning: 1 } }),

@@ -13,7 +13,7 @@ import { SafeObservable } from './safe-observable.js';
 export interface FleetJobEvent {
   /** The queue of the job. */
   queue: string;
-  /** Empty for `drained`, which is of the queue. With `spread` each shard says it of its own jobs. */
+  /** Empty for `drained`, which is of the queue. With `spread` it is of all shards. */
   id: string;
   /** The job's name. The queue's name for `drained`, and for an event of a client of the Redis pattern without a name. */
   name: string;

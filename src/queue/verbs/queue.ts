@@ -134,10 +134,19 @@ export const QUEUE = {
     reply: flagOf,
   }),
 
-  /** Publishes that the queue is drained, if it is. */
+  /** Publishes that the queue is drained, if it is. @param given.ofAll what all shards replied to lookDrained, separated by commas */
   publishDrained: verb('queuePublishDrained', {
-    args: { events },
+    args: { events, ofAll: optional(text) },
     reply: oneOf('published', 'busy', 'already'),
+  }),
+
+  /** Returns how many jobs have ended until now, as text; undefined while jobs wait or run. */
+  lookDrained: verb('queuePublishDrained', {
+    args: { events, look: own(() => 'look') },
+    reply(reply) {
+      const ended = textOf(reply);
+      return ended === 'busy' ? undefined : ended;
+    },
   }),
 };
 

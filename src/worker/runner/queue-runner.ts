@@ -103,7 +103,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.limits = handlerLimits(handlers, queue.options);
     this.names = new NameFilter(this.limits.all, () => this.clock.monotonic());
     this.batchReporter = new BatchReporter(queue);
-    this.drained = DrainedWatch.of(queue, calls, host.warn);
+    this.drained = DrainedWatch.of(queue, host.warn);
     const needs = permitsNeeded(queue);
     this.permits =
       sharing &&

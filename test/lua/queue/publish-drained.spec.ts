@@ -39,3 +39,20 @@ it('leaves delayed jobs out of account', async () => {
   await q.run(q.scripts.enqueue([{ id: 'b', name: q.name, payload: '1', options: { delayMs: 60_000 } }]));
   expect(await q.run(q.scripts.publishDrained())).toBe('published');
 });
+
+it('publishes for all shards once, unless a job has ended here since their look', async () => {
+  const q = testQueue();
+  const look = () => expectUnchanged(q, () => q.run(q.scripts.lookDrained()));
+  const publish = (...ended: readonly (string | undefined)[]) =>
+    q.run(q.scripts.publishDrained({ ofAll: ended.join(',') }));
+  const job = await q.addAndClaim('a');
+  expect(await look()).toBeUndefined();
+  expect(await expectUnchanged(q, () => publish('0 0 0', '5 0 0'))).toBe('busy');
+  const before = '0 0 0';
+  await q.complete(job);
+  expect(await expectUnchanged(q, () => publish(before, '5 0 0'))).toBe('busy');
+  expect(await look()).toBe('1 0 0');
+  expect(await publish('1 0 0', '5 0 0')).toBe('published');
+  expect(await expectUnchanged(q, () => publish('1 0 0', '5 0 0'))).toBe('already');
+  expect(await publish('1 0 0', '5 1 0')).toBe('published'); // a job of another shard has failed
+});

@@ -213,6 +213,7 @@ const looks: [string, (side: Side) => Promise<unknown>][] = [
   ['notePayload', (side) => ask(side, (calls) => calls.notePayload())],
   ['workers.passWake', (side) => ask(side, (calls) => calls.workers.passWake({ worker: 'worker' }))],
   ['publishDrained', (side) => ask(side, (calls) => calls.publishDrained())],
+  ['lookDrained', (side) => ask(side, (calls) => calls.lookDrained())],
   [
     'unserved',
     (side) => {

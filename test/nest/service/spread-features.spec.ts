@@ -379,24 +379,39 @@ it('names the place in the call if a job of a transaction is refused, and refuse
   await module.close();
 });
 
-it('tells `drained` of each shard, under the name of the queue', async () => {
+it('tells `drained` once for all shards, under the name of the queue', async () => {
   const name = uniqueQueueName();
+  let end!: () => void;
+  const gate = new Promise<void>((resolve) => (end = resolve));
+  const handle = (job: Job) => (job.payload === 'last' ? gate : undefined);
   const app = await startApp({
     jobs: { queues: { [name]: { eventExtras: { drained: true } } } },
-    providers: [handlerOf(name, () => undefined, { spread: SHARDS })],
+    providers: [handlerOf(name, handle, { spread: SHARDS })],
   });
   const jobs = app.get(JobQueueService);
   const seen: FleetJobEvent[] = [];
-  const listening = jobs.events.where({ queue: name, status: 'drained' }).subscribe((event) => seen.push(event));
-  // A drain before the subscription is not seen.
-  while (seen.length < SHARDS) {
-    const before = seen.length;
-    await Promise.all(Array.from({ length: SHARDS }, (_, i) => jobs.enqueue(name, i)));
-    await eventually(() => seen.length > before, { timeoutMs: 1_000 }).catch(() => undefined);
+  jobs.events.where({ queue: name }).subscribe((event) => seen.push(event));
+  const drained = () => seen.filter(({ status }) => status === 'drained');
+  // Jobs before the subscription are not seen.
+  await eventually(async () => {
+    await (await jobs.enqueue(name, 'first')).result();
+    return seen.length > 0;
+  });
+  await eventually(() => drained().length > 0);
+  const before = drained().length;
+  const last = await jobs.enqueue(name, 'last');
+  for (let round = 1; round <= 3; round++) {
+    const many = Array.from({ length: SHARDS }, (_, shard) => ({ payload: round, group: groupIn(shard) }));
+    await Promise.all((await jobs.enqueueMany(name, many)).map((job) => job.result()));
+    if (round === 1) {
+      expect(drained()).toHaveLength(before);
+      end();
+      await last.result();
+    }
+    await eventually(() => drained().length === before + round);
   }
-  listening.unsubscribe();
-  for (const event of seen) expect(event).toEqual({ queue: name, id: '', name, status: 'drained' });
-});
+  for (const event of drained()) expect(event).toEqual({ queue: name, id: '', name, status: 'drained' });
+}, 30_000);
 
 it('has its events under its name, in whatever shard it was', async () => {
   const name = uniqueQueueName();

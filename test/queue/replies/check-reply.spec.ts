@@ -50,6 +50,7 @@ const REPLIES: [string, ScriptCall<unknown>, unknown[]][] = [
   ['purge', scripts.purge({ limit: 1 }), [null, 1, [1], ['a', 'b']]],
   ['pause', scripts.pause(), [null, 'retry', 2, [1]]],
   ['drained', scripts.publishDrained(), [null, 1, 'retry']],
+  ['ends of a shard', scripts.lookDrained(), [null, ['1 0 0']]],
   ['unserved', scripts.unserved({ jobs: [] }), [null, 1, [1, 2, 3], [[], 'a', []]]],
   ['handler limits', scripts.workers.handlerLimits({ name: 'a' }), [[], ['a']]],
   ['workers', scripts.workers.list({ most: 1 }), [null, 1, ['a'], [['a', 'b']], [['a', [], 'c']]]],

@@ -10,6 +10,7 @@ const OTHER_NAME: Record<string, string> = {
   change: 'limits/set of some limits',
   download: 'profile/read with its content',
   get: 'schedule/list of one schedule',
+  lookDrained: 'queue/publish-drained that only looks at a shard',
   named: 'group/list of some groups',
   reportVersion: 'history/close-minute before the minute is over',
 };
