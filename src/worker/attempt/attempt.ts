@@ -240,17 +240,20 @@ export class Attempt implements Completion, ListItem<Attempt> {
     if (isStreamed(value)) {
       const context = new AsyncResource('nest-job-queue job');
       const result = context.runInAsyncScope(streamed, undefined, job, value);
-      result.then(this.onResult, this.onError);
+      result.then(
+        (made) => this.onReturn(made),
+        (error: unknown) => this.onThrow(error),
+      );
     } else if (job.usedStream) {
       job.usedStream.end(new ClaimLostError(this.id));
-      job.usedStream.flush().then(() => this.finish(value), this.onError);
+      job.usedStream.flush().then(
+        () => this.finish(value),
+        (error: unknown) => this.onThrow(error),
+      );
     } else {
       this.finish(value);
     }
   }
-
-  private readonly onResult = (value: unknown): void => this.onReturn(value);
-  private readonly onError = (error: unknown): void => this.onThrow(error);
 
   private finish(value: unknown): void {
     this.leave();
