@@ -35,6 +35,8 @@ import type { HandlerTimeoutError } from './worker-errors.js';
 export class Attempt implements Completion, ListItem<Attempt> {
   readonly job: Job;
   readonly resultTtlMs: number | undefined;
+  /** The slots that it takes. */
+  readonly slots: number;
   private readonly state = new AttemptState();
   private json: Sealed | '' = '';
   private returnedOrThrown: unknown;
@@ -53,6 +55,7 @@ export class Attempt implements Completion, ListItem<Attempt> {
   ) {
     this.job = new Job(claim, owner.reports);
     this.resultTtlMs = claim.options.resultTtlMs ?? handler.resultTtlMs;
+    this.slots = slotsTaken(handler.slots, claim.options.slots);
   }
 
   get id(): string {
@@ -114,11 +117,6 @@ export class Attempt implements Completion, ListItem<Attempt> {
   /** The timeout that passed; undefined before, and without one. */
   private get timedOut(): HandlerTimeoutError | undefined {
     return this.timeout?.error;
-  }
-
-  /** The slots that it takes. */
-  get slots(): number {
-    return slotsTaken(this.handler.slots, this.claim.options.slots);
   }
 
   /** Gives the attempt a slot. Its handler is called now, or after the next reply of Redis. */

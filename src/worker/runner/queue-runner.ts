@@ -367,7 +367,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
   }
 
   handlerEnded(attempt: Attempt, hadSlot: boolean): void {
-    const wasFull = this.capacity.freeForWait === 0;
+    const wasFull = !this.outlook.mayHaveJobs && this.capacity.freeForWait === 0; // who expects jobs claims anyway
     if (this.attempts.delete(attempt)) this.capacity.jobLeft(attempt.slots, hadSlot);
     this.permits?.end(attempt.claim, !attempt.isCalled);
     this.keys?.end(attempt, !attempt.isCalled);
