@@ -415,11 +415,18 @@ function callHandler(handler: Handler, job: Job): unknown {
   if (isStreamed(returned)) {
     return context.runInAsyncScope(streamed, undefined, job, returned);
   }
-  return isThenable(returned) ? context.runInAsyncScope(adopt, undefined, returned) : returned;
+  return isThenable(returned) && !isNativePromise(returned)
+    ? context.runInAsyncScope(adopt, undefined, returned)
+    : returned;
 }
 
 function adopt(value: PromiseLike<unknown>): Promise<unknown> {
   return Promise.resolve(value);
+}
+
+/** Returns whether `Promise.resolve` returns the value itself. Then its `then` is not called either. */
+function isNativePromise(value: PromiseLike<unknown>): boolean {
+  return value instanceof Promise && value.constructor === Promise;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
