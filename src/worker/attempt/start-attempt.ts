@@ -44,6 +44,15 @@ export function startAttempts(owner: AttemptStarter, starting: readonly Starting
   ready.forEach((attempt) => start(owner, attempt));
 }
 
+/** Calls the handler of one attempt in the same way. Each plain job passes here, so it makes no lists. */
+export function startAttempt(owner: AttemptStarter, starting: Starting): void {
+  if (starting.attempt.claim.prefetched) {
+    startAttempts(owner, [starting]);
+  } else if (!waitsForRedis(owner, starting)) {
+    start(owner, starting.attempt);
+  }
+}
+
 /** Starts an attempt after a reply of Redis, if it needs one. */
 function waitsForRedis(owner: AttemptStarter, { attempt, waitedMs }: Starting): boolean {
   const { nameless, isolated, prefetched, expires } = attempt.claim;

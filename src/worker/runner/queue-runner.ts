@@ -14,7 +14,7 @@ import { Outages } from '../attempt/outages.js';
 import { QueueReporter } from '../attempt/queue-reporter.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { SettlementBuffer } from '../attempt/settlement-buffer.js';
-import { type AttemptStarter, mayBeLost, startAttempts } from '../attempt/start-attempt.js';
+import { type AttemptStarter, mayBeLost, startAttempt } from '../attempt/start-attempt.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 import type { BulkOwner } from '../bulk/bulk-gatherer.js';
 import { BulkGatherers } from '../bulk/bulk-gatherers.js';
@@ -341,7 +341,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
    */
   begin(attempt: Attempt, waitedMs?: number): void {
     if (this.givesSlot(attempt)) {
-      startAttempts(this, [{ attempt, waitedMs }]);
+      startAttempt(this, { attempt, waitedMs });
     }
   }
 
