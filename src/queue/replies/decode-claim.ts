@@ -132,6 +132,9 @@ export function decodeClaim(
     decoded.short = JSON.parse(wait) as number[];
   }
   let nameBefore = '';
+  // Jobs of one enqueue have the same. Parsing it takes longer than comparing it.
+  let enqueuedAt: unknown;
+  let enqueuedAtMs = 0;
   const behind = (values.length - 3) % CLAIM_FIELDS;
   const limitedBy = values[values.length - behind];
   decoded.isLimited = behind > 0 && limitedBy !== null && limitedBy !== 'grouped';
@@ -143,6 +146,10 @@ export function decodeClaim(
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
+    if (values[i + 3] !== enqueuedAt) {
+      enqueuedAt = values[i + 3];
+      enqueuedAtMs = Number(enqueuedAt ?? 0);
+    }
     const entry = values[i + 4] as ClaimDetails | string | null;
     const details = claimDetailsOf(entry);
     const attempt = Number(details[0]);
@@ -161,7 +168,7 @@ export function decodeClaim(
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
       fence: Number(details[4] ?? fence),
       token,
-      enqueuedAtMs: Number(values[i + 3] ?? 0),
+      enqueuedAtMs,
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS,
       plain: attempt === 1 && verdict === '' && plain,
