@@ -1,4 +1,3 @@
-import { Command } from 'ioredis';
 import { clusterDigests, scriptDigests } from '../digests.generated.js';
 import { JobQueueError } from '../errors/errors.js';
 import type { LuaScriptName } from '../lua.generated.js';
@@ -8,7 +7,7 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled, StoreCall } from '../store/store-call.js';
 import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
 import { isOfOurCopy } from './our-copy.js';
-import type { SentTexts } from './sent-texts.js';
+import { TextCommand, type SentTexts } from './sent-texts.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { serverOfKey } from '../redis/server-of-key.js';
@@ -217,11 +216,7 @@ export class ScriptRunner {
       return client[verb](script, keyCount, ...rest);
     }
     const errorStack = client.options.showFriendlyErrorStack ? new Error() : undefined;
-    const command = new Command(verb, [], { replyEncoding: 'utf8', errorStack });
-    command.args = texts;
-    if (kept) {
-      command.toWritable = (socket) => kept.bytesOf(command, socket);
-    }
+    const command = new TextCommand(verb, texts, { replyEncoding: 'utf8', errorStack }, kept);
     return client.sendCommand(command) as Promise<unknown>;
   }
 
