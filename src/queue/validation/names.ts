@@ -22,8 +22,10 @@ export const ANY_NAME = '*';
 
 /** Returns the name of the handler that handles a job: its own, else that of every name. Undefined for none. */
 export function handledAs(handlers: { has(name: string): boolean }, name: string): string | undefined {
-  const isForAny = !name.startsWith(FAILURE_PREFIX) && handlers.has(ANY_NAME);
-  return handlers.has(name) ? name : isForAny ? ANY_NAME : undefined;
+  if (handlers.has(name)) {
+    return name;
+  }
+  return !name.startsWith(FAILURE_PREFIX) && handlers.has(ANY_NAME) ? ANY_NAME : undefined;
 }
 
 /** The starts of ids that no enqueue may use, and what they are for. */
