@@ -177,7 +177,8 @@ function rowOf<Args, Call>(
 
 function encodeAll(args: Arguments, given: unknown, context: CallContext): ScriptArgument[] {
   if (isArgument(args)) {
-    return [args.encode(given as never, context)].flat();
+    const encoded = args.encode(given as never, context);
+    return Array.isArray(encoded) ? (encoded as ScriptArgument[]) : [encoded as ScriptArgument];
   }
   const values = (given ?? {}) as Readonly<Record<string, never>>;
   return Object.entries(args).flatMap(([name, kind]) => kind.encode(values[name]!, context));
