@@ -201,13 +201,17 @@ function readableText(codec: JobCodec, context: ContentContext, text: string): s
   }
 }
 
+/** Lets a call map its reply, and returns it. A call is made for one use. Of each copy V8 would make another class. */
 function mapped<Reply, Call extends StoreCall<Reply>>(
   call: Call & StoreCall<Reply>,
   map: (reply: Reply) => Reply,
 ): Call {
-  const { afterCut } = call;
-  const own: Call = { ...call, decode: (reply) => map(call.decode(reply)) };
-  return afterCut ? { ...own, afterCut: () => mapped(afterCut(), map) } : own;
+  const { decode, afterCut } = call;
+  call.decode = (reply) => map(decode(reply));
+  if (afterCut) {
+    call.afterCut = () => mapped(afterCut(), map);
+  }
+  return call;
 }
 
 /** Returns the same object, with some of its methods in front: the store finds its own fields on it. */

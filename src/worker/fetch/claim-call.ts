@@ -42,21 +42,23 @@ export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers
   const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
   const waits = runner.capacity.heaviest > 1 ? count - slots : 0; // the one that may wait for more slots
   const units = runner.permits?.unitsOf(token);
-  const request = {
-    count,
-    token,
-    worker,
-    stream,
-    maxAttempts,
-    attemptLimits: limits.own,
-    slots,
-    only,
-    turnsInRow,
-    waits,
-    units,
-  };
   const build = (bytes: number): StoreCall<ClaimReply> => {
-    const call = calls.claim({ ...request, announces: true, mostBytes: Math.floor(bytes / sharers) });
+    // With two fields behind a spread V8 makes a hidden class for each object, and caches no read of it.
+    const call = calls.claim({
+      count,
+      token,
+      worker,
+      stream,
+      maxAttempts,
+      attemptLimits: limits.own,
+      slots,
+      only,
+      turnsInRow,
+      waits,
+      units,
+      announces: true,
+      mostBytes: Math.floor(bytes / sharers),
+    });
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };

@@ -442,7 +442,12 @@ export class FetchLoop {
       runner.claims.lend(claim);
       runner.host.changed();
     };
-    return { ...pendingCall(call, done), learn: (outcome) => learn(outcome as Settled<ClaimReply>), late };
+    return {
+      call,
+      done: (outcome) => done(outcome as Settled<ClaimReply>),
+      learn: (outcome) => learn(outcome as Settled<ClaimReply>),
+      late,
+    };
   }
 
   /** Reports a permanent error, which is a fault of the data or the setup, and rests the queue. */
