@@ -16,6 +16,7 @@
 local limit, permits, waiting, seen, rates = unpack(KEYS)
 local holder = ARGV[1] .. '\t' .. ARGV[2] .. '\t'
 --@include lib/core/clock
+--@include lib/shared_limit/key
 --@include lib/shared_limit/state
 local ended, refunded, has_unused = 0, {}, false
 for i = 3, #ARGV, 4 do
@@ -30,8 +31,8 @@ for i = 3, #ARGV, 4 do
     refunded[#refunded + 1] = ARGV[i + 2] == version and units or nil
   end
 end
-if has_unused then
-  leave_line(ARGV[1]) -- its claim found no job
+if has_unused and not is_key then
+  leave_line(ARGV[1]) -- its claim found no job; of a key, other jobs of the group may rest
 end
 for _, each in ipairs(refunded[1] and all_rates or {}) do
   for _, units in ipairs(refunded) do

@@ -1,6 +1,7 @@
 // The store of one key of a limit. The scripts are those of a limit; it has the values of the limit, and an end.
 import { expect, it } from '@jest/globals';
 import type { SharedLimitValues } from '#queue/model/shared-limit.js';
+import type { TestQueue } from '../../support/queue/queue-state.js';
 import { LIFE_MS, spelled, testLimit } from './shared-limit.js';
 
 const DAY_MS = 86_400_000;
@@ -8,7 +9,7 @@ const DAY_MS = 86_400_000;
 async function testKey() {
   const { one, two, clock, limit } = await testLimit();
   const store = `${limit}#acme {1}`;
-  const lease = (queue = one, given: { count?: number; ofLimit?: SharedLimitValues } = {}) =>
+  const lease = (queue = one, given: { count?: number; token?: string; ofLimit?: SharedLimitValues } = {}) =>
     queue.run(
       queue.scripts.sharedLimits.lease({
         limit: store,
@@ -59,6 +60,21 @@ it('waits for a queue until its group has rested, and then calls it', async () =
   ]);
 });
 
+it('keeps a queue in line that gives a permit back unused, because other jobs of its group rest', async () => {
+  const { one, two, store, lease, get } = await testKey();
+  const ofLimit = { maxRunning: 2 };
+  const giveBack = (queue: TestQueue, token: string, refund?: number) => {
+    const permits = [{ id: `${token}\t1`, refund, version: '1' }];
+    return queue.run(queue.scripts.sharedLimits.giveBack({ limit: store, worker: 'w', permits }));
+  };
+  await lease(two, { token: 'runs', ofLimit });
+  await lease(one, { token: 'cancelled', ofLimit });
+  expect(await lease(one, { ofLimit })).toMatchObject({ granted: 0, why: 'slots' });
+  await giveBack(one, 'cancelled', 1); // its job was cancelled before the reply
+  expect(await get()).toMatchObject({ waiting: [one.name], running: 1 });
+  expect(await giveBack(two, 'runs')).toEqual([spelled(one)]);
+});
+
 it('says to each queue when a rate lets its group start', async () => {
   const { one, two, lease } = await testKey();
   const ofLimit = { rateLimit: { limit: 1, periodMs: 10_000 } };
@@ -94,6 +110,26 @@ it('ends by itself, but not before its permits, its rates, a rest, or what peopl
   await one.run(one.scripts.sharedLimits.set({ limit: store, values: { maxRunning: 1 }, ofLimit: {} }));
   await lease();
   expect(await livesMs(':permits')).toBeGreaterThan(29 * DAY_MS);
+});
+
+it('keeps values that were set for 30 days after its last use, and then has those of its limit again', async () => {
+  const { one, store, lease, key, livesMs } = await testKey();
+  const rateLimit = { limit: 9, periodMs: 1_000, burst: 9 };
+  await one.run(one.scripts.sharedLimits.set({ limit: store, values: { maxRunning: 3, rateLimit }, ofLimit: {} }));
+  const parts = ['', ':permits', ':rate:1'];
+  for (let day = 0; day < 3; day++) {
+    await lease();
+    for (const part of parts) {
+      expect(await livesMs(part)).toBeGreaterThan(30 * DAY_MS - 10_000);
+      expect(await livesMs(part)).toBeLessThanOrEqual(30 * DAY_MS);
+      await one.redis.pexpire(key + part, DAY_MS); // 29 days later
+    }
+  }
+  expect(await lease()).toMatchObject({ granted: 0, why: 'slots' }); // the fourth
+  await Promise.all([...parts, ':waiting', ':seen'].map((part) => one.redis.pexpire(key + part, 0)));
+  expect(await lease()).toMatchObject({ granted: 1 });
+  expect(await lease()).toMatchObject({ granted: 0, why: 'slots' }); // one may run, as the limit says
+  expect(await livesMs()).toBeLessThanOrEqual(LIFE_MS);
 });
 
 it('a limit itself has no end', async () => {
