@@ -37,10 +37,11 @@ export function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers
   const { calls, limits, prefetcher } = runner;
   const { budget } = runner.claims;
   const { only } = runner.names;
-  const { token, worker, stream, count, atOnce: slots, askedAtMs } = claim;
+  const { token, worker, stream, count, askedAtMs } = claim;
+  const slots = runner.keys ? 0 : claim.atOnce; // with a key each job starts once it has its permit
   const { maxAttempts } = limits.others;
   const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
-  const waits = runner.capacity.heaviest > 1 ? count - slots : 0; // the one that may wait for more slots
+  const waits = runner.keys || runner.capacity.heaviest > 1 ? count - slots : 0; // for their permits, or for more slots
   const units = runner.permits?.unitsOf(token);
   const build = (bytes: number): StoreCall<ClaimReply> => {
     // With two fields behind a spread V8 makes a hidden class for each object, and caches no read of it.

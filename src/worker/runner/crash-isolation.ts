@@ -46,7 +46,7 @@ export class CrashIsolation {
 
   /** Returns whether the worker must claim nothing more. */
   get isActive(): boolean {
-    return this.waiting.length > 0 || this.current !== undefined;
+    return this.waiting.length > 0 || this.current !== undefined || (this.isFirst && this.isComing);
   }
 
   /** Returns whether jobs of the same claims as an isolated one go back, because it starts first. */
@@ -118,6 +118,11 @@ export class CrashIsolation {
     this.waiting.splice(0).forEach(({ runner, attempt }) => runner.release(attempt));
   }
 
+  /** True if an isolated job waits for permits of its key. */
+  private get isComing(): boolean {
+    return this.runners().some(({ keys }) => keys?.hasIsolated);
+  }
+
   private get isFresh(): boolean {
     return !this.runners().some(({ state }) => state.hasBegun);
   }
@@ -177,7 +182,7 @@ export class CrashIsolation {
     this.clock?.clear(this.timer);
     this.timer = undefined;
     this.waited = false;
-    this.isFirst = false;
+    this.isFirst &&= this.isComing;
     this.endedAtMs = undefined;
     this.endQuiet();
   }

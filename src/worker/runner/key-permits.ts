@@ -316,6 +316,11 @@ export class KeyPermits {
     return this.pending.delete(attempt);
   }
 
+  /** True if an isolated job waits for its permits. */
+  get hasIsolated(): boolean {
+    return [...this.pending].some(({ claim }) => claim.isolated);
+  }
+
   /** Returns the jobs that wait for their permits, which wait no longer. */
   dropAll(): Attempt[] {
     const attempts = [...this.pending];

@@ -95,7 +95,11 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     const weights = weightsOf(handlers);
     this.capacity = new RunnerSlots(this, concurrency, weights);
     this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
-    this.prefetcher = new Prefetcher(concurrency, this.bulk || weights.heaviest > 1 ? 0 : prefetch, this);
+    const needs = permitsNeeded(queue);
+    const ofKeys = needs.filter(({ key }) => key !== undefined);
+    // With a key jobs wait there for a moment, each with a slot and a permit.
+    const never = this.bulk || weights.heaviest > 1 || ofKeys.length > 0;
+    this.prefetcher = new Prefetcher(concurrency, never ? 0 : prefetch, this);
     this.outages = new Outages(queue.name, this.clock, host.warn);
     this.reports = new QueueReporter(queue, calls, this.outages, (job) =>
       [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
@@ -104,7 +108,6 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.names = new NameFilter(this.limits.all, () => this.clock.monotonic());
     this.batchReporter = new BatchReporter(queue);
     this.drained = DrainedWatch.of(queue, host.warn);
-    const needs = permitsNeeded(queue);
     this.permits =
       sharing &&
       this.permitsOf(
@@ -112,13 +115,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
         sharing,
         needs.filter(({ key }) => key === undefined),
       );
-    this.keys =
-      sharing &&
-      this.permitsOf(
-        KeyPermits,
-        sharing,
-        needs.filter(({ key }) => key !== undefined),
-      );
+    this.keys = sharing && this.permitsOf(KeyPermits, sharing, ofKeys);
   }
 
   /** A request for a profile, until an attempt here tries to take it. */
