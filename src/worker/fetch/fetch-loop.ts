@@ -169,7 +169,7 @@ export class FetchLoop {
     }
     const runners = this.slotDeal.inTurn().filter((runner) => {
       const group = this.groupOf.get(runner)!;
-      return !group.inFlight.claims && (only === undefined || group === only);
+      return !group.inFlight.claims && (only === undefined || group === only) && runner.keys?.mayAsk !== false;
     });
     if (runners.length === 0) {
       return;

@@ -1,5 +1,5 @@
 import { costsOf, type KeyRules, type Lease, type PermitNeed } from '../../queue/model/shared-limit.js';
-import type { Clock } from '../../queue/runtime/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { groupBy } from '../../queue/runtime/group-by.js';
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
@@ -26,6 +26,9 @@ const REST_MS = 1_000;
 
 /** The longest wait for the leases of a group, in ms. The master of its key may be away. Then its jobs go back. */
 const LONGEST_LEASE_MS = 5_000;
+
+/** The age of a lease without a reply from which its jobs hold no claim back, in ms. */
+const SLOW_LEASE_MS = 250;
 
 /** The longest time until a queue asks again whether its limits hold all keys back, in ms. */
 const LONGEST_HOLD_MS = 1_000;
@@ -105,8 +108,8 @@ export class KeyPermits {
   /** The time until which no key lets a job start, by the monotonic clock. */
   private heldUntilMs = -Infinity;
   private waiting: Waiting[] = [];
-  /** The claimed jobs that have no permit yet. */
-  private readonly pending = new Set<Attempt>();
+  /** The claimed jobs that have no permit yet, with their times by the monotonic clock. */
+  private readonly pending = new Map<Attempt, number>();
   private readonly held = new Map<Attempt, Held>();
   private returned: Returned[] = [];
   private rests: KeyCall[] = [];
@@ -118,12 +121,13 @@ export class KeyPermits {
   /** The number of jobs to claim. It falls to the number that was worth it, and doubles after a full claim. */
   private next = MOST_PER_CALL;
   private hasWarned = false;
+  private timer: Timer | undefined;
   private isNoting = false;
   private lastNotes: Promise<void> = Promise.resolve();
 
   /** @param changed called when there is something to send */
   constructor(
-    private readonly options: PermitsOptions & { readonly clock: Pick<Clock, 'randomId'> },
+    private readonly options: PermitsOptions & { readonly clock: Pick<Clock, 'randomId' | 'setTimeout'> },
     private readonly changed: () => void,
   ) {
     this.permitCalls = new PermitCalls(options);
@@ -159,7 +163,18 @@ export class KeyPermits {
 
   /** Returns the number of jobs to claim. @param slots the free slots */
   asksFor(slots: number): number {
-    return Math.min(slots, this.next);
+    return Math.min(slots, this.room);
+  }
+
+  /** False while the jobs that wait for their permits are as many as were worth a claim. More would be claimed in vain. */
+  get mayAsk(): boolean {
+    return this.room > 0;
+  }
+
+  /** The number of jobs that are worth a claim now. Jobs that have waited for long count no more, because a master may be away. */
+  private get room(): number {
+    const sinceMs = this.options.clock.monotonic() - SLOW_LEASE_MS;
+    return this.next - [...this.pending.values()].filter((atMs) => atMs > sinceMs).length;
   }
 
   /** Returns the calls that note keys, and read what applies to all of them. None if such calls are in flight. */
@@ -210,7 +225,8 @@ export class KeyPermits {
       return false;
     }
     this.waiting.push({ attempt, begin });
-    this.pending.add(attempt);
+    this.pending.set(attempt, this.options.clock.monotonic());
+    this.watch();
     return true;
   }
 
@@ -318,12 +334,12 @@ export class KeyPermits {
 
   /** True if an isolated job waits for its permits. */
   get hasIsolated(): boolean {
-    return [...this.pending].some(({ claim }) => claim.isolated);
+    return [...this.pending.keys()].some(({ claim }) => claim.isolated);
   }
 
   /** Returns the jobs that wait for their permits, which wait no longer. */
   dropAll(): Attempt[] {
-    const attempts = [...this.pending];
+    const attempts = [...this.pending.keys()];
     this.pending.clear();
     return attempts;
   }
@@ -375,6 +391,18 @@ export class KeyPermits {
   /** Puts those of the jobs back that still wait for their permits. */
   private putBack(attempts: readonly Attempt[], restMs: number): void {
     attempts.filter((attempt) => this.pending.delete(attempt)).forEach((attempt) => attempt.putBack(restMs));
+  }
+
+  /** Claims again once the leases of waiting jobs are slow. */
+  private watch(): void {
+    this.timer ??= this.options.clock.setTimeout(() => {
+      this.timer = undefined;
+      if (this.pending.size > 0) {
+        this.watch();
+        this.changed();
+      }
+    }, SLOW_LEASE_MS);
+    this.timer.unref();
   }
 
   private giveBack(permits: readonly Held[]): void {

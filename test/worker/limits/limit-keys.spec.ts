@@ -108,7 +108,7 @@ onEachStore('a claim of a queue whose limit has a key', () => {
     const handle = ({ fence }: { fence: number }) => void fences.push(fence);
     const worker = await startWorker(queues[0], handle, { limits, perQueue: 50 });
     await worker.event('completed', 60);
-    expect(Math.max(...fences)).toBeLessThan(60 * 6); // each claim of a job takes the next number
+    expect(Math.max(...fences)).toBeLessThan(60 * 5); // each claim of a job takes the next number
   });
 
   it('begins the call of a bulk handler once its jobs have their permits', async () => {
