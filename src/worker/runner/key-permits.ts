@@ -105,8 +105,8 @@ export class KeyPermits {
   private readonly limits: readonly PermitNeed[];
   /** What applies to each key, as Redis said last. */
   private readonly rules: (KeyRules | undefined)[];
-  /** The time until which no key lets a job start, by the monotonic clock. */
-  private heldUntilMs = -Infinity;
+  /** The time until which each limit lets no job of any key start, by the monotonic clock; -Infinity for none. */
+  private readonly heldUntilMs: number[];
   private waiting: Waiting[] = [];
   /** The claimed jobs that have no permit yet, with their times by the monotonic clock. */
   private readonly pending = new Map<Attempt, number>();
@@ -133,6 +133,7 @@ export class KeyPermits {
     this.permitCalls = new PermitCalls(options);
     this.limits = this.permitCalls.limits;
     this.rules = this.limits.map(() => undefined);
+    this.heldUntilMs = this.limits.map(() => -Infinity);
     this.refused = this.limits.map(() => new Map<string, RefusedKey>());
   }
 
@@ -141,9 +142,10 @@ export class KeyPermits {
     return this.limits.some((each) => each.limit === limit);
   }
 
-  /** The time for which no key lets a job start, in ms; 0 for none. So nothing is claimed, and the limits are asked first. */
+  /** The time for which no key lets a job start, in ms; 0 for none. Then the limits are asked again. So nothing is claimed until then. */
   get heldMs(): number {
-    return Math.max(0, Math.ceil(this.heldUntilMs - this.options.clock.monotonic()));
+    const leftMs = Math.max(...this.heldUntilMs) - this.options.clock.monotonic();
+    return Math.min(Math.max(0, Math.ceil(leftMs)), LONGEST_HOLD_MS);
   }
 
   /** Resolves once the last notes are learned, or late. Jobs that were claimed beside them are leased then. */
@@ -158,7 +160,7 @@ export class KeyPermits {
 
   /** True if a claim must ask first whether the limits still hold all keys back. */
   get asksFirst(): boolean {
-    return this.heldUntilMs !== -Infinity;
+    return this.heldUntilMs.some((each) => each !== -Infinity);
   }
 
   /** Returns the number of jobs to claim. @param slots the free slots */
@@ -195,26 +197,25 @@ export class KeyPermits {
     ];
   }
 
-  /** Takes the outcomes of these calls. Without a reply the rules of before apply. */
+  /** Takes the outcomes of these calls. Without a reply the rules of before apply, also a pause and a rest. */
   learn(outcomes: readonly Settled<unknown>[]): void {
     const ofLimits = outcomes.slice(-this.limits.length) as readonly Settled<KeyRules>[]; // declarations may precede
     if (outcomes.some(({ ok }) => !ok)) {
       this.permitCalls.declareAgain();
     }
     this.isNoting = false;
-    let heldMs = 0;
+    const now = this.options.clock.monotonic();
     this.limits.forEach(({ limit }, i) => {
       const outcome = ofLimits[i]!;
       if (!outcome.ok) {
         return;
       }
       this.rules[i] = outcome.reply;
-      heldMs = Math.max(heldMs, outcome.reply.heldMs ?? 0);
+      this.heldUntilMs[i] = now + (outcome.reply.heldMs ?? -Infinity);
       if (outcome.reply.values === undefined && this.permitCalls.declares(limit)) {
         this.permitCalls.declareAgain();
       }
     });
-    this.heldUntilMs = heldMs > 0 ? this.options.clock.monotonic() + Math.min(heldMs, LONGEST_HOLD_MS) : -Infinity;
   }
 
   /** Lets a claimed job wait for its permits. Returns false for a job without a group, which needs none. */
