@@ -2,6 +2,7 @@ import { Injectable, NotFoundException, ServiceUnavailableException } from '@nes
 import { z } from 'zod';
 import { sharedLimitChangesInWords } from '../../inspect/limits-in-words.js';
 import type { QueueSigns } from '../../inspect/queue-signs.js';
+import { inTime } from '../../inspect/unreadable.js';
 import { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { limitInLog, onSharedLimit } from '../../queue/actions/noted-action.js';
 import { type ActionName, permissionsOf } from '../../queue/model/actions.js';
@@ -75,10 +76,19 @@ export class SharedLimitsController extends Routes {
     const shown = seen.slice(0, SHOWN_KEYS);
     // As configured, so that `set` says what was set for the key itself.
     const ofLimit = { source: 'configuration' as const, maxRunning, rateLimit: rateLimit ?? [] };
-    const states = await this.reads.get(`shared-keys ${JSON.stringify([queue.name, limit, shown])}`, () =>
-      Promise.all(shown.map((key) => queue.sharedLimit(limit).key(key).getUnder(ofLimit))),
+    const read = await this.reads.get(`shared-keys ${JSON.stringify([queue.name, limit, shown])}`, () =>
+      Promise.allSettled(shown.map((key) => inTime(queue, queue.sharedLimit(limit).key(key).getUnder(ofLimit)))),
     );
-    return { keys: states.map(sharedKeyView), hasMore: seen.length > SHOWN_KEYS };
+    const states = read.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const [first] = read;
+    if (first?.status === 'rejected' && states.length === 0) {
+      throw first.reason;
+    }
+    return {
+      keys: states.map(sharedKeyView),
+      unread: shown.filter((_, i) => read[i]!.status === 'rejected'),
+      hasMore: seen.length > SHOWN_KEYS,
+    };
   }
 
   @Changes('api/shared-limits/act', actSchema, {

@@ -43,6 +43,8 @@ export interface SharedKeyView extends Omit<
 /** The keys of a limit that were used in the last day, the last first. */
 export interface SharedKeysView {
   keys: SharedKeyView[];
+  /** The names of keys that could not be read, because their master gives no reply. */
+  unread: string[];
   /** True if more keys may be shown to the viewer. */
   hasMore: boolean;
 }

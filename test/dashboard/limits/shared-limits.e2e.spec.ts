@@ -1,9 +1,10 @@
 // The limits that queues share in the dashboard, and what a viewer may do with them.
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
 import type { SharedKeysView } from '#dashboard/views/limit-views.js';
 import type { StreamEvent } from '#dashboard/views/stream-views.js';
 import { JobQueue } from '#queue/job-queue.js';
+import { SharedLimit } from '#queue/operate/shared-limit.js';
 import { storeOfKey } from '#queue/validation/names.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
@@ -171,8 +172,25 @@ it('shows the keys that were used last, with what each runs and what was set for
       }),
       expect.objectContaining({ name: 'acme', running: 1, maxRunning: 1, rates, isSet: false, pausedAt: null }),
     ],
+    unread: [],
     hasMore: false,
   });
+});
+
+it('shows the other keys if one of them gives no reply, and names that one', async () => {
+  const seeded = await seed();
+  const { limit, chat } = seeded;
+  await seedKeys(seeded);
+  const { get } = await start(seeded);
+  const { getUnder } = SharedLimit.prototype;
+  const silent = jest.spyOn(SharedLimit.prototype, 'getUnder').mockImplementation(function (this: SharedLimit, of) {
+    const { limit: store } = this as unknown as { limit: string };
+    return store.endsWith('#acme') ? new Promise(() => undefined) : getUnder.call(this, of);
+  });
+  const { body } = await get<SharedKeysView>(`/api/shared-limits/keys?queue=${chat.name}&limit=${limit}`);
+  silent.mockRestore();
+  expect(body.keys.map(({ name }) => name)).toEqual(['bolt']);
+  expect(body.unread).toEqual(['acme']);
 });
 
 it('shows at most fifty keys, and says that there are more', async () => {

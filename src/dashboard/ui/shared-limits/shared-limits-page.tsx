@@ -124,6 +124,12 @@ function Keys({ limit }: { limit: SharedLimitView }) {
         Each key has the limit for itself{waitingKeys && `; ${waitingKeys}`}.{' '}
         {data.hasMore ? `The ${count(data.keys.length)} that were used last:` : 'Those of the last day:'}
       </p>
+      {data.unread.length > 0 && (
+        <p class="stuck">
+          {plural(data.unread.length, 'key')} could not be read, because Redis gives no reply:{' '}
+          <bdi>{data.unread.join(', ')}</bdi>
+        </p>
+      )}
       <ScrolledTable
         label={`Keys of the limit ${name}`}
         kind="group-table"
