@@ -3,8 +3,10 @@ import { expect, it } from '@jest/globals';
 import type { Entry } from '../histories/history.js';
 import { cleanRun, verdictOf } from './planted/clean-run.js';
 
+type Time = [fromMs: number, toMs: number, key?: string];
+
 /** Returns the violations of a run in which handlers of the queues that share a limit ran at these times. */
-function violations(times: readonly [fromMs: number, toMs: number][], more: Entry[] = []): string[] {
+function violations(times: readonly Time[], more: Entry[] = []): string[] {
   const run = cleanRun();
   const two = times.length >> 1; // over two workers
   run.files.sharing = [['process', 7, 'shared-producer'], ...more];
@@ -13,12 +15,13 @@ function violations(times: readonly [fromMs: number, toMs: number][], more: Entr
   return verdictOf(run).violations;
 }
 
-const ran = (times: readonly [number, number][]) => times.map(([from, to]): Entry => ['ran-shared', from, to]);
+const ran = (times: readonly Time[]) =>
+  times.map(([from, to, key = 'bolt']): Entry => ['ran-shared', from, to, key]);
 
-const FULL: [number, number][] = [
-  [10, 20],
-  [12, 30],
-  [15, 40],
+const FULL: Time[] = [
+  [10, 20, 'acme'],
+  [12, 30, 'acme'],
+  [15, 40, ''],
 ];
 
 it('finds nothing where the limit was reached, and a handler began as another ended', () => {
@@ -34,6 +37,14 @@ it('finds a handler too many, over all workers', () => {
 it('finds a run that shows nothing', () => {
   expect(violations(FULL.slice(1))).toEqual([
     'shared limit: of 3 jobs 2 ran at once at most, so nothing was shown',
+    'key of a limit: of 2 jobs 1 ran at once at most, so nothing was shown',
+  ]);
+});
+
+it('finds a handler too many of a key, over all workers', () => {
+  const [one, two] = FULL as [Time, Time];
+  expect(violations([one, two, [15, 40, 'acme']])).toEqual([
+    'key of a limit: 3 jobs ran at once at 15 ms, and maxRunning is 2',
   ]);
 });
 

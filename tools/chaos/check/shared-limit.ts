@@ -1,20 +1,32 @@
 // Checks that a limit which queues share was never exceeded. A handler has the permit of its job until it ends, also once its
 // claim is lost. So the handlers of all living processes count.
 import type { Facts } from '../histories/facts.js';
-import { MOST_SHARED } from '../processes/shared-work.js';
+import { groupBy } from '#queue/runtime/group-by.js';
+import { MOST_OF_KEY, MOST_SHARED } from '../processes/shared-work.js';
 
 /** Returns the moments with too many handlers. A server that loses writes loses permits of running jobs, too. */
 export function overShared(facts: Facts): string[] {
   if (facts.forgot || facts.mayForget(-Infinity, Infinity) || facts.sharing.size === 0) {
     return [];
   }
-  const { most, atMs } = mostAtOnce(facts.ranShared);
-  if (most > MOST_SHARED) {
-    return [`shared limit: ${most} jobs ran at once at ${atMs} ms, and maxRunning is ${MOST_SHARED}`];
-  }
-  return most < MOST_SHARED
-    ? [`shared limit: of ${MOST_SHARED} jobs ${most} ran at once at most, so nothing was shown`]
-    : [];
+  const byKey = groupBy(
+    facts.ranShared.filter(({ key }) => key !== ''),
+    ({ key }) => key,
+  );
+  return [
+    ...misused('shared limit', [facts.ranShared], MOST_SHARED),
+    ...misused('key of a limit', [...byKey.values()], MOST_OF_KEY),
+  ];
+}
+
+/** Returns the moments with too many handlers of a limit, or that it was never full. @param stores the handlers of each store */
+function misused(what: string, stores: readonly Facts['ranShared'][], may: number): string[] {
+  const peaks = stores.map(mostAtOnce);
+  const above = peaks.filter(({ most }) => most > may);
+  const highest = Math.max(0, ...peaks.map(({ most }) => most));
+  return highest < may
+    ? [`${what}: of ${may} jobs ${highest} ran at once at most, so nothing was shown`]
+    : above.map(({ most, atMs }) => `${what}: ${most} jobs ran at once at ${atMs} ms, and maxRunning is ${may}`);
 }
 
 /** Returns the most handlers at once, and when. One that ends as another begins is not counted beside it. */

@@ -54,7 +54,7 @@ export class Facts {
   /** The processes that enqueue to the queue with shards. */
   readonly spread = new Set<number>();
   /** The times of handlers of the queues which share a limit. */
-  readonly ranShared: { fromMs: number; toMs: number }[] = [];
+  readonly ranShared: { fromMs: number; toMs: number; key: string }[] = [];
   private tryingSinceMs: number | undefined;
 
   readonly add = (entry: Entry): void => {
@@ -102,7 +102,7 @@ export class Facts {
       case 'step':
         return this.steps.add(entry[1], entry[2], entry[3]);
       case 'ran-shared':
-        this.ranShared.push({ fromMs: entry[1], toMs: entry[2] });
+        this.ranShared.push({ fromMs: entry[1], toMs: entry[2], key: entry[3] });
         return;
       case 'grown':
         return this.grown(entry[1], entry[2]);

@@ -50,7 +50,7 @@ export type Entry =
   /** The result of a job's step, as an attempt got it: the fence of the claim that recorded it. */
   | ['step', process: number, number: number, recorded: number]
   /** A handler of a queue that shares a limit ran between these instants of `monotonicMs()`. */
-  | ['ran-shared', fromMs: number, toMs: number]
+  | ['ran-shared', fromMs: number, toMs: number, key: string]
   /** A running member has added this job to its batch. */
   | ['grown', process: number, number: number]
   /** A sweep of this process took back the claim of a job. */

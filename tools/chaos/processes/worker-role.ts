@@ -71,7 +71,7 @@ export function startSharedWorker(tools: Tools): Promise<Stop> {
       try {
         return await act(job, tools, random);
       } finally {
-        tools.history.add(['ran-shared', begunMs, monotonicMs()]);
+        tools.history.add(['ran-shared', begunMs, monotonicMs(), job.group ?? '']);
       }
     },
     sharedOptions(queue),

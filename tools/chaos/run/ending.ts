@@ -1,5 +1,6 @@
 // Ends a run.
 import type { JobQueue } from '#queue/job-queue.js';
+import { limitInLog } from '#queue/actions/noted-action.js';
 import { limitNamesOf } from '#queue/model/shared-limit.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import { eventually } from '../../../test/support/faults/wait.js';
@@ -50,15 +51,24 @@ const PERMITS_MS = 15_000;
 
 /** Returns the permits of limits that stay although all workers have stopped. */
 export async function permitsLeft(queues: readonly JobQueue[]): Promise<string[]> {
-  const states = async () =>
-    Promise.all(
-      queues.flatMap((queue) => limitNamesOf(queue.options.limits).map((name) => queue.sharedLimit(name).get())),
+  const states = async () => {
+    const limits = queues.flatMap((queue) =>
+      limitNamesOf(queue.options.limits).map((name) => queue.sharedLimit(name)),
     );
+    const all = limits.map(async (limit) => {
+      const state = await limit.get();
+      return [state, ...(await Promise.all((state.keys ?? []).map((key) => limit.key(key).get())))];
+    });
+    return (await Promise.all(all)).flat();
+  };
   const areFree = async () => (await states()).every(({ running }) => running === 0);
   await eventually(() => areFree().catch(() => false), { timeoutMs: PERMITS_MS }).catch(() => undefined);
   return (await states())
     .filter(({ running }) => running > 0)
-    .map(({ name, running }) => `shared limit: ${running} permits of ${name} are left, and no worker`);
+    .map(
+      ({ name, key, running }) =>
+        `shared limit: ${running} permits of ${limitInLog(name, key)} are left, and no worker`,
+    );
 }
 
 /** Returns the shards of a queue that completed no job, so that nothing was shown of them. */
