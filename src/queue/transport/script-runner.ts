@@ -1,3 +1,4 @@
+import { Command } from 'ioredis';
 import { clusterDigests, scriptDigests } from '../digests.generated.js';
 import { JobQueueError } from '../errors/errors.js';
 import type { LuaScriptName } from '../lua.generated.js';
@@ -7,7 +8,7 @@ import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { Settled, StoreCall } from '../store/store-call.js';
 import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
 import { isOfOurCopy } from './our-copy.js';
-import { TextCommand, type SentTexts } from './sent-texts.js';
+import type { SentTexts } from './sent-texts.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
 import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { serverOfKey } from '../redis/server-of-key.js';
@@ -251,6 +252,46 @@ function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): st
   return audit
     ? [script, String(keys.length + 3)].concat(keys, audit.keys, args.map(String), frameArguments(audit))
     : [script, String(keys.length)].concat(keys, args.map(String));
+}
+
+/** Kept here, because the global `Buffer` is a getter that V8 does not inline. */
+const { byteLength } = Buffer;
+
+/** What precedes a text of so many bytes, for short ones. */
+const SHORT_HEADS = Array.from({ length: 256 }, (_, bytes) => headOf(bytes));
+
+function headOf(bytes: number): string {
+  return `\r\n$${bytes}\r\n`;
+}
+
+/** A command whose arguments are texts. It writes them in half of the time of ioredis, with fewer concatenations. */
+class TextCommand extends Command {
+  private readonly kept: SentTexts | undefined;
+
+  constructor(
+    name: string,
+    texts: string[],
+    options: { replyEncoding: BufferEncoding; errorStack: Error | undefined },
+    kept?: SentTexts,
+  ) {
+    super(name, [], options);
+    this.args = texts;
+    this.kept = kept;
+  }
+
+  override toWritable(): string | Buffer {
+    return this.kept ? this.kept.bytesOf(() => this.written()) : this.written();
+  }
+
+  private written(): string {
+    const { name, args } = this;
+    let written = `*${args.length + 1}\r\n$${name.length}\r\n${name}`;
+    for (const text of args as string[]) {
+      const bytes = byteLength(text);
+      written += (SHORT_HEADS[bytes] ?? headOf(bytes)) + text;
+    }
+    return `${written}\r\n`;
+  }
 }
 
 function decoded<Reply>(call: ScriptCall<Reply>, reply: unknown): Settled<Reply> {
