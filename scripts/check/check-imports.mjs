@@ -125,7 +125,7 @@ const ROOMS = {
     overview: [...PAGE_BASE, 'steer'],
     queue: [...PAGE_BASE, 'charts', 'limits', 'batch', 'steer'],
     workers: [...PAGE_BASE, 'overview'],
-    spread: [...PAGE_BASE, 'overview', 'queue'],
+    spread: [...PAGE_BASE, 'overview', 'queue', 'steer'],
   },
   inspect: {
     'words.ts': [],

@@ -4,6 +4,7 @@ import { JobQueueService } from '../nest/service/job-queue.service.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { inTime, unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { wholeOfShard } from '../queue/model/spread.js';
 import { PUBLICATIONS } from '../queue/model/topic.js';
 import { isQueueName } from '../queue/validation/names.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
@@ -41,6 +42,11 @@ export class ShownQueues {
   names(): string[] {
     const own = this.own();
     return [...own, ...this.others.names.filter((name) => !own.includes(name))];
+  }
+
+  /** Returns the names of the shards of a queue; its own name if it has none. */
+  shardsOf(queue: string): string[] {
+    return this.names().filter((name) => wholeOfShard(name) === queue);
   }
 
   isOther(name: string): boolean {

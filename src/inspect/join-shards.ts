@@ -214,9 +214,19 @@ export function joinReports(reports: readonly DoctorReport[]): DoctorReport {
 /** The longest time between the entries of one call in the logs of two shards, in ms. */
 const SAME_CALL_MS = 5_000;
 
+/** An entry of an action log, with its time as a Date or in ms. */
+type Deed = Pick<ActionEntry, 'via' | 'by' | 'action' | 'subject' | 'count'> & { readonly at: Date | number };
+
 /** Returns the entries of all shards, newest first. A call on all shards has an entry in each, and here it has one. */
-export function joinActions(shards: readonly (readonly ActionEntry[])[]): ActionEntry[] {
-  const found: { entry: ActionEntry; shards: number[] }[] = [];
+export function joinActions<Entry extends Deed>(shards: readonly (readonly Entry[])[]): Entry[] {
+  return deedsOf(shards).map(({ entry }) => entry);
+}
+
+/** Does the same, and says which shards have each entry. */
+export function deedsOf<Entry extends Deed>(
+  shards: readonly (readonly Entry[])[],
+): { entry: Entry; shards: number[] }[] {
+  const found: { entry: Entry; shards: number[] }[] = [];
   const all = shards.flatMap((entries, shard) => entries.map((entry) => ({ entry, shard })));
   for (const { entry, shard } of all.toSorted((a, b) => Number(b.entry.at) - Number(a.entry.at))) {
     const recent = found.slice(found.findLastIndex(({ entry: later }) => !isSoonAfter(later, entry)) + 1);
@@ -229,14 +239,14 @@ export function joinActions(shards: readonly (readonly ActionEntry[])[]): Action
       found.push({ entry, shards: [shard] });
     }
   }
-  return found.map(({ entry }) => entry);
+  return found;
 }
 
-function isSoonAfter(later: ActionEntry, earlier: ActionEntry): boolean {
+function isSoonAfter(later: Deed, earlier: Deed): boolean {
   return Number(later.at) - Number(earlier.at) <= SAME_CALL_MS;
 }
 
-function isSameDeed(one: ActionEntry, other: ActionEntry): boolean {
+function isSameDeed(one: Deed, other: Deed): boolean {
   return (['via', 'by', 'action', 'subject'] as const).every((field) => one[field] === other[field]);
 }
 

@@ -57,6 +57,7 @@ export function routeSamples(queue: string): Record<string, Sample[]> {
     'POST api/queue/act': [
       [{ action: 'pause', queue }, ['pause']],
       [{ action: 'resume', queue }, ['resume']],
+      [{ action: 'pause', queue, allShards: true }, ['pause']],
     ],
     'GET api/log': [[{ queue }, ['view']]],
     'GET api/queue/profile': [[{ queue }, ['view', 'profile']]],

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import type { ActionFilter } from '../../queue/actions/action-log.js';
+import { deedsOf } from '../../inspect/join-shards.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
 import type { ActionTarget } from '../../queue/store/action-entry.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { gatherVisible } from '../security/first-visible.js';
@@ -29,7 +32,9 @@ export class LogReader {
       read: (each, limit) => this.ofQueue(each, { ...filter, limit }),
       visible: (entries) => this.permitted(request, entries),
     });
-    const entries = found.toSorted((a, b) => b.at - a.at).slice(0, SHOWN);
+    const entries = joinShards(found)
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, SHOWN);
     return { entries, isCut: entries.length === SHOWN, unreadable };
   }
 
@@ -69,4 +74,14 @@ export class LogReader {
     );
     return shown.flat();
   }
+}
+
+/** Joins the entries of an action on several shards of a queue. The joined entry has the name of the queue. */
+function joinShards(entries: readonly ActionLogEntry[]): ActionLogEntry[] {
+  return [...groupBy(entries, ({ queue }) => wholeOfShard(queue))].flatMap(([whole, own]) => {
+    const shards = [...groupBy(own, ({ queue }) => queue).values()];
+    return deedsOf(shards).map(({ entry, shards: { length } }) =>
+      length > 1 ? { ...entry, queue: whole } : entry,
+    );
+  });
 }

@@ -46,6 +46,7 @@ const queueSchema = z.strictObject({
   ...pauseOptions.pick({ reason: true, forMs: true }).shape,
   first: z.number().int().min(1).max(1_000_000).optional(),
   perSecond: z.number().int().min(1).max(1_000_000).optional(),
+  allShards: z.literal(true, { error: 'expected true, or nothing' }).optional(),
 });
 
 const text = z.string().min(1).max(200).optional();
@@ -136,12 +137,17 @@ export class ActionsController extends Routes {
   }
 
   @Changes('api/queue/act', queueSchema, {
-    logs: ({ action, queue: _queue, ...note }) => onQueue(action, pauseInWords(note)),
+    logs: ({ action, queue: _queue, allShards: _all, ...note }) => onQueue(action, pauseInWords(note)),
   })
   async actOnQueue(
-    { action, first, perSecond, ...note }: z.output<typeof queueSchema>,
+    { action, first, perSecond, allShards, ...note }: z.output<typeof queueSchema>,
     { queue, user }: ChangeCall,
   ): Promise<Outcome> {
+    if (allShards && (first ?? perSecond) !== undefined) {
+      throw new BadRequestException(
+        'Each shard would start as many jobs. Resume all of them, or one shard on its page.',
+      );
+    }
     const changed = await (action === 'pause'
       ? queue.pause(pauseOf(user, note))
       : queue.resume({ first, perSecond }));

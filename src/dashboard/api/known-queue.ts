@@ -42,4 +42,11 @@ export class KnownQueues {
     }
     return queue;
   }
+
+  /** Returns the shards of a queue. @throws NotFoundException */
+  async findShards(name: string): Promise<JobQueue[]> {
+    const queue = await this.find(name);
+    const shards = this.queues.shardsOf(name);
+    return shards.length === 0 ? [queue] : shards.map((shard) => this.queues.get(shard));
+  }
 }

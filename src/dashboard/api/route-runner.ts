@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { NewAction } from '../../queue/actions/noted-action.js';
 import { EncryptedQueueError } from '../../queue/errors/enqueue-errors.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../queue/errors/errors.js';
+import { inTime } from '../../inspect/unreadable.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -34,6 +35,8 @@ export interface Outcome {
   done: number;
   /** The number of jobs that were left alone. @default 0 */
   spared?: number;
+  /** The shards that gave no reply, of a change of all shards. Absent if all did. */
+  unreached?: string[];
 }
 
 /** A route before it is a handler of Nest. */
@@ -44,8 +47,15 @@ export interface Route<Input = unknown> {
   run(controller: object, input: Input, call: Call): unknown;
 }
 
+/** What the input of a change names. */
+interface ChangeInput {
+  queue: string;
+  /** True to change all shards of the queue. Its permission and its row of the log are those of the queue. */
+  allShards?: boolean | undefined;
+}
+
 /** A route that changes something. */
-interface ChangingRoute<Input extends { queue: string }> extends Route<Input> {
+interface ChangingRoute<Input extends ChangeInput> extends Route<Input> {
   /** Returns its entry in the action log. */
   logs(input: Input): NewAction;
   run(controller: object, input: Input, call: Call): Promise<Outcome>;
@@ -95,7 +105,7 @@ export class RouteRunner {
     return route.run(controller, input, call);
   }
 
-  async change<Input extends { queue: string }>(
+  async change<Input extends ChangeInput>(
     controller: object,
     route: ChangingRoute<Input>,
     request: ParsedRequest,
@@ -104,20 +114,42 @@ export class RouteRunner {
     await this.responder.json(response, async () => {
       const input = checkInput(route.schema, request.body);
       await this.admit(request, await route.needs(input, controller));
-      const queue = await this.queues.find(input.queue);
       const user = this.permissions.userOf(request);
-      await this.redactor.learn(queue.name);
-      const call: ChangeCall = { request, queue: queue.as(null), user };
-      const { actionLog } = queue.as({ via: 'dashboard', by: user });
+      const change = async (queue: JobQueue) => {
+        await this.redactor.learn(queue.name);
+        const call: ChangeCall = { request, queue: queue.as(null), user };
+        const { actionLog } = queue.as({ via: 'dashboard', by: user });
+        const run = () => route.run(controller, input, call);
+        return { spared: 0, ...(await actionLog.record(route.logs(input), run, { count: doneOf, isRefusal })) };
+      };
       try {
-        const change = () => route.run(controller, input, call);
-        const count = ({ done }: Outcome) => done;
-        return { spared: 0, ...(await actionLog.record(route.logs(input), change, { count, isRefusal })) };
+        return await (input.allShards
+          ? this.changeShards(await this.queues.findShards(input.queue), change)
+          : change(await this.queues.find(input.queue)));
       } finally {
         this.reads.forget();
         this.feed.forget();
       }
     });
+  }
+
+  /** Changes all shards of a queue. Goes on without a shard that gives no reply. @throws the error of the first one if none did it */
+  private async changeShards(
+    shards: readonly JobQueue[],
+    change: (shard: JobQueue) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const settled = await Promise.allSettled(shards.map((shard) => inTime(shard, change(shard))));
+    const outcomes = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const failed = settled.filter((each) => each.status === 'rejected');
+    if (outcomes.length === 0 || failed.some(({ reason }) => isRefusal(reason))) {
+      throw failed[0]!.reason;
+    }
+    const unreached = shards.filter((_, i) => settled[i]!.status === 'rejected').map(({ name }) => name);
+    return {
+      done: outcomes.reduce((sum, { done }) => sum + done, 0),
+      spared: outcomes.reduce((sum, { spared = 0 }) => sum + spared, 0),
+      ...(unreached.length > 0 && { unreached }),
+    };
   }
 
   /** @throws ForbiddenException unless the request has all the permissions */
@@ -126,6 +158,11 @@ export class RouteRunner {
       await this.permissions.require(request, need);
     }
   }
+}
+
+/** Returns the number for the action log. */
+function doneOf({ done }: Outcome): number {
+  return done;
 }
 
 /** Returns whether the error means that nothing was changed. */

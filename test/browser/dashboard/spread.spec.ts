@@ -105,3 +105,33 @@ it('names a shard that gives no reply in the one row', async () => {
   await page.locator(`tr[data-queue="${NAMES[2]!}"] a`).click();
   await says(page, '.verdict-line', 'unreadable');
 }, 60_000);
+
+it('acts on all shards from their page, and says so in its questions', async () => {
+  jest.restoreAllMocks();
+  await page.goto(`${world.url}#/spread/ingest`);
+  const paused = () =>
+    Promise.all(world.jobs.shards('ingest').map(async (shard) => (await shard.stats()).pausedAt !== null));
+  await page.getByRole('button', { name: 'Resume all shards' }).click();
+  await says(page, 'dialog', 'Resume all 4 shards of ingest?');
+  await page.locator('dialog').getByRole('button', { name: 'Resume', exact: true }).click();
+  await patiently(async () => !(await paused()).includes(true));
+  await says(page, 'body', '4 of 4 shards of ingest were resumed.');
+  await page.getByRole('button', { name: 'Pause all shards' }).click();
+  await says(page, 'dialog', 'Pause all 4 shards of ingest?');
+  await page.locator('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+  await patiently(async () => !(await paused()).includes(false));
+  for (const shard of world.jobs.shards('ingest').slice(1, 3)) {
+    await shard.resume();
+    const [job] = await shard.claimMany(1);
+    await shard.fail(job!, new Error('no'), { final: true });
+    await shard.pause();
+  }
+  await page.getByRole('button', { name: 'Redrive all' }).click();
+  await says(page, 'dialog', 'Redrive 2 dead letters in all 4 shards of ingest?');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'spread-redrive');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Discard all' }).click();
+  await says(page, 'dialog', 'Discard 2 dead letters in all 4 shards of ingest?');
+  await page.keyboard.press('Escape');
+}, 60_000);

@@ -3,6 +3,7 @@ import { expect, it, jest } from '@jest/globals';
 import type { DashboardOptions } from 'nest-job-queue/dashboard';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { shardNames } from '#queue/model/spread.js';
+import type { LogView } from '#dashboard/views/log-view.js';
 import type { OverviewView, QueueView } from '#dashboard/views/views.js';
 import { eventually } from '../../support/faults/wait.js';
 import { testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
@@ -100,4 +101,43 @@ it('joins the shards of a queue that the app does not know', async () => {
   const other = await startDashboard({ jobs: { redis: testRedisUrl() }, dashboard: { queues: names } });
   const { queues } = (await other.get<{ overview: OverviewView }>('/api/overview')).body.overview;
   expect(queues).toMatchObject([{ name, depths: { pending: 8 }, shards: expect.any(Array) }]);
+});
+
+it('pauses and resumes all shards: one permission, and one row of the log', async () => {
+  const asked: string[] = [];
+  const { app, name, names } = await startShards({
+    can: (action, _request, { queue }) => {
+      if (action !== 'view') asked.push(`${action} ${queue!}`);
+      return action !== 'resume';
+    },
+  });
+  await Promise.all(names.map(() => app.jobs.enqueue(name, null)));
+  const act = (body: object) => app.post('/api/queue/act', { queue: name, allShards: true, ...body });
+  const paused = () => Promise.all(app.jobs.shards(name).map(async (shard) => (await shard.stats()).pauseReason));
+  expect(await act({ action: 'pause', reason: 'deploy' })).toMatchObject({ status: 200, body: { done: SHARDS } });
+  expect(await paused()).toEqual(names.map(() => 'deploy'));
+  expect(asked).toEqual([`pause ${name}`]);
+  const { entries } = (await app.get<LogView>('/api/log')).body;
+  expect(entries).toMatchObject([{ action: 'pause', queue: name, count: SHARDS, via: 'dashboard' }]);
+  expect((await act({ action: 'resume' })).status).toBe(403);
+  expect(await paused()).toEqual(names.map(() => 'deploy'));
+});
+
+it('goes on without a shard that fails, names it, and refuses what would hold for each shard alone', async () => {
+  const { app, name, names } = await startShards();
+  const registry = app.app.get(QueueRegistry, { strict: false });
+  const silent = registry.requested(names[2]!);
+  jest.spyOn(silent, 'as').mockReturnValue(silent);
+  jest.spyOn(silent, 'pause').mockRejectedValue(new Error('no reply'));
+  const act = (body: object) => app.post('/api/queue/act', { queue: name, allShards: true, ...body });
+  expect(await act({ action: 'pause' })).toMatchObject({
+    status: 200,
+    body: { done: SHARDS - 1, unreached: [names[2]] },
+  });
+  expect((await act({ action: 'resume', first: 10 })).status).toBe(400);
+  const paused = await Promise.all(
+    app.jobs.shards(name).map(async (shard) => (await shard.stats()).pausedAt !== null),
+  );
+  expect(paused).toEqual([true, true, false, true]);
+  expect((await act({ action: 'pause', queue: 'nowhere' })).status).toBe(404);
 });

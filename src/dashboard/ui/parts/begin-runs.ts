@@ -62,6 +62,7 @@ export async function beginRun({ total, ...meant }: Meant, pace: Pace): Promise<
 export async function redriveInAll(
   parts: readonly Omit<Meant, 'action' | 'state'>[],
   words: string,
+  word: 'queue' | 'shard' = 'queue',
 ): Promise<void> {
   const open = parts.filter(({ queue }) => may('redrive', queue));
   const known = open.every(({ total }) => total !== null);
@@ -69,21 +70,31 @@ export async function redriveInAll(
   const pace = await choosePace(
     {
       title: `Redrive ${known ? '' : 'all '}${many} ${words}?`,
-      body: `${ACTIONS.redrive.many.does} Each queue has a run of its own, which can be stopped.`,
+      body: `${ACTIONS.redrive.many.does} Each ${word} has a run of its own, which can be stopped.`,
       lines: open.map(({ queue, total }) => `${queue}: ${howMany(total, 'failed')}`),
       destroys: false,
       verb: `Redrive ${many}`,
     },
-    ' of each queue',
+    ` of each ${word}`,
   );
   if (pace === null) {
     return;
   }
+  await beginRuns('redrive', open, pace, { all: parts.length, word });
+}
+
+/** Begins a run on the dead letters of each queue. Says in how many of all it began. */
+export async function beginRuns(
+  action: 'redrive' | 'discard',
+  parts: readonly Omit<Meant, 'action' | 'state'>[],
+  pace: Pace,
+  { all, word }: { all: number; word: 'queue' | 'shard' },
+): Promise<void> {
   const refusals = await Promise.all(
-    open.map(async (part) => {
+    parts.map(async (part) => {
       const few = pace.most !== undefined && part.total !== null && part.total <= pace.most;
       try {
-        await beginRun({ ...part, action: 'redrive', state: 'failed' }, few ? {} : pace);
+        await beginRun({ ...part, action, state: 'failed' }, few ? {} : pace);
         return [];
       } catch (error) {
         return [`${part.queue}: ${(error as Error).message}`];
@@ -92,8 +103,8 @@ export async function redriveInAll(
   );
   const refused = refusals.flat();
   refused.forEach((refusal) => say(refusal, true));
-  if (refused.length < open.length) {
-    say(`Redrive began in ${count(open.length - refused.length)} of ${count(parts.length)} queues.`);
+  if (refused.length < parts.length) {
+    say(`${ACTIONS[action].button} began in ${count(parts.length - refused.length)} of ${count(all)} ${word}s.`);
   }
 }
 

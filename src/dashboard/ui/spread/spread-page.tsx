@@ -4,6 +4,7 @@ import type { QueueView } from '../../views/views.js';
 import { QueueTable } from '../overview/queue-table.js';
 import { count } from '../parts/format.js';
 import { Notice, StateMark } from '../parts/parts.js';
+import { SpreadActions } from './spread-actions.js';
 import { Figures, VerdictLine } from '../queue/queue-facts.js';
 import { STATES } from '../queue/tabs.js';
 import { connection, overview } from '../state/live.js';
@@ -38,6 +39,11 @@ export function SpreadPage({ name }: { name: string }) {
           <h1>
             <bdi>{name}</bdi>
           </h1>
+          {isRead(whole) && (
+            <span class="page-buttons">
+              <SpreadActions queue={whole} shards={shards.filter(isRead)} />
+            </span>
+          )}
         </div>
         <VerdictLine verdict={whole.verdict} />
         <p class="quiet">{shards.length} shards. A row opens the page of one of them.</p>
