@@ -46,10 +46,18 @@ export function isOld({ stats }: QueueSigns, ms: number): boolean {
   return stats.oldestPendingAgeMs > ms;
 }
 
-/** Returns whether claimable jobs have waited this long: the queue is not paused, and no group holds them back. */
+/** Returns whether claimable jobs have waited this long. Of a paused queue, or if groups or keys hold its jobs back, none have. */
 export function isOverdue(signs: QueueSigns, ms: number): boolean {
   const { pausedAt, oldestUnheldAgeMs } = signs.stats;
-  return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;
+  return pausedAt === null && !isEmpty(signs) && !awaitsPermits(signs) && oldestUnheldAgeMs > ms;
+}
+
+/**
+ * Returns whether most waiting jobs wait for a permit of their key. A group rests so only after a worker has asked for it, for at
+ * most 30 s. Between two rests it is claimable for a moment, so of many groups some always are.
+ */
+export function awaitsPermits({ stats: { awaitingPermit = 0, pending } }: QueueSigns): boolean {
+  return awaitingPermit > 0 && awaitingPermit >= pending / 2;
 }
 
 /** The multiple of the usual wait from which a queue is late. */

@@ -9,7 +9,7 @@ import {
 } from '../queue/model/shared-limit.js';
 import type { QueueSigns } from './queue-signs.js';
 import { heldSeverity, left, utc } from './limit-rules.js';
-import { type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { awaitsPermits, type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
 import { groupBy } from '../queue/runtime/group-by.js';
 import { count, duration } from './words.js';
 
@@ -83,11 +83,11 @@ function fullLimits(signs: QueueSigns, limits: readonly SharedLimitState[]): Fin
   };
 }
 
-/** Finds the keys of shared limits for whose permits all groups with jobs rest. It names some of them, and who holds each. */
+/** Finds the keys of shared limits for whose permits most jobs wait. It names some of them, and who holds each. */
 export function heldByKeys(signs: QueueSigns): ReturnType<Rule> {
   const { awaitedKeys, at = new Date() } = signs;
-  const { heldByGroups = 0, pending, pausedAt } = signs.stats;
-  if (!awaitedKeys || heldByGroups === 0 || heldByGroups < pending || pausedAt || !isOld(signs, PATIENCE_MS)) {
+  const { pending, pausedAt, heldByGroups = 0 } = signs.stats;
+  if (!awaitedKeys || !awaitsPermits(signs) || pausedAt || !isOld(signs, PATIENCE_MS)) {
     return undefined;
   }
   const { groups, jobs, keys } = awaitedKeys;
@@ -103,7 +103,7 @@ export function heldByKeys(signs: QueueSigns): ReturnType<Rule> {
   const which = named > 0 ? 'keys' : groups === 1 ? 'a key' : `${count(groups)} keys`;
   const more = named > 0 && groups > named ? ` and ${count(groups - named)} more` : '';
   const limits = byLimit.length === 1 ? 'the shared limit' : 'the shared limits';
-  const hasOthers = jobs < pending && groups <= MOST_COUNTED;
+  const hasOthers = heldByGroups >= pending && jobs < pending && groups <= MOST_COUNTED;
   const others = hasOthers
     ? '; the other groups are paused, wait for a job of their own, or are at their limit'
     : '';

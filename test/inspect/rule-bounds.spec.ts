@@ -125,16 +125,22 @@ it.each<[what: string, rule: Rule, quiet: Signs, speaks: Signs]>([
     { ...waiting(11_000, { processing: 4 }), maxRunning: 4 },
   ],
   [
-    'keys that hold all jobs but one',
+    'keys that hold less than half of the jobs',
     shared.heldByKeys,
-    { ...waiting(11_000, { heldByGroups: 39 }), awaitedKeys },
-    { ...waiting(11_000, { heldByGroups: 40 }), awaitedKeys },
+    { ...waiting(11_000, { awaitingPermit: 19 }), awaitedKeys },
+    { ...waiting(11_000, { awaitingPermit: 20 }), awaitedKeys },
+  ],
+  [
+    'workers that take nothing while most jobs wait for keys',
+    stuck.takesNothing,
+    waiting(61_000, { awaitingPermit: 20 }),
+    waiting(61_000, { awaitingPermit: 19 }),
   ],
   [
     'keys of a queue in which none waits for long',
     shared.heldByKeys,
-    { ...waiting(10_000, { heldByGroups: 40 }), awaitedKeys },
-    { ...waiting(10_001, { heldByGroups: 40 }), awaitedKeys },
+    { ...waiting(10_000, { awaitingPermit: 40 }), awaitedKeys },
+    { ...waiting(10_001, { awaitingPermit: 40 }), awaitedKeys },
   ],
   [
     'groups that hold all jobs but one',

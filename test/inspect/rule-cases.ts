@@ -157,7 +157,7 @@ export const CASES: Record<string, Case[]> = {
   ],
   heldByKeys: [
     [
-      { ...waiting(11_000, 0), heldByGroups: 40 },
+      { ...waiting(11_000, 0), awaitingPermit: 40 },
       { awaitedKeys: { groups: 1, jobs: 40, keys: [{ ...sharedLimit({}), key: 'acme' }] } },
     ],
   ],

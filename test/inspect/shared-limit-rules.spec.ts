@@ -77,7 +77,7 @@ describe('a queue that waits for a shared limit is not stuck, and its verdict na
 const withoutKey = ({ key: _key, ...state }: SharedLimitState): SharedLimitState => state;
 
 describe('a queue whose groups rest for keys of a limit', () => {
-  const held = { ...stats, oldestUnheldAgeMs: 0, heldByGroups: 12 };
+  const held = { ...stats, oldestUnheldAgeMs: 0, heldByGroups: 12, awaitingPermit: 12 };
   const key = (name: string, state: Partial<SharedLimitState> = {}): SharedLimitState => {
     return { ...limit, name: 'crm', maxRunning: 2, running: 2, holders: [holder], key: name, ...state };
   };
@@ -118,6 +118,15 @@ describe('a queue whose groups rest for keys of a limit', () => {
       state: 'limited',
       summary: `limited by ${words}; 12 waiting for 2 min`,
     });
+  });
+
+  it('is no stuck one, also while some of its groups are between two rests', () => {
+    const between = { ...stats, awaitingPermit: 9 };
+    const verdictOn = (figures: typeof between) =>
+      verdictOf({ queue: 'email', stats: figures, at, awaitedKeys: { groups: 1, jobs: 9, keys: [key('acme')] } });
+    expect(verdictOn(between)).toMatchObject({ severity: 'notice', state: 'limited' });
+    expect(verdictOn(between).cause).toMatch(/free permit$/);
+    expect(verdictOn({ ...between, awaitingPermit: 5 }).state).toBe('stuck');
   });
 
   it('says that other groups wait for something else', () => {
