@@ -338,6 +338,17 @@ it('finds the last shards of a queue whose first ones never had a job, also with
 
 it('takes one shard by its number', async () => {
   const { name, shards } = await spreadQueue();
+  for (const shard of [0, 3]) {
+    const { stdout } = await cli(['enqueue', name, '{}', '--shard', String(shard)]);
+    expect([shardOfId(stdout.trim()), await shards[shard]!.get(stdout.trim())]).toMatchObject([
+      shard,
+      { payload: {} },
+    ]);
+    await shards[shard]!.remove(stdout.trim());
+  }
+  const plain = new JobQueue(connect(), uniqueQueueName());
+  await plain.enqueue(1);
+  expect(shardOfId((await cli(['enqueue', plain.name, '{}', '--shard', '0'])).stdout.trim())).toBeUndefined();
   expect(await json(['stats', name, '--shard', '0'])).toMatchObject({ queues: { [name]: { pending: 1 } } });
   expect(await json(['pause', name, '--shard', '3'])).toEqual({ queue: shards[3]!.name, changed: true });
   expect(await Promise.all(shards.map(async (each) => (await each.stats()).pausedAt !== null))).toEqual([

@@ -39,6 +39,8 @@ export class QueueShards {
   private readonly failures = new Map<string, string>();
   /** True if the command takes one shard alone. The name of a queue is that of its first shard then. */
   isAlone = false;
+  /** The end of the ids of such a shard. Empty if the queue has no others. */
+  idMark = '';
 
   constructor(private readonly queues: Queues) {}
 
@@ -133,7 +135,7 @@ export class QueueShards {
     const one = shardOfName(name);
     if (one || this.isAlone) {
       const queue = await this.queues.audited(name);
-      queue.idMark = one ? markOfShard(one.shard) : '';
+      queue.idMark = one ? markOfShard(one.shard) : this.idMark;
       return queue;
     }
     const known = await this.numberOf(name, await this.others(name));

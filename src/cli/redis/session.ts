@@ -8,7 +8,7 @@ import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { shardName, shardNames, shardOfId, shardsIn } from '../../queue/model/spread.js';
+import { markOfShard, shardName, shardNames, shardOfId, shardsIn } from '../../queue/model/spread.js';
 import { isLimitName, isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
@@ -191,6 +191,7 @@ export class Session {
       throw new CliError(`Queue ${JSON.stringify(name)} has ${has}, found --shard ${shard}.`, EXIT.notFound);
     }
     this.shards.isAlone = true;
+    this.shards.idMark = number === 1 ? '' : markOfShard(shard);
     return shardName(name, shard);
   }
 
