@@ -55,6 +55,43 @@ it('raises the number while jobs without a key wait, and jobs of groups whose sh
   expect(new Set(seen)).toEqual(new Set([1, 2]));
 });
 
+it('runs each job once while a deploy raises the number: first the workers, then the producers', async () => {
+  const name = uniqueQueueName();
+  const seen: unknown[] = [];
+  const workerOf = (spread: number) => {
+    @JobHandler(name, { spread })
+    class Handler {
+      handle(job: Job) {
+        seen.push(job.payload);
+      }
+    }
+    return startApp({ providers: [Handler] });
+  };
+  let [count, from] = [0, await producer(name, 2)];
+  const deploy = new AbortController();
+  const handles: { id: string; queue: string }[] = [];
+  const enqueue = async () => {
+    while (!deploy.signal.aborted) handles.push(await from.enqueue(name, count++));
+  };
+  const before = await workerOf(2);
+  const enqueuing = enqueue();
+  const isPast = (more: number, then = seen.length) => eventually(() => seen.length >= then + more);
+  await isPast(20);
+  const after = await workerOf(4);
+  await isPast(20);
+  await before.close();
+  await isPast(20);
+  from = await producer(name, 4);
+  await isPast(20);
+  deploy.abort();
+  await enqueuing;
+  await eventually(() => seen.length === count);
+  expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual([...handles.keys()]);
+  expect(new Set(handles.map(({ queue }) => queue))).toEqual(new Set(shardNames(name, 4)));
+  const jobs = after.get(JobQueueService);
+  expect(await jobs.queue(name).stats()).toMatchObject({ pending: 0, processing: 0, totals: { completed: count } });
+});
+
 it('refuses a larger number while jobs of groups wait that would get another shard, with their count', async () => {
   const name = uniqueQueueName();
   const old = await producer(name, 2);
