@@ -4,6 +4,7 @@ import { EXIT } from '#cli/exit-codes.js';
 import { Session } from '#cli/redis/session.js';
 import { type Job, JobHandler, JobQueueService } from 'nest-job-queue';
 import { JobQueue, NonRetryableError } from 'nest-job-queue/core';
+import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { registerQueues } from '#queue/register/register-queues.js';
 import { shardsOf } from '#spread/whole-queue.js';
 import { markOfShard, shardNames, shardOfId, shardOfKey } from '#queue/model/spread.js';
@@ -263,6 +264,31 @@ it('goes on without a shard that does not reply, names it, and exits with 10', a
   } finally {
     bringBack();
   }
+});
+
+it('redrives the first few of the other shards, although one stops after the list', async () => {
+  const { name, names, shards } = await spreadQueue();
+  await failAll(shards);
+  let [lists, bringBack] = [0, () => {}];
+  const { list } = DeadLetters.prototype;
+  const listing = jest.spyOn(DeadLetters.prototype, 'list').mockImplementation(async function (
+    this: DeadLetters,
+    ...args
+  ) {
+    const page = await list.apply(this, args);
+    if (++lists === shards.length) bringBack = takeAway(names[2]!);
+    return page;
+  });
+  for (const shard of [0, 1, 3]) await startWorker([{ queue: shards[shard]!, handlers: { [name]: () => 1 } }]);
+  try {
+    const { code, stdout, stderr } = await cli(['redrive', name, '--first', '10', '--json']);
+    expect([code, JSON.parse(stderr)]).toEqual([EXIT.warning, { unreached: { [names[2]!]: 'no reply' } }]);
+    expect(JSON.parse(stdout)).toMatchObject({ redriven: 7, completed: 7 });
+  } finally {
+    bringBack();
+    listing.mockRestore();
+  }
+  expect((await shards[2]!.stats()).failed).toBe(3);
 });
 
 it('finds a job by its own id, although other shards do not reply', async () => {

@@ -267,8 +267,12 @@ async function firstFew(
     .toSorted((a, b) => Number(b.job.failedAt ?? 0) - Number(a.job.failedAt ?? 0))
     .slice(0, limit);
   const isolated = options['isolated'] === true;
-  const done = await Promise.all(newest.map(({ shard, job }) => shard.deadLetters.redrive(job.id, { isolated })));
-  const redriven = newest.filter((_, i) => done[i]).map(({ shard, job }) => ({ queue: shard, id: job.id }));
+  const ofShards = await eachShard(queue, async (shard) => {
+    const own = newest.filter((each) => each.shard === shard);
+    const done = await Promise.all(own.map(({ job }) => shard.deadLetters.redrive(job.id, { isolated })));
+    return own.filter((_, i) => done[i]).map(({ job }) => ({ queue: shard, id: job.id }));
+  });
+  const redriven = ofShards.flat();
   let ends: RedrivenEnds = { completed: 0, failed: [], gone: 0, open: redriven.length };
   for await (ends of endsOf(redriven)); // the last look counts
   const { completed, failed, gone, open } = ends;
