@@ -22,7 +22,7 @@ import type { ReadStreamOptions } from './results/stream-options.js';
 import { StreamReaders } from './results/stream-reader.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
 import type { OutboxWriter } from './store/outbox-writer.js';
-import type { QueueStore } from './store/queue-store.js';
+import type { FollowReplies, QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
@@ -47,6 +47,8 @@ export class JobQueue extends QueueAdmin {
   idMark = '';
   /** All shards of the queue that it is a shard of, itself too. @internal */
   allShards: readonly JobQueue[] | undefined;
+  /** Follows the replies of this shard to producers. @internal */
+  follow: FollowReplies | undefined;
   /** Returns the shard of a job by its options, in a queue that is a shard itself. @internal */
   shardOfJob: ((subject: string, options: unknown) => JobQueue | undefined) | undefined;
   /** Returns the outbox of the app, for enqueues in a transaction. @internal */

@@ -1,6 +1,6 @@
 // The shards of a queue as this process uses them; see docs/internals/spread.md.
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
-import { InvalidOptionError } from '../queue/errors/errors.js';
+import { InvalidOptionError, RedisUnsuitableError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { markOfShard, shardOfId, shardOfKey } from '../queue/model/spread.js';
@@ -81,9 +81,9 @@ export class SpreadQueue {
     return this.shards[turn]!;
   }
 
-  /** Notes how long a shard owes the reply to an enqueue, and whether it failed. Returns the reply. */
-  async follow<Reply>(shard: JobQueue, enqueue: () => Promise<Reply>): Promise<Reply> {
-    return (this.replies[this.shards.indexOf(shard)] ?? new ShardReplies(shard)).follow(enqueue);
+  /** Notes how long a shard owes the reply to a call of a producer, and whether it failed. Returns the reply. */
+  async follow<Reply>(shard: JobQueue, call: () => Promise<Reply>): Promise<Reply> {
+    return (this.replies[this.shards.indexOf(shard)] ?? new ShardReplies(shard)).follow(call);
   }
 
   /** Passes over a shard until a read of it succeeds. */
@@ -165,7 +165,7 @@ const ASK_EVERY_MS = 1_000;
 /** An id that no job has. */
 const NO_JOB = '-';
 
-/** Knows whether the master of a shard replies to the enqueues of this process. */
+/** Knows whether the master of a shard replies to the producers of this process. */
 class ShardReplies {
   private inFlight = 0;
   /** Since when a reply is owed, or the time of the last reply while others are; by the monotonic clock. */
@@ -185,14 +185,14 @@ class ShardReplies {
     this.hasFailed = true;
   }
 
-  async follow<Reply>(enqueue: () => Promise<Reply>): Promise<Reply> {
+  async follow<Reply>(call: () => Promise<Reply>): Promise<Reply> {
     if (this.inFlight++ === 0) this.owedSince = this.now;
     try {
-      const reply = await enqueue();
+      const reply = await call();
       this.hasFailed = false;
       return reply;
     } catch (error) {
-      this.hasFailed ||= error instanceof EnqueueError;
+      this.hasFailed ||= error instanceof EnqueueError || error instanceof RedisUnsuitableError;
       throw error;
     } finally {
       this.owedSince = --this.inFlight > 0 ? this.now : Infinity;

@@ -28,6 +28,7 @@ export function spreadOver(
   shards.forEach((shard, i) => {
     shard.idMark = markOfShard(i);
     shard.allShards = shards;
+    shard.follow = (call) => spread.follow(shard, call);
     shard.shardOfJob = (subject, options) => spread.ofJob(subject, options);
   });
   const whole: Whole = { spread, spreadOf, ...(window ?? ofApp(spread)) };

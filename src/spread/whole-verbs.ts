@@ -372,7 +372,6 @@ async function addMany(whole: Whole, definition: MixedJob['definition'], given: 
     mixed.push({
       subject,
       target: shards.shardOf(spread, subject, own),
-      spread,
       definition,
       payload,
       options: own,

@@ -1,7 +1,7 @@
 // The choice of a shard, and which shards are passed over, where the test says when each call is answered.
 import { expect, it } from '@jest/globals';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import { InvalidOptionError, RedisUnsuitableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { markOfShard } from '#queue/model/spread.js';
 import { SpreadQueue } from '#spread/spread-queue.js';
@@ -74,6 +74,14 @@ it('passes over a shard whose enqueue failed until a read succeeds, which is sen
   await Promise.resolve();
   expect(asked).toEqual([0, 0]);
   expect(nextNames(2)).toEqual(['q0', 'q1']);
+});
+
+it('passes over a shard that gave no reply to the making of a batch', async () => {
+  const { spread, shards, nextNames } = spreadOf(2, [refuses]);
+  const silent = new RedisUnsuitableError('Redis gave no answer');
+  await expect(spread.follow(shards[0]!, () => Promise.reject<unknown>(silent))).rejects.toBe(silent);
+  expect(spread.away).toEqual([shards[0]]);
+  expect(nextNames(2)).toEqual(['q1', 'q1']);
 });
 
 it('passes over no shard for a refused job', async () => {

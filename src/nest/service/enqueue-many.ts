@@ -84,10 +84,9 @@ async function inShards(finder: QueueFinder, jobs: readonly JobOfAnyName[]): Pro
     const subject = byPlace(i);
     const rest = waits ? await withShardsOfOthers(finder, found[i]!, given) : given;
     const target = shards.shardOf(found[i]!, subject, rest);
-    const spread = found[i] instanceof SpreadQueue ? found[i] : undefined;
     const options = typeof job === 'string' ? optionsFor(target, job, rest, subject) : rest;
     const definition = typeof job === 'string' ? undefined : job;
-    mixed.push({ subject, target, spread, definition, payload, options });
+    mixed.push({ subject, target, definition, payload, options });
   }
   return mixed;
 }

@@ -201,7 +201,9 @@ export class Batch<Queue = unknown> extends BatchReader {
       const { checked, ...definition } = this.#definition;
       await checked;
       await announceGiant(this.home, ...definition.followUps.map(({ payload }) => payload));
-      await this.home.exec((calls) => calls.batches.create(definition));
+      const { home } = this;
+      const create = () => home.exec((calls) => calls.batches.create(definition));
+      await (home.follow ? home.follow(create) : create());
       registerQueues(this.home);
     } else {
       await this.status();
@@ -272,7 +274,7 @@ export class Batch<Queue = unknown> extends BatchReader {
     try {
       // The scripts below check the claim of a member that is in their own queue.
       await (this.#adder && target.name !== this.#adder.queue && this.#adder.check());
-      const handles = await enqueue();
+      const handles = await (target.follow ? target.follow(enqueue) : enqueue());
       await this.join(target, own, handles);
       return handles;
     } catch (error) {

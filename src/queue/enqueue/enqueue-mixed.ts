@@ -2,6 +2,7 @@ import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueu
 import { InvalidOptionError } from '../errors/errors.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
+import type { FollowReplies } from '../store/queue-store.js';
 import type { JobDefinition } from './define-job.js';
 import { DurabilityTimeoutError } from './durable-batcher.js';
 import { type EncodeTarget, encodeJob } from './encode-job.js';
@@ -13,11 +14,7 @@ import type { Producer } from './producer.js';
 /** A queue of a call that adds jobs of several queues. */
 interface MixedTarget extends EncodeTarget {
   readonly producer: Producer;
-}
-
-/** A queue with shards, which follows the replies of each. */
-interface ShardedQueue {
-  follow<Reply>(shard: MixedTarget, enqueue: () => Promise<Reply>): Promise<Reply>;
+  readonly follow?: FollowReplies | undefined;
 }
 
 /** A job of a call that adds jobs of several names or queues. */
@@ -25,15 +22,13 @@ export interface MixedJob {
   /** Its name in errors. */
   subject: string;
   target: MixedTarget;
-  /** The queue that the target is a shard of. Absent for a queue without shards. */
-  spread?: ShardedQueue | undefined;
   definition: JobDefinition | undefined;
   payload: unknown;
   options: EnqueueOptions | undefined;
 }
 
 /** Jobs of one queue and one definition, with their places in the call. */
-interface Group extends Pick<MixedJob, 'target' | 'spread' | 'definition'> {
+interface Group extends Pick<MixedJob, 'target' | 'definition'> {
   places: number[];
 }
 
@@ -105,12 +100,12 @@ async function checkAll(jobs: readonly MixedJob[]): Promise<EncodedJob[]> {
 
 export function groupsOf(jobs: readonly MixedJob[]): Group[] {
   const groups: Group[] = [];
-  jobs.forEach(({ target, spread, definition }, place) => {
+  jobs.forEach(({ target, definition }, place) => {
     const group = groups.find((each) => each.target === target && each.definition === definition);
     if (group) {
       group.places.push(place);
     } else {
-      groups.push({ target, spread, definition, places: [place] });
+      groups.push({ target, definition, places: [place] });
     }
   });
   return groups;
@@ -118,7 +113,7 @@ export function groupsOf(jobs: readonly MixedJob[]): Group[] {
 
 /** Sends the jobs of one queue. @param part its number at the gate */
 async function send(
-  { target, spread, definition, places }: Group,
+  { target, definition, places }: Group,
   jobs: readonly MixedJob[],
   gate: Gate | undefined,
   part: number,
@@ -127,7 +122,7 @@ async function send(
   try {
     const passes = gate && (() => gate.pass(part));
     const add = () => target.producer.many(definition, own, undefined, 'enqueueMany', passes);
-    const handles = await (spread ? spread.follow(target, add) : add());
+    const handles = await (target.follow ? target.follow(add) : add());
     void gate?.pass(part); // middleware may have made a request of its own
     return handles;
   } catch (error) {

@@ -260,7 +260,12 @@ export interface QueueAccess {
 export interface SleepingQueue extends QueueAccess {
   /** Waits; rejects once the queue is closed. */
   sleep(ms: number): Promise<void>;
+  /** Set for shards only. */
+  readonly follow?: FollowReplies | undefined;
 }
+
+/** Makes a call in a shard, and notes how long its reply is owed. Then later calls pass over a silent shard. */
+export type FollowReplies = <Reply>(call: () => Promise<Reply>) => Promise<Reply>;
 
 /** A queue that jobs are added to. */
 export interface ProducingQueue extends QueueAccess {

@@ -176,6 +176,31 @@ it('gives jobs without a key to the other masters, while one master is stopped',
   });
 });
 
+it('gives batches and members without a key to the other masters, while one master is stopped', async () => {
+  const { name, jobs, shards, isOn } = await startSpread(10);
+  await (await jobs.enqueue(name, 'before')).result();
+  const open = jobs.batch({ queue: name, id: 'open' });
+  await open.add(name, 'before');
+  const away = cluster.nodes.find((node) => node !== ownerOf({ name: open.queue } as JobQueue))!;
+  const onAway = shards.filter(isOn(away)).map((shard) => shard.name);
+  let late: Promise<unknown>;
+  await freeze(away, async () => {
+    late = Promise.allSettled(Array.from({ length: SHARDS }, (_, i) => open.add(name, i)));
+    await sleep(300); // they owe a reply by then
+    const members = await Promise.all(Array.from({ length: 24 }, (_, i) => open.add(name, i)));
+    expect(members.filter(({ queue }) => onAway.includes(queue))).toEqual([]);
+  });
+  await late!;
+  await eventually(async () => onAway.includes((await open.add(name, 'after')).queue));
+  await freeze(away, async () => {
+    late = Promise.allSettled(Array.from({ length: SHARDS }, () => jobs.batch({ queue: name }).seal()));
+    await sleep(300);
+    const homes = Array.from({ length: 24 }, () => jobs.batch({ queue: name }).queue);
+    expect(homes.filter((queue) => onAway.includes(queue))).toEqual([]);
+  });
+  await late!;
+}, 60_000);
+
 it('stays healthy while one master is stopped, and names a shard that is away', async () => {
   const { app, name, jobs, shards, isOn } = await startSpread(10);
   await Promise.all((await add(jobs, name, 8)).map((handle) => handle.result()));
