@@ -65,9 +65,8 @@ local function take(batch, member, number, state, detail)
   end
   redis.call('HSET', key .. '/seen', member, string.format('%.0f', number))
   changed = changed + 1
-  if state == 'open' then
-    open_again(batch, member)
-  else
+  open_again(batch, member) -- a later end replaces the report of a redrive in the outbox
+  if state ~= 'open' then
     is_posted = note_end(batch, member, state, detail) or is_posted
   end
 end

@@ -72,7 +72,7 @@ const ROOMS = {
     consume: above('store', 'verbs'),
     register: above('store', 'verbs'),
     enqueue: above('store', 'verbs', 'results', 'operate', 'register'),
-    'dead-letters': above('store', 'verbs', 'actions', 'results', 'enqueue'),
+    'dead-letters': above('store', 'verbs', 'actions', 'results', 'enqueue', 'operate'),
     batches: above('store', 'verbs', 'enqueue', 'results', 'operate', 'register'),
     schedules: above('store', 'verbs', 'actions', 'enqueue', 'register', 'results'),
     doctor: above('store', 'verbs', 'redis', 'transport', 'scripts', 'schedules'),

@@ -13,7 +13,7 @@ import type { ClaimedJob, JobRecord } from './model/job.js';
 import type { SignalOutcome } from './model/signal.js';
 import { type QueueOptions, type ResolvedQueueOptions, resolveQueueOptions } from './model/queue-options.js';
 import { Canceller, statusOf } from './operate/canceller.js';
-import { deliverPosted } from './operate/maintain-batches.js';
+import { deliverPosted, tryToDeliver } from './operate/maintain-batches.js';
 import { sendSignal } from './enqueue/send-signal.js';
 import { type Start, checkRescheduleOptions, lateStart } from './operate/reschedule-options.js';
 import { RedisStore } from './redis-store.js';
@@ -231,7 +231,11 @@ export abstract class JobAdmin {
   async runAgain(id: string): Promise<RestartOutcome> {
     checkText('job id', id);
     const request = this.store.clock.randomId();
-    return this.asAction('run-again', id, ['pending'], () => this.exec((calls) => calls.runAgain({ id, request })));
+    return this.asAction('run-again', id, ['pending'], async () => {
+      const outcome = await this.exec((calls) => calls.runAgain({ id, request }));
+      await (outcome === 'pending' && tryToDeliver(this)); // its batch in another queue waits for it again
+      return outcome;
+    });
   }
 
   /**

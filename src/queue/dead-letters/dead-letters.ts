@@ -11,8 +11,10 @@ import { show } from '../errors/show.js';
 import type { ActionName } from '../model/actions.js';
 import { CRASHED, type JobRecord } from '../model/job.js';
 import type { JobSource } from '../results/job-handle.js';
+import { tryToDeliver } from '../operate/maintain-batches.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import type { SleepingQueue } from '../store/queue-store.js';
+import type { StoreCalls } from '../store/store-calls.js';
 import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/dead-letter-query.js';
 import { checkText } from '../validation/names.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
@@ -259,9 +261,7 @@ export class DeadLetters {
     const payload = await this.editedPayload(id, options.payload, given);
     const action = onTarget('redrive', 'job', id, payload === undefined ? undefined : 'with another payload');
     return (
-      (await this.record(action, () =>
-        this.queue.exec((calls) => calls.deadLetters.redrive({ ids: [id], payload, isolated: options.isolated })),
-      )) === 1
+      (await this.record(action, () => this.redriveThese({ ids: [id], payload, isolated: options.isolated }))) === 1
     );
   }
 
@@ -322,7 +322,14 @@ export class DeadLetters {
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
     const action = onJobs('redrive', `${ids.length} chosen dead letters`);
-    return this.record(action, () => this.queue.exec((calls) => calls.deadLetters.redrive({ ids })));
+    return this.record(action, () => this.redriveThese({ ids }));
+  }
+
+  /** Redrives dead letters. Batches in other queues wait for them again once this resolves, or after the next maintenance. */
+  private async redriveThese(asked: Parameters<StoreCalls['deadLetters']['redrive']>[0]): Promise<number> {
+    const redriven = await this.queue.exec((calls) => calls.deadLetters.redrive(asked));
+    await (redriven > 0 && tryToDeliver(this.queue));
+    return redriven;
   }
 
   /**
@@ -345,8 +352,7 @@ export class DeadLetters {
     return this.record(onMatching('redrive', filter), () =>
       this.each(
         redriveFilter(filter, crashed),
-        (letters) =>
-          this.queue.exec((calls) => calls.deadLetters.redrive({ ids: letters.map(({ id }) => id), isolated })),
+        (letters) => this.redriveThese({ ids: letters.map(({ id }) => id), isolated }),
         { limit, perSecond },
       ),
     );

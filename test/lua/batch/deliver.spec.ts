@@ -30,6 +30,22 @@ it('takes the end of a member that has not joined yet, and opens a redriven one 
   expect(await q.run(batches.status({ id: 'b' }))).toMatchObject({ total: 1, open: 1, failed: 0 });
 });
 
+it('takes the later end of a redriven member whose report of the redrive it has replaced, once', async () => {
+  const q = await seededBatch();
+  const { batches } = q.scripts;
+  await q.run(batches.deliver({ from: 'other', ends: end('failed', '3') }));
+  expect(await q.run(batches.deliver({ from: 'other', ends: end('completed', '5') }))).toMatchObject({
+    changed: 1,
+  });
+  const counted = { total: 1, open: 0, failed: 0, completed: 1 };
+  expect(await q.run(batches.status({ id: 'b' }))).toMatchObject(counted);
+  await expectUnchanged(q, async () => {
+    for (const late of [end('failed', '3'), end('open', '4'), end('completed', '5')]) {
+      expect(await q.run(batches.deliver({ from: 'other', ends: late }))).toMatchObject({ changed: 0 });
+    }
+  });
+});
+
 it('fires a sealed batch with its last end', async () => {
   const q = await seededBatch();
   const { batches } = q.scripts;

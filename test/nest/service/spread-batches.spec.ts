@@ -154,6 +154,36 @@ it('fires the follow-up of a failure, and cancels the other members with failFas
   expect((await jobs.get(name, `@batch:${batch.id}:on_failure`))?.name).toBe(name);
 }, 60_000);
 
+it.each(['redrive', 'redriveMany', 'redriveAll', 'runAgain'] as const)(
+  'waits again for a member of another shard after %s, and counts its last end',
+  async (verb) => {
+    const { jobs, name, queue, seen, names } = await start();
+    const batch = jobs.batch({ queue: name, id: keyOf(0, 'b'), then: { payload: null } });
+    const [, member] = await Promise.all(
+      [0, 1].map((shard) =>
+        batch.add(name, { fails: shard === 1 && verb !== 'runAgain' }, { group: keyOf(shard) }),
+      ),
+    );
+    expect([batch.queue, member!.queue]).toEqual([names[0], names[1]]);
+    await eventually(async () => (await batch.status()).open === 0);
+    await queue.pause();
+    const { id } = member!;
+    const isDone = {
+      redrive: () => queue.deadLetters.redrive(id, { payload: null }),
+      redriveMany: () => queue.deadLetters.redriveMany([id]),
+      redriveAll: () => queue.deadLetters.redriveAll(),
+      runAgain: () => queue.runAgain(id),
+    };
+    expect([true, 1, 'pending']).toContain(await isDone[verb]());
+    await batch.seal();
+    expect(await batch.status()).toMatchObject({ total: 2, open: 1, completed: 1, failed: 0 });
+    if (verb === 'redriveMany' || verb === 'redriveAll') await queue.update(id, { payload: null });
+    await queue.resume();
+    await eventually(() => seen.length === 1);
+    expect(await batch.status()).toMatchObject({ total: 2, open: 0, completed: 2, failed: 0 });
+  },
+);
+
 it('lists the batches of all shards in one page: the oldest first, and of the ended ones the last first', async () => {
   const { jobs, name, queue } = await start();
   const made: string[] = [];

@@ -181,7 +181,7 @@ describe('a batch with members in several queues', () => {
     await pages.fail(a!, new Error('no'), { final: true });
     const { run } = inside(home);
     const old = await run((await callsOf(pages)).outbox({ limit: 10 }));
-    await pages.deadLetters.redriveMany([a!.id]);
+    await pages.exec((calls) => calls.deadLetters.redrive({ ids: [a!.id] })); // not yet told
     const newer = await run((await callsOf(pages)).outbox({ limit: 10 }));
     const deliver = async (ends: typeof old) => run((await callsOf(home)).deliver({ from: pages.name, ends }));
     expect(await deliver(newer)).toMatchObject({ changed: 1 });
