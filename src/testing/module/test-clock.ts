@@ -10,6 +10,9 @@ const PATIENCE_MS = 100;
 /** The turns of the event loop that a worker needs to settle ended jobs. */
 const SETTLING_TURNS = 20;
 
+/** How often news of a batch goes from one queue to another until its follow-up is there. */
+const STEPS_OF_NEWS = 4;
+
 /** The number of moves to a next timer without an effect on a job, before the wait is given up. */
 const MOST_IDLE_STEPS = 500;
 
@@ -75,7 +78,7 @@ export class TestClock {
       if (attempts() > most || idle > MOST_IDLE_STEPS) {
         throw endless(attempts() > most, this.queues());
       }
-      for (const queue of this.queues()) await queue.maintain();
+      await this.maintain();
       const next = await this.nextRunAt(delayed);
       if (next <= this.clock.now() || (await this.gathers())) {
         await this.step(Infinity);
@@ -96,6 +99,17 @@ export class TestClock {
     while (!closing.isOver) {
       await this.step(Infinity);
       await this.handlers.settle(PATIENCE_MS);
+    }
+  }
+
+  /**
+   * Maintains all queues, until a job may run or no news of a batch may be left. An end goes to the queue of the batch. A cancel
+   * goes from there to the members, and their ends come back. Then follow-ups go out.
+   */
+  private async maintain(): Promise<void> {
+    for (let step = 0; step < STEPS_OF_NEWS; step++) {
+      for (const queue of this.queues()) await queue.maintain();
+      if (this.queues().some((queue) => queue.isRunnable())) return;
     }
   }
 

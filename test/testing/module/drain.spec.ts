@@ -20,11 +20,17 @@ import {
 } from 'nest-job-queue';
 import { TestingError } from 'nest-job-queue/testing';
 import { tap } from 'rxjs';
+import { shardOfKey } from '#queue/model/spread.js';
 import { startTested } from './app.js';
 import { sleep } from '../../support/faults/wait.js';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
+
+/** Returns a key whose hash names a shard. */
+function keyOfShard(shard: number, shards: number): string {
+  for (let i = 0; ; i++) if (shardOfKey(`k${i}`, shards) === shard) return `k${i}`;
+}
 
 /** Makes a handler of "email" that runs the test's function. */
 function emailHandler(
@@ -79,6 +85,32 @@ describe('drain', () => {
     await testing.drain();
     expect(ran.toSorted()).toEqual(['bound 1', 'bound 2', 'page 1', 'page 2', 'page 3', 'page 4']);
   });
+
+  it.each([0, 1, 2, 3])(
+    'cancels the other members of a batch with failFast, and runs its follow-up, from shard %i',
+    async (shard) => {
+      const seen: unknown[] = [];
+      @JobHandler('ingest', { spread: 4, maxAttempts: 1 })
+      class Ingest {
+        async handle({ payload, batch }: Job<string>) {
+          if (payload === 'fails') throw new Error('no');
+          if (payload === 'after') seen.push(await batch!.status());
+        }
+      }
+      const { testing, jobs } = await startTested({ providers: [Ingest] });
+      const batch = jobs.batch({
+        id: keyOfShard(shard, 4),
+        failFast: true,
+        finally: { name: 'ingest', payload: 'after', group: keyOfShard(3 - shard, 4) },
+      });
+      const others = [0, 1, 2, 3].map((each) => ({ payload: 'waits', group: keyOfShard(each, 4), delayMs: HOUR }));
+      await batch.addMany('ingest', others);
+      await batch.add('ingest', 'fails', { group: keyOfShard(2, 4) });
+      await batch.seal();
+      expect(await testing.drain()).toMatchObject({ completed: 1, failed: 1, cancelled: 4 });
+      expect(seen).toMatchObject([{ total: 5, failed: 1, cancelled: 4 }]);
+    },
+  );
 
   it('runs due jobs, and those that its handlers enqueue', async () => {
     const ran: string[] = [];
