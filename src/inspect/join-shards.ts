@@ -9,6 +9,7 @@ import { groupBy } from '../queue/runtime/group-by.js';
 import type { ActionEntry } from '../queue/store/action-entry.js';
 import type { AwaitedKeys, QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
 import type { Finding } from './rule.js';
+import { limitOfWholes } from './shared-limit-rules.js';
 import { findingOf, worstOf } from './verdict.js';
 
 /** What is known of one queue or shard. */
@@ -80,6 +81,7 @@ export function joinSigns(queue: string, shards: readonly QueueSigns[]): QueueSi
   const rates = joinRates(shards.flatMap((each) => each.rates ?? []));
   const pace = sumOf(shards.flatMap((each) => each.pace ?? [])) as RecentPace | undefined;
   const lastHour = sumOf(shards.flatMap((each) => each.lastHour ?? [])) as QueueSigns['lastHour'];
+  const sharedLimits = shards.find((each) => each.sharedLimits)?.sharedLimits;
   const awaitedKeys = joinAwaited(shards.flatMap((each) => each.awaitedKeys ?? []));
   return {
     ...(Object.assign({}, ...shards) as QueueSigns),
@@ -90,6 +92,7 @@ export function joinSigns(queue: string, shards: readonly QueueSigns[]): QueueSi
     ...(pace && { pace }),
     ...(lastHour && { lastHour }),
     ...(awaitedKeys && { awaitedKeys }),
+    ...(sharedLimits && { sharedLimits: sharedLimits.map(limitOfWholes) }),
     ...withFields(shards, ['diedLately', 'usedSlots', 'stuckSlots', 'stuckJobs'], sum),
     // The workers of a queue with shards serve all of them.
     ...withFields(shards, ['slots', 'pausedWorkers', 'sinceMaintenanceMs', 'usualRunMs', 'usualWaitMs'], highest),

@@ -7,6 +7,7 @@ import {
   smallestBurst,
   type WaitingKeys,
 } from '../queue/model/shared-limit.js';
+import { wholeOfShard, wholesOf } from '../queue/model/spread.js';
 import type { QueueSigns } from './queue-signs.js';
 import { heldSeverity, left, utc } from './limit-rules.js';
 import { awaitsPermits, type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
@@ -18,6 +19,16 @@ const MOST_NAMED = 3;
 
 /** The most groups whose waiting jobs `lua/group/awaiting-permit` counts. */
 const MOST_COUNTED = 1_000;
+
+/** Returns a limit with the names of queues, instead of those of their shards. */
+export function limitOfWholes(limit: SharedLimitState): SharedLimitState {
+  return {
+    ...limit,
+    holders: limit.holders.map((holder) => ({ ...holder, queue: wholeOfShard(holder.queue) })),
+    waiting: wholesOf(limit.waiting),
+    queues: wholesOf(limit.queues),
+  };
+}
 
 /** Finds the limits that hold the jobs of the queue back. It names each, and who holds it. A pause comes before a rest. */
 export function heldBySharedLimit(signs: QueueSigns): ReturnType<Rule> {
@@ -162,7 +173,8 @@ function listed(names: readonly string[]): string {
 /** Returns which queues hold how many permits, the largest number first. */
 function holdersInWords(holders: readonly PermitHolder[]): string {
   const byQueue = new Map<string, number>();
-  for (const { queue, permits } of holders) {
+  for (const { queue: name, permits } of holders) {
+    const queue = wholeOfShard(name);
     byQueue.set(queue, (byQueue.get(queue) ?? 0) + permits);
   }
   const sorted = [...byQueue].toSorted((a, b) => b[1] - a[1]);
@@ -217,7 +229,7 @@ export function waitingKeysInWords({ full, closed }: WaitingKeys = { full: 0, cl
 
 /** Returns the values of a shared limit, and what holds it, in words. */
 export function sharedLimitInWords(limit: SharedLimitState, at: Date): string {
-  const { rateLimit, holders, waiting } = limit;
+  const { rateLimit, holders, waiting } = limitOfWholes(limit);
   const held = holders.length > 0 ? ` (${holdersInWords(holders)})` : '';
   const parts = [
     `${runningInWords(limit)} run${held}`,

@@ -2,7 +2,7 @@ import type { QueueStats } from '../queue/model/job.js';
 import { announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
 import type { FleetFigure, InstrumentKey, Labels } from './instruments.js';
-import { shardOfName, shardsAmong, wholeOfShard } from '../queue/model/spread.js';
+import { shardOfName, shardsAmong, wholeOfShard, wholesOf } from '../queue/model/spread.js';
 import { outboxFigures, type MeasuredOutbox } from './outbox-figures.js';
 
 type Announced = Awaited<ReturnType<NonNullable<MeasuredQueue['workers']>>>;
@@ -135,7 +135,7 @@ async function figuresOfLimit(limit: string, queue: MeasuredQueue): Promise<Flee
     ? [
         figure('limitRunning', state.running),
         ...(state.maxRunning === undefined ? [] : [figure('limitMost', state.maxRunning)]),
-        figure('limitWaiting', state.waiting.length),
+        figure('limitWaiting', wholesOf(state.waiting).length),
         figure('limitClosed', Number((state.pausedAt ?? state.restsUntil) !== undefined)),
         ...Object.entries(state.waitingKeys ?? {}).map(([of, keys]) => figure('limitKeys', keys, { state: of })),
       ]

@@ -2,8 +2,10 @@
 import { expect, it } from '@jest/globals';
 import { byWhole, joinHistory, joinSigns, joinVerdicts } from '#inspect/join-shards.js';
 import type { QueueSigns, QueueVerdict } from '#inspect/queue-signs.js';
+import { sharedLimitInWords } from '#inspect/shared-limit-rules.js';
 import { verdictOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
+import type { SharedLimitState } from '#queue/model/shared-limit.js';
 import { shardNames } from '#queue/model/spread.js';
 import { NO_STATS } from '../support/queue/no-stats.js';
 
@@ -35,6 +37,8 @@ const point = (p95: number | null) => ({
 function shard(i: number, stats: Partial<QueueStats>, more: Partial<QueueSigns> = {}): QueueSigns {
   return { queue: NAMES[i]!, stats: { ...NO_STATS, at: AT, workers: 2, maintainedAt: AT, ...stats }, ...more };
 }
+
+const holder = (queue: string, permits: number) => ({ queue, worker: 'w', permits });
 
 const paused = { pausedAt: AT, pending: 2, oldestPendingAgeMs: 1_000 };
 
@@ -162,6 +166,29 @@ it('adds the groups that rest for keys of limits, and has the keys of all shards
     shard(2, {}, awaited(4, 'bolt')),
   ]);
   expect(joined.awaitedKeys).toMatchObject({ groups: 5, jobs: 10, keys: [{ key: 'acme' }, { key: 'bolt' }] });
+});
+
+it('names the limit that holds some shards back, and each queue that holds it once', () => {
+  const [first, second, third] = NAMES as [string, string, string];
+  const limit: SharedLimitState = {
+    name: 'crm',
+    source: 'set',
+    rateLimit: [],
+    running: 8,
+    maxRunning: 8,
+    holders: [holder('mail', 3), holder(first, 2), holder(second, 2), holder(third, 1)],
+    waiting: [second, third, 'mail'],
+    queues: [...NAMES, 'mail'],
+  };
+  const old = { pending: 4, oldestPendingAgeMs: 60_000, oldestUnheldAgeMs: 60_000, processing: 1 };
+  const one = shard(0, { processing: 2 }, { sharedLimits: [limit] });
+  const others = [1, 2].map((i) => shard(i, old, { sharedLimits: [limit] }));
+  const joined = joinSigns('ingest', [one, ...others]);
+  expect(joined.sharedLimits).toMatchObject([{ queues: ['ingest', 'mail'], waiting: ['ingest', 'mail'] }]);
+  const words = 'limited by the shared limit crm: 8 run, as many as may (ingest 5, mail 3)';
+  expect(verdictOf(joined)).toMatchObject({ state: 'limited', summary: expect.stringContaining(words) });
+  expect(verdictOf(others[0]!).summary).toContain(words);
+  expect(sharedLimitInWords(limit, AT)).toContain('8 of 8 run (ingest 5, mail 3); waiting: ingest, mail');
 });
 
 it('puts the shards of a queue together', () => {

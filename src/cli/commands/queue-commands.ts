@@ -4,7 +4,7 @@ import { count, duration } from '../../inspect/words.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
-import { wholeOfShard } from '../../queue/model/spread.js';
+import { wholesOf } from '../../queue/model/spread.js';
 import { eachShard, shardsOf } from '../../spread/whole-queue.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';
@@ -22,7 +22,7 @@ export function addQueueCommands(program: Command, run: Run, env: NodeJS.Process
     .description('lists the queues')
     .action(
       run(async ({ session, out }) => {
-        const names = [...new Set((await session.queueNames()).map(wholeOfShard))];
+        const names = wholesOf(await session.queueNames());
         out.show(names, () => (names.length > 0 ? lines(names) : session.noQueues().message));
       }),
     );

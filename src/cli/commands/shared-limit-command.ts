@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import {
   holdsOf,
+  limitOfWholes,
   rateInWords,
   runningInWords,
   sharedLimitInWords,
@@ -79,7 +80,7 @@ async function list({ session, out }: Context, options: CommandOptions): Promise
 }
 
 function rowOf(limit: SharedLimitState, at: Date): string[] {
-  const { name, rateLimit, queues, waiting, keys = [], waitingKeys, source } = limit;
+  const { name, rateLimit, queues, waiting, keys = [], waitingKeys, source } = limitOfWholes(limit);
   const known = keys.length === 0 ? '' : `${keys.length}${keys.length < MOST_LISTED_KEYS ? '' : ' or more'}`;
   return [
     name,

@@ -1,5 +1,7 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
-import { waitingKeysInWords } from '../../inspect/shared-limit-rules.js';
+import { limitOfWholes, waitingKeysInWords } from '../../inspect/shared-limit-rules.js';
+import { groupBy } from '../../queue/runtime/group-by.js';
+import { wholesOf } from '../../queue/model/spread.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { SharedKeyView, SharedLimitView } from '../views/limit-views.js';
 
@@ -30,10 +32,10 @@ export function queuesOfLimit(name: string, queues: readonly Named[]): string[] 
 }
 
 function viewOf(limit: SharedLimitState, named: readonly string[]): SharedLimitView {
-  const { name, holders, waiting, keys } = limit;
+  const { name, holders, waiting, keys } = limitOfWholes(limit);
   return {
     name,
-    queues: named.toSorted((a, b) => a.localeCompare(b)),
+    queues: wholesOf(named).toSorted((a, b) => a.localeCompare(b)),
     holders: byQueue(holders),
     waiting: [...waiting],
     hasKeys: keys !== undefined,
@@ -64,10 +66,10 @@ function figuresOf(limit: SharedLimitState): Omit<SharedKeyView, 'name' | 'isAwa
 }
 
 function byQueue(holders: readonly PermitHolder[]): SharedLimitView['holders'] {
-  const found = new Map<string, { queue: string; permits: number; workers: number }>();
-  for (const { queue, permits } of holders) {
-    const known = found.get(queue) ?? { queue, permits: 0, workers: 0 };
-    found.set(queue, { queue, permits: known.permits + permits, workers: known.workers + 1 });
-  }
-  return [...found.values()].toSorted((a, b) => b.permits - a.permits);
+  const found = [...groupBy(holders, ({ queue }) => queue)].map(([queue, own]) => ({
+    queue,
+    permits: own.reduce((sum, { permits }) => sum + permits, 0),
+    workers: new Set(own.map(({ worker }) => worker)).size,
+  }));
+  return found.toSorted((a, b) => b.permits - a.permits);
 }

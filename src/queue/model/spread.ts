@@ -50,6 +50,11 @@ export function wholeOfShard(name: string): string {
   return shardOfName(name)?.queue ?? name;
 }
 
+/** Returns the names of queues, each once, with that of the queue for each shard. */
+export function wholesOf(names: readonly string[]): string[] {
+  return [...new Set(names.map(wholeOfShard))];
+}
+
 /** Returns a function that says whether a name is one of several shards of a queue among these names. */
 export function shardsAmong(names: readonly string[]): (name: string) => boolean {
   const wholes = names.map(wholeOfShard);
