@@ -20,7 +20,7 @@ it('full replies that come quickly bring twice as many bytes each time', async (
   };
   const queue = newQueue({}, new ScriptStore(stopped, { link }));
   await queue.enqueueMany(Array.from({ length: JOBS }, () => ({ payload: PAYLOAD })));
-  const allRun = gate<void>();
+  const allRun = gate();
   let begun = 0;
   const handler = () => {
     if (++begun === JOBS) allRun.open();

@@ -13,7 +13,7 @@ function clockedKeys() {
   const clock = { nowMs: 0, monotonic: () => clock.nowMs, randomId: () => 'token', setTimeout };
   const limits = ['crm', 'erp'].map((limit) => ({ limit, cost: 1, key: 'group' as const }));
   const of = { queue: 'mail', limits, configured: {}, calls, worker: 'w', visibilityMs: 30_000 };
-  const keys = new KeyPermits({ ...of, clock: clock as never, warn: () => undefined }, () => undefined);
+  const keys = new KeyPermits({ ...of, clock, warn: () => undefined }, () => undefined);
   /** Asks the limits, and takes what they reply. */
   const learn = (...outcomes: Parameters<KeyPermits['learn']>[0]) => {
     keys.notes();
