@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
 import { newQueue } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
@@ -80,3 +81,31 @@ it('a job that kills its worker each time is a dead letter in the end, and all t
   // Isolated jobs follow each other at once. If one of them was not the first, its first death there is no crash of it.
   expect(deaths).toBe(4);
 }, 60_000);
+
+it('a job of a limit with a key that kills its worker at its start is a dead letter in the end', async () => {
+  const limit = uniqueQueueName('crm');
+  const options = { visibilityMs: 1_000, limits: [{ limit, key: 'group' as const }] };
+  const queue = newQueue(options);
+  const [poison, beside] = await queue.enqueueMany([
+    { payload: 'poison', group: 'acme' },
+    { payload: 'beside', group: 'bolt' },
+  ]);
+  const hasEnded = async () => {
+    const { completed, failed } = await queue.stats();
+    return completed + failed === 2;
+  };
+  let deaths = 0;
+  while (deaths < 10 && !(await hasEnded())) {
+    const worker = await WorkerProcess.start({
+      queue: queue.name,
+      queueOptions: options,
+      workerOptions: { sweepIntervalMs: 200, limits: { [limit]: { maxRunning: 4 } } },
+      workMs: 50,
+    });
+    await eventually(async () => worker.isDead || (await hasEnded()), { timeoutMs: 30_000 });
+    deaths += worker.isDead ? 1 : 0;
+  }
+  expect(deaths).toBeLessThan(5);
+  expect(await queue.get(poison!.id)).toMatchObject({ status: 'failed', crashes: 3 });
+  expect(await queue.get(beside!.id)).toMatchObject({ status: 'completed' });
+}, 120_000);
