@@ -25,8 +25,8 @@ import { dropUnused, keepUsedKeys, resolveNames } from './lua/names.mjs';
 import { needsOf, withNeeds } from './lua/needs.mjs';
 import { scopeLibraries } from './lua/scopes.mjs';
 
-/** Before and behind each function at the start of a line. */
-const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^(?:local )?function )/m;
+/** Before and behind each function at the start of a line, before each local there, and around a library's block. */
+const PART_BOUNDARY = /(?<=^(?:do|end)\n)|(?=^(?:local |function |do$|end$))/m;
 
 /** Hands out the texts. A text can be replaced by a test that slows a script down. */
 const READER = `function member(textOf: () => string, onReplaced: () => void): PropertyDescriptor {
@@ -124,14 +124,13 @@ export function readTransitions(dir) {
 }
 
 /**
- * Returns the TypeScript module that carries the scripts. A function that several scripts include is stored once. A
+ * Returns the TypeScript module that carries the scripts. A function or a local that several scripts include is stored once. A
  * text is assembled when it is first read, because most processes need few.
  */
 export function renderModule(scripts, transitions, clusterScripts = {}) {
   const parts = new Map();
   const partOf = (text) => parts.get(text) ?? parts.set(text, parts.size).get(text);
-  const recipeOf = ({ text, isCluster }) =>
-    isCluster ? [~partOf(text)] : text.split(FUNCTION_BOUNDARY).map(partOf);
+  const recipeOf = ({ text, isCluster }) => (isCluster ? [~partOf(text)] : text.split(PART_BOUNDARY).map(partOf));
   const recipes = Object.entries(scripts).map(
     ([name, text]) =>
       `  ${name}: [${sectionsOf(name, text, clusterScripts[name] ?? text)
