@@ -204,6 +204,21 @@ describe('the checker of histories', () => {
     bury(run, kind, job);
     expect(verdictOf(run).violations).toEqual([]);
   });
+
+  it.each([
+    ['allows', 'five errors and the crash of before', { attempts: 5, errors: 5, crashes: 1 }, []],
+    [
+      'finds',
+      'more errors than attempts',
+      { attempts: 5, errors: 6, crashes: 1 },
+      ['I6: job 1:5 had 5 attempts, 6 errors and 1 crashes: no'],
+    ],
+  ])('%s a dead letter that was redriven, with %s', (_, _what, counts, found) => {
+    const run = cleanRun();
+    bury(run, 'fatal', { ...counts, lastError: 'no' });
+    run.files.operator!.push(['call', 'redrive', PRODUCER, 5]);
+    expect(verdictOf(run).violations.filter((each) => each.startsWith('I6'))).toEqual(found);
+  });
 });
 
 function is(entry: Entry, other: Entry): boolean {

@@ -13,6 +13,7 @@ import {
   NOT_ADDED,
   OPEN,
   PLANTED,
+  REDRIVEN,
   REMOVE_ASKED,
   REMOVED,
 } from '../histories/marks.js';
@@ -222,7 +223,7 @@ class JobCheck {
 
   /** Checks that crashes, a final failure or the last attempt account for a dead letter. */
   private isRightlyDead(job: StoredJob): void {
-    const kind = { canFail: this.has(FAILS), isFinal: this.has(FINAL) };
+    const kind = { canFail: this.has(FAILS), isFinal: this.has(FINAL), isRedriven: this.has(REDRIVEN) };
     for (const fault of wronglyDead(job, { attempts: MAX_ATTEMPTS, crashes: MAX_CRASHES }, kind)) {
       this.fault('I6', `${fault}: ${job.lastError}`);
     }

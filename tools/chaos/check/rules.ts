@@ -20,18 +20,21 @@ export function ranOutOfOrder(lastFenceOfEarlier: number, firstFenceOfLater: num
  *
  * @param canFail whether its attempts can fail without a crash
  * @param isFinal whether its first failure ends it
+ * @param isRedriven whether it may have been redriven. A redrive of a job that a crash had ended keeps the crashes of before
  */
 export function wronglyDead(
   { attempts, errors, crashes }: Counts,
   most: { attempts: number; crashes: number },
-  { canFail = true, isFinal = false } = {},
+  { canFail = true, isFinal = false, isRedriven = false } = {},
 ): string[] {
   const failed = isFinal ? errors > 0 : canFail && attempts >= most.attempts;
+  const ended = errors + crashes;
+  const isAccounted = isRedriven ? errors <= attempts && attempts <= ended : attempts === ended;
   return [
     ...(failed || crashes >= most.crashes
       ? []
       : [`is a dead letter after ${attempts} attempts and ${crashes} crashes`]),
-    ...(attempts === errors + crashes ? [] : [`had ${attempts} attempts, ${errors} errors and ${crashes} crashes`]),
+    ...(isAccounted ? [] : [`had ${attempts} attempts, ${errors} errors and ${crashes} crashes`]),
   ];
 }
 
