@@ -8,9 +8,12 @@ const SLOTS = 16_384;
 const SENT = /^(eval|evalsha|bzpopmin|ping|ssubscribe|(client|cluster)(\|.*)?)$/;
 
 export class Masters {
-  /** @param count of the masters; 1 is a server without a Cluster */
-  static async start(count) {
-    if (count === 1) return new Masters([await Server.start()]);
+  /**
+   * @param count of the masters
+   * @param isCluster false for one server without a Cluster
+   */
+  static async start(count, isCluster = count > 1) {
+    if (!isCluster) return new Masters([await Server.start()]);
     const buses = await Promise.all(Array.from({ length: count }, freePort));
     const servers = await Promise.all(buses.map((bus) => Server.start(clustered(bus))));
     const [first, ...others] = servers;
@@ -54,7 +57,9 @@ export class Masters {
 }
 
 function clustered(bus) {
-  const options = { enabled: 'yes', port: bus, 'node-timeout': 15_000, 'config-file': 'nodes.conf' };
+  // A master that has met no other one knows no address of its own.
+  const own = { 'announce-ip': '127.0.0.1' };
+  const options = { enabled: 'yes', port: bus, 'node-timeout': 15_000, 'config-file': 'nodes.conf', ...own };
   return Object.entries(options).flatMap(([name, value]) => [`--cluster-${name}`, String(value)]);
 }
 

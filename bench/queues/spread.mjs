@@ -1,6 +1,7 @@
 // node bench/queues/spread.mjs [--jobs N] [--rounds N]: what a job of a queue with shards costs the masters.
-// The first row is a queue without shards. One process adds the jobs, 500 at a time, and runs them. It is the bottleneck.
-// So the figure is the CPU time of the masters. Prints the median of the rounds, and its difference from one master with shards.
+// The first row is a queue without shards on a server without a Cluster. The others are Clusters, with as many shards each. One process
+// adds the jobs, 500 at a time, and runs them. It is the bottleneck. So the figure is the CPU time of the masters. Prints the
+// median of the rounds, and its difference from a Cluster of one master.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import 'reflect-metadata';
@@ -14,8 +15,8 @@ const { JobHandler, JobQueueModule, JobQueueService } = await import('../../dist
 
 const CELLS = [
   { masters: 1, spread: 1 },
-  { masters: 1, spread: 8 },
-  { masters: 3, spread: 8 },
+  { masters: 1, spread: 16 },
+  { masters: 3, spread: 16 },
   { masters: 6, spread: 16 },
 ];
 /** The jobs of one call, which are one atomic step of a shard. */
@@ -28,9 +29,10 @@ const { values } = parseArgs({
 });
 
 async function measure({ masters: count, spread }) {
-  const masters = await Masters.start(count);
+  const isCluster = spread > 1;
+  const masters = await Masters.start(count, isCluster);
   const [node] = masters.nodes;
-  const redis = count === 1 ? new Redis(node) : new Cluster(masters.nodes);
+  const redis = isCluster ? new Cluster(masters.nodes) : new Redis(node);
   let done = 0;
   let ended = () => undefined;
   class Ingest {
