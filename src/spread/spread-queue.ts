@@ -118,7 +118,7 @@ export class SpreadQueue {
     return this.holder(id, (shard) => shard.get(id));
   }
 
-  /** Does the same for a batch. */
+  /** Returns the shard of a batch, found in the same way. */
   holderOfBatch(id: string): Promise<JobQueue> {
     return this.holder(id, (shard) => shard.exec((calls) => calls.batches.status({ id })));
   }

@@ -201,7 +201,7 @@ function readableText(codec: JobCodec, context: ContentContext, text: string): s
   }
 }
 
-/** Lets a call map its reply, and returns it. A call is made for one use. Of each copy V8 would make another class. */
+/** Lets a call map its reply, and returns it. Each call is used once. V8 would give each copy a hidden class of its own. */
 function mapped<Reply, Call extends StoreCall<Reply>>(
   call: Call & StoreCall<Reply>,
   map: (reply: Reply) => Reply,

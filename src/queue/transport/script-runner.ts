@@ -257,14 +257,15 @@ function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): st
 /** Kept here, because the global `Buffer` is a getter that V8 does not inline. */
 const { byteLength } = Buffer;
 
-/** What precedes a text of so many bytes, for short ones. */
+/** The heads of short texts. The index is the length of the text in bytes. */
 const SHORT_HEADS = Array.from({ length: 256 }, (_, bytes) => headOf(bytes));
 
+/** Returns what the protocol of Redis writes before a text: its length in bytes. */
 function headOf(bytes: number): string {
   return `\r\n$${bytes}\r\n`;
 }
 
-/** A command whose arguments are texts. It writes them in half of the time of ioredis, with fewer concatenations. */
+/** A command whose arguments are texts. It needs half of the time that ioredis needs to write them. */
 class TextCommand extends Command {
   private readonly kept: SentTexts | undefined;
 

@@ -174,9 +174,9 @@ export const SHARED_LIMIT_KEYS = {
   queues: [':queues', 'zset'],
   /** Its keys that were used last. Each key has a store of its own, which has none of these parts, and no `queues`. */
   keys: [':keys', 'zset'],
-  /** Those of them without a free permit for which jobs wait. */
+  /** Its keys without a free permit for which jobs wait. */
   full: [':full', 'zset'],
-  /** The same of those that are paused or rest. */
+  /** Its paused or resting keys for which jobs wait. */
   closed: [':closed', 'zset'],
 } as const satisfies Record<string, readonly [part: string, type: string]>;
 

@@ -1,4 +1,4 @@
-// The bytes of the commands that call scripts, beside those that ioredis writes.
+// A command that calls a script has the same bytes as the command that ioredis would write.
 import { expect, it, jest } from '@jest/globals';
 import { Command, type Redis } from 'ioredis';
 import { inside } from '../../support/queue/inside.js';
