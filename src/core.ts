@@ -16,7 +16,7 @@ export type {
   StreamResult,
   StreamTruncation,
 } from './queue/model/job-stream.js';
-export { StreamCursorError } from './queue/errors/stream-errors.js';
+export { StreamCursorError } from './queue/errors/errors.js';
 export type { StreamWriter } from './worker/handlers/stream-writer.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export type { PurgeOptions } from './queue/operate/purge.js';
@@ -31,7 +31,7 @@ export type {
   BatchRecord,
   JobReference,
 } from './queue/model/batch.js';
-export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
+export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export type { RedriveAsNewReply } from './queue/store/dead-letter-query.js';
 export {
@@ -67,7 +67,7 @@ export type {
   SchemaIssue,
   SchemaOutcome,
   StandardSchema,
-} from './queue/validation/standard-schema.js';
+} from './queue/validation/validate-with-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
 export type {
   EnqueueFields,
@@ -106,7 +106,7 @@ export type { GroupStats } from './queue/model/group.js';
 export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { SharedLimit } from './queue/operate/shared-limit.js';
-export { NoSubscriptionError, PublishError } from './queue/errors/topic-errors.js';
+export { NoSubscriptionError, PublishError } from './queue/errors/enqueue-errors.js';
 export { type SubscribeOptions, TopicClient, type TopicClientOptions } from './worker/topics/topic-client.js';
 export type { Publication, PublishFields, PublishOptions } from './worker/topics/topic-publisher.js';
 export {
@@ -141,7 +141,7 @@ export type {
 } from './queue/store/call-outcomes.js';
 export type { JobStep, LogLine } from './queue/model/step.js';
 export type { ProfileKind, ProfileOptions, ProfileRecord } from './queue/model/profile.js';
-export { ProfileError } from './queue/errors/profile-error.js';
+export { ProfileError } from './queue/errors/errors.js';
 export { Profiles } from './queue/operate/profiles.js';
 export type { JobSignal, JobWait, SignalOutcome, WaitState } from './queue/model/signal.js';
 export {
@@ -149,7 +149,7 @@ export {
   SignalRefusedError,
   SignalTimeoutError,
   type SignalRefusal,
-} from './queue/errors/signal-errors.js';
+} from './queue/errors/errors.js';
 export type { WaitOptions } from './worker/handlers/job-waits.js';
 export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
 export type { TransactionHandle } from './queue/store/outbox-writer.js';
@@ -207,15 +207,15 @@ export {
   RedisUnsuitableError,
   RetryLaterError,
 } from './queue/errors/errors.js';
-export { RateLimitRetriesExhaustedError, SnoozesExhaustedError } from './queue/errors/exhausted-errors.js';
-export { ScheduleNotFoundError } from './queue/errors/schedule-errors.js';
+export { RateLimitRetriesExhaustedError, SnoozesExhaustedError } from './queue/errors/errors.js';
+export { ScheduleNotFoundError } from './queue/errors/errors.js';
 export {
   EncryptedQueueError,
   EnqueueError,
   type EnqueueItem,
   QueueFullError,
 } from './queue/errors/enqueue-errors.js';
-export { QueueLayoutError } from './queue/errors/layout-error.js';
+export { QueueLayoutError } from './queue/errors/errors.js';
 export { RedisKeyTypeError, type WrongKey, RedisPermissionError } from './queue/errors/redis-errors.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';

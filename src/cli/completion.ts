@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import type { Run } from './context.js';
 import type { OutputStream } from './host-process.js';
 import { lines } from './text.js';

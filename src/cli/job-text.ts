@@ -7,7 +7,7 @@ import type { JobReference } from '../queue/model/batch.js';
 import type { AttemptRecord } from '../queue/model/job.js';
 import type { ShownJob, ShownPayload } from '../queue/store/shown-content.js';
 import type { StoredError } from '../queue/errors/stored-error.js';
-import { own } from '../queue/runtime/fields.js';
+import { own } from '../queue/runtime/collections.js';
 import type { Output } from './output.js';
 import { age, clipped, instant, lines, padded, type Part, text, type Text } from './text.js';
 

@@ -1,7 +1,7 @@
 // Escapes text for the terminal. Any client can choose the texts of a job. So each part of an output is escaped where
 // it is inserted.
 import { count, duration, relative } from '../inspect/words.js';
-import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';
+import { oneLine, UNPRINTABLE } from '../queue/errors/show.js';
 
 /** The default limit of a part, in characters. */
 export const LONGEST_PART = 2_000;

@@ -6,8 +6,7 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkKnown, checkObject, checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
-import { wholeNumber } from '../queue/validation/numbers.js';
-import { flag } from '../queue/validation/flag.js';
+import { wholeNumber, flag } from '../queue/validation/numbers.js';
 
 /** The actions of a request to the dashboard. `view` covers every page; each other action changes something. */
 export const DASHBOARD_ACTIONS: readonly DashboardAction[] = ['view', ...PERMITTED_ACTIONS];

@@ -1,7 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
-import { JobQueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '../queue/errors/errors.js';
-import { QueueLayoutError } from '../queue/errors/layout-error.js';
+import {
+  JobQueueError,
+  RedisOutOfMemoryError,
+  RedisUnsuitableError,
+  QueueLayoutError,
+} from '../queue/errors/errors.js';
 import { RedisKeyTypeError, RedisPermissionError } from '../queue/errors/redis-errors.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
 

@@ -7,9 +7,8 @@ import { InvalidOptionError, RedisUnsuitableError } from '../queue/errors/errors
 import type { JobQueue } from '../queue/job-queue.js';
 import { loadPeer } from '../queue/errors/load-peer.js';
 import { show } from '../queue/errors/show.js';
-import { systemClock } from '../queue/runtime/clock.js';
-import { outsideOfCaller } from '../queue/runtime/outside.js';
-import { within } from '../queue/runtime/within.js';
+import { systemClock, outsideOfCaller } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/waits.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
@@ -19,7 +18,7 @@ import { joinSigns, joinVerdicts, type KnownQueue } from '../inspect/join-shards
 import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import { isUnmaintained } from '../inspect/stuck-rules.js';
 import { verdictOf } from '../inspect/verdict.js';
-import { duration, wholeNumber } from '../queue/validation/numbers.js';
+import { duration, wholeNumber, flag } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type {
@@ -31,7 +30,6 @@ import type {
 } from './health-report.js';
 import { OtherQueuesWatch } from './other-queues-watch.js';
 import { fails, reasonsAgainst, unheardText, warningsOf } from './thresholds.js';
-import { flag } from '../queue/validation/flag.js';
 
 /** The share of the time of a check that the shards of a queue have. One that is away then does not make the check fail. */
 const SHARD_SHARE = 0.8;

@@ -4,7 +4,7 @@ import { readSigns } from '../inspect/signs.js';
 import { unreadableByAny } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
-import { keptIn } from '../queue/runtime/kept.js';
+import { keptIn } from '../queue/runtime/collections.js';
 
 /** The time between two readings of the queues that the app does not know, in ms. A check asks each few seconds. */
 const KEPT_MS = 30_000;

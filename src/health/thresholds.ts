@@ -2,8 +2,7 @@ import { duration } from '../inspect/words.js';
 import type { Severity } from '../inspect/queue-signs.js';
 import type { UnservedName } from '../queue/model/job.js';
 import type { LongRun } from '../queue/model/worker-record.js';
-import { counted } from '../queue/errors/one-line.js';
-import { show } from '../queue/errors/show.js';
+import { counted, show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
 /** Returns why queues and worker are not as they should be, in words. Empty if all is well. */

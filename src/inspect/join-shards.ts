@@ -5,7 +5,7 @@ import type { HistoryPoint } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import type { WorkerRecord } from '../queue/model/worker-record.js';
-import { groupBy } from '../queue/runtime/group-by.js';
+import { groupBy } from '../queue/runtime/collections.js';
 import type { ActionEntry } from '../queue/store/action-entry.js';
 import type { AwaitedKeys, QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
 import type { Finding } from './rule.js';

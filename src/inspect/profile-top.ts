@@ -1,6 +1,6 @@
 // The functions of a profile that took most, for who has no viewer at hand.
 import { z } from 'zod';
-import { ProfileError } from '../queue/errors/profile-error.js';
+import { ProfileError } from '../queue/errors/errors.js';
 import type { ProfileKind } from '../queue/model/profile.js';
 
 /** The most functions that are shown. */

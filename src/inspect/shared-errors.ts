@@ -2,11 +2,11 @@
 // show each cause once.
 import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobRecord } from '../queue/model/job.js';
-import { oneLine } from '../queue/errors/one-line.js';
+import { oneLine } from '../queue/errors/show.js';
 import type { RootCause } from '../queue/errors/error-kind.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import { wholeOfShard } from '../queue/model/spread.js';
-import { keptIn } from '../queue/runtime/kept.js';
+import { keptIn } from '../queue/runtime/collections.js';
 import { duration } from './words.js';
 
 /** The time for which an error goes on after its last death, in ms. */

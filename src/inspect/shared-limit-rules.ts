@@ -11,7 +11,7 @@ import { wholeOfShard, wholesOf } from '../queue/model/spread.js';
 import type { QueueSigns } from './queue-signs.js';
 import { heldSeverity, left, utc } from './limit-rules.js';
 import { awaitsPermits, type Finding, holdingLimits, isOld, PATIENCE_MS, type Rule, waits } from './rule.js';
-import { groupBy } from '../queue/runtime/group-by.js';
+import { groupBy } from '../queue/runtime/collections.js';
 import { count, duration } from './words.js';
 
 /** The most queues or workers that a sentence names. */

@@ -1,6 +1,5 @@
-import { QueueLayoutError } from '../queue/errors/layout-error.js';
-import { RedisUnsuitableError } from '../queue/errors/errors.js';
-import { oneLine } from '../queue/errors/one-line.js';
+import { QueueLayoutError, RedisUnsuitableError } from '../queue/errors/errors.js';
+import { oneLine } from '../queue/errors/show.js';
 import {
   RedisKeyTypeError,
   wrongKeysInWords,
@@ -8,7 +7,7 @@ import {
   RedisPermissionError,
 } from '../queue/errors/redis-errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import type { QueueVerdict } from './queue-signs.js';
 import type { Finding } from './rule.js';
 

@@ -7,7 +7,7 @@ import { parseEvent } from '../queue/redis/parse-event.js';
 import type { RedisClient } from '../queue/redis/redis-client.js';
 import { systemClock, type Clock } from '../queue/runtime/clock.js';
 import { silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import { callsOfKnownQueue, callsOfQueue, READ_FIRST } from '../queue/scripts/audited-calls.js';
 import type { QueueCalls } from '../queue/scripts/all-calls.js';
 import { CANCEL_MARKER } from '../queue/scripts/queue-keys.js';

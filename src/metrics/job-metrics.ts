@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wholeOfShard } from '../queue/model/spread.js';
-import { keptIn } from '../queue/runtime/kept.js';
+import { keptIn } from '../queue/runtime/collections.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { StreamWriter } from '../worker/handlers/stream-writer.js';

@@ -1,5 +1,5 @@
 import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import type { OutboxWriter } from '../queue/store/outbox-writer.js';
 import type { FleetFigure } from './instruments.js';
 

@@ -5,12 +5,11 @@ import { IN_MEMORY } from '../nest/options/redis-options.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
-import { duration } from '../queue/validation/numbers.js';
+import { duration, flag } from '../queue/validation/numbers.js';
 import { checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
 import { missingTables, unsafeSetting } from './check/check-tables.js';
 import { JobOutbox } from './job-outbox.js';
 import { DIALECTS, type OutboxDatabase } from './outbox-database.js';
-import { flag } from '../queue/validation/flag.js';
 
 /** The options of `JobOutboxModule`. */
 export interface JobOutboxOptions {

@@ -8,7 +8,7 @@ import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { IN_MEMORY } from '../nest/options/redis-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import { type LogLevel, encodeRecord } from './log-record.js';
 import {
   type FromChild,

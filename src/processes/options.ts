@@ -3,9 +3,8 @@ import type { LoggerService, LogLevel } from '@nestjs/common';
 import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
-import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
+import { timerDuration, wholeNumber, flag } from '../queue/validation/numbers.js';
 import { codeFile } from '../nest/handlers/code-file.js';
-import { flag } from '../queue/validation/flag.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
 import type { BackgroundRole } from '../queue/runtime/background-role.js';
 import { systemClock } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import { WorkerBootError } from './boot-error.js';
 import { type LogLevel, decodeLine } from './log-record.js';
 import {

@@ -25,7 +25,7 @@ import type { OutboxWriter } from './store/outbox-writer.js';
 import type { FollowReplies, QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
-import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
+import type { InputOf, OutputOf, StandardSchema } from './validation/validate-with-schema.js';
 
 export type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 

@@ -26,7 +26,7 @@ import { Profiles } from './operate/profiles.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';
 import { WORKER_FORGOTTEN_MS } from './runtime/lifetimes.js';
 import { checkCount, checkFlag, checkKnown, checkOptions } from './validation/validate-options.js';
-import { flag } from './validation/flag.js';
+import { flag } from './validation/numbers.js';
 
 const doctorSchema = z.strictObject(
   { repair: flag.default(false), exclusive: flag.default(false) },

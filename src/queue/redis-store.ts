@@ -41,7 +41,7 @@ import type { CallLimit, QueueStore, ReplicationOptions, WakeListener } from './
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';
 import type { QueuesVerbs } from './store/queues-verbs.js';
-import { keptIn } from './runtime/kept.js';
+import { keptIn } from './runtime/collections.js';
 
 /** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
 export class RedisStore implements QueueStore {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
 import { errorFingerprint } from '../queue/errors/error-kind.js';
 import { isNonRetryable } from '../queue/errors/errors.js';
-import { serializeError } from '../queue/errors/serialize-error.js';
+import { serializeError } from '../queue/errors/stored-error.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { SCHEDULE_PREFIX } from '../queue/validation/names.js';
 import { checkOptions } from '../queue/validation/validate-options.js';

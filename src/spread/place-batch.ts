@@ -13,7 +13,7 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { checkText } from '../queue/validation/names.js';
 import { checkObject } from '../queue/validation/validate-options.js';
-import type { StandardSchema } from '../queue/validation/standard-schema.js';
+import type { StandardSchema } from '../queue/validation/validate-with-schema.js';
 import { ShardsOfCall } from './shard-choice.js';
 import { SpreadQueue } from './spread-queue.js';
 

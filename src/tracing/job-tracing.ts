@@ -21,7 +21,7 @@ import type { JobHandle } from '../queue/results/job-handle.js';
 import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';
-import { keptIn } from '../queue/runtime/kept.js';
+import { keptIn } from '../queue/runtime/collections.js';
 
 /** The options of tracing. */
 export interface JobTracingOptions {

@@ -1,7 +1,7 @@
 import type { JobQueueLogger } from '../queue/runtime/logger.js';
-import { counted } from '../queue/errors/one-line.js';
+import { counted } from '../queue/errors/show.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
-import { within } from '../queue/runtime/within.js';
+import { within } from '../queue/runtime/waits.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 import type { WorkerLoops } from './worker-loops.js';

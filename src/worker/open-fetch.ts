@@ -1,5 +1,5 @@
 import { MOST_ARGUMENTS } from '../queue/runtime/bounds.js';
-import { slicesOf } from '../queue/runtime/slices-of.js';
+import { slicesOf } from '../queue/runtime/collections.js';
 import type { QueueStore } from '../queue/store/queue-store.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 import { DirectedWait } from './fetch/directed-wait.js';

@@ -4,7 +4,7 @@ import type { JobQueue } from '../queue/job-queue.js';
 import { isLogger, silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { sharedLimitsField, type SharedLimitValues } from '../queue/model/shared-limit.js';
-import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
+import { timerDuration, wholeNumber, flag } from '../queue/validation/numbers.js';
 import type { FailureLogging } from './reports/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
@@ -13,7 +13,6 @@ import type { WorkerTrip } from './fetch/fetch-loop.js';
 import { retriesOf } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './handlers/worker-event.js';
-import { flag } from '../queue/validation/flag.js';
 
 export type { WorkerQueue } from './handlers/worker-queue.js';
 

@@ -12,7 +12,7 @@ import {
 } from 'nest-job-queue/core';
 import { type SentrySdk, sentryJobs } from 'nest-job-queue/sentry';
 import { errorFingerprint } from '#queue/errors/error-kind.js';
-import { serializeError } from '#queue/errors/serialize-error.js';
+import { serializeError } from '#queue/errors/stored-error.js';
 import { shardName } from '#queue/model/spread.js';
 import { eventually } from '../support/faults/wait.js';
 import { serverOf } from '../support/queue/inside.js';

@@ -1,7 +1,7 @@
 // The oracle: what the docs promise of the jobs of a round. Each rule returns what broke it.
 import type { JobRecord } from '#queue/model/job.js';
 import { type RateLimit, ratesOf } from '#queue/model/limits.js';
-import { groupBy } from '#queue/runtime/group-by.js';
+import { groupBy } from '#queue/runtime/collections.js';
 import type { Planned, Run, Seen } from './round.js';
 
 /** The difference of two clocks of one machine, and the rounding of instants, in ms. */

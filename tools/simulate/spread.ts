@@ -5,7 +5,7 @@ import { SpreadQueue } from '#spread/spread-queue.js';
 import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { markOfShard, shardNames } from '#queue/model/spread.js';
-import { keptIn } from '#queue/runtime/kept.js';
+import { keptIn } from '#queue/runtime/collections.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';

@@ -4,7 +4,7 @@ import { ScriptStore } from '#memory/script-store.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { jobIdOf, jobNameOf, PUBLICATIONS, publicationsOf } from '#queue/model/topic.js';
 import { DeclaredTopics } from '#queue/register/declared-topics.js';
-import { keptIn } from '#queue/runtime/kept.js';
+import { keptIn } from '#queue/runtime/collections.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { TopicPublisher } from '#worker/topics/topic-publisher.js';
 import { Worker } from '#worker/worker.js';

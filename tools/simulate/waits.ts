@@ -1,7 +1,7 @@
 // Jobs that wait for signals and sleep, while their workers are killed, by a seed. Two senders send each signal, and a call may be
 // sent twice. A planted fault changes the text of scripts.
 import { JobQueue } from '#queue/job-queue.js';
-import { SignalRefusedError } from '#queue/errors/signal-errors.js';
+import { SignalRefusedError } from '#queue/errors/errors.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';

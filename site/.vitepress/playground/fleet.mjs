@@ -1,7 +1,7 @@
 // The queue and the workers of the playground: the code of the library, on its store in memory.
 import './node.mjs';
 import { JobQueue } from '#queue/job-queue.js';
-import { randomId } from '#queue/runtime/random-id.js';
+import { randomId } from '#queue/runtime/clock.js';
 import { Worker } from '#worker/worker.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { ScriptServer } from '#memory/server/script-server.js';

@@ -3,7 +3,7 @@ import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { count } from '../../inspect/words.js';
 import { onTarget } from '../../queue/actions/noted-action.js';
-import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
+import { BatchNotFoundError } from '../../queue/errors/errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import { shardsOf } from '../../spread/whole-queue.js';
 import type { Run } from '../context.js';

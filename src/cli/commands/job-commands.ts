@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';
-import { JobNotFoundError } from '../../queue/errors/errors.js';
-import { SignalRefusedError } from '../../queue/errors/signal-errors.js';
+import { JobNotFoundError, SignalRefusedError } from '../../queue/errors/errors.js';
 import { ACTIONS, JOB_COMMANDS } from '../../queue/model/actions.js';
 import { shardOfName } from '../../queue/model/spread.js';
 import type { SignalOutcome } from '../../queue/model/signal.js';
@@ -9,7 +8,7 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { addList } from './list-command.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { readJobSigns } from '../../inspect/job-signs.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
 import { jsonOf } from '../../queue/store/shown-content.js';

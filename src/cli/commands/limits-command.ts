@@ -11,7 +11,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
 import { lines, padded, type Part, text, type Text } from '../text.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';

@@ -7,7 +7,7 @@ import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
 import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
 import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
-import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
+import { ScheduleNotFoundError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { Context, Run } from '../context.js';

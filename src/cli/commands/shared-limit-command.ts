@@ -8,7 +8,7 @@ import {
   waitingKeysInWords,
 } from '../../inspect/shared-limit-rules.js';
 import { duration } from '../../inspect/words.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { limitInLog, type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { PauseOptions } from '../../queue/model/pause.js';

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { isCluster, type RedisClient } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { duration } from '../../inspect/words.js';
 import type { ClientOfCommand } from './address.js';
 import { CliError, EXIT } from '../exit-codes.js';

@@ -2,7 +2,7 @@
 import { show } from '../../queue/errors/show.js';
 import type { ActionAuthor } from '../../queue/store/action-entry.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { AddressOptions } from './address.js';
 import { Session, type SessionOptions } from './session.js';

@@ -13,7 +13,7 @@ import { isLimitName, isQueueName, PREFIX, PREFIX_RULE } from '../../queue/valid
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { byWhole } from '../../inspect/join-shards.js';
 import { eachShard } from '../../spread/whole-queue.js';
 import { QueueShards } from './queue-shards.js';

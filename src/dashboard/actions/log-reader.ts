@@ -4,7 +4,7 @@ import type { ActionFilter } from '../../queue/actions/action-log.js';
 import { deedsOf } from '../../inspect/join-shards.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { ActionTarget } from '../../queue/store/action-entry.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { gatherVisible } from '../security/first-visible.js';

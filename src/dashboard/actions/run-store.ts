@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { isRedisStore } from '../../queue/redis-store.js';
-import { parseJson } from '../../queue/codec/parse-json.js';
+import { parseJson } from '../../queue/codec/stored-value.js';
 import type { RunView } from '../views/views.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 
 const KEPT_MS = 86_400_000;
 /** A run that has written nothing for this long has lost its process, in ms. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { onTarget } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
-import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
+import { BatchNotFoundError } from '../../queue/errors/errors.js';
 import type { BatchMember, BatchRecord, JobReference } from '../../queue/model/batch.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { DashboardRequest } from '../dashboard-options.js';
 import type { NewAction } from '../../queue/actions/noted-action.js';
 import { ACTIONS, actionOf, type LoggedAction, permissionsOf } from '../../queue/model/actions.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { declareRoute } from '../security/declared-route.js';
 import type { Need } from '../security/permissions.js';
 import type { TextFile } from '../views/job-file.js';

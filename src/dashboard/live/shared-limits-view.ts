@@ -1,6 +1,6 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
 import { limitOfWholes, waitingKeysInWords } from '../../inspect/shared-limit-rules.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import { wholesOf } from '../../queue/model/spread.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
 import type { SharedKeyView, SharedLimitView } from '../views/limit-views.js';

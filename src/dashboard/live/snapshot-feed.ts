@@ -1,14 +1,13 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Observable, type Subscriber } from 'rxjs';
-import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { systemClock, outsideOfCaller } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/waits.js';
 import { BulkRuns } from '../actions/bulk-runs.js';
 import type { AwayView } from '../views/stream-views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { ToldErrors } from '../told-errors.js';
 import { OverviewReader, type OverviewReading } from './overview-reader.js';
-import { outsideOfCaller } from '../../queue/runtime/outside.js';
 
 /** The time a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;

@@ -2,9 +2,9 @@
 // overview and from the action log. The caller has taken out the parts that the viewer may not see.
 import { count, markInWords } from '../../inspect/words.js';
 import { type ActionName, ACTIONS, type ActionRow } from '../../queue/model/actions.js';
-import { oneLine } from '../../queue/errors/one-line.js';
+import { oneLine } from '../../queue/errors/show.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { EndedWorkerView, TimelineEvent } from '../views/views.js';
 import type { OverviewReading } from './overview-reader.js';
 

@@ -3,8 +3,7 @@ import { announcedRedact, type AnnouncedContent } from '../../queue/codec/announ
 import type { JobRecord } from '../../queue/model/job.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { BatchMember } from '../../queue/model/batch.js';
-import type { Redact } from '../../queue/codec/redact.js';
-import { visibleForm } from '../../queue/codec/visible-form.js';
+import { type Redact, visibleForm } from '../../queue/codec/redact.js';
 import { ShownContent, type ShownJob } from '../../queue/store/shown-content.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';

@@ -7,7 +7,7 @@ import type { QueueRegistry } from '../../nest/connection/queue-registry.js';
 import { JobQueueModule } from '../../nest/job-queue.module.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { JobQueueDashboardModule } from '../dashboard.module.js';
 import { LinkGuard } from '../security/link-guard.js';
 

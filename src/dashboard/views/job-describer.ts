@@ -15,8 +15,8 @@ import type { StreamItem } from '../../queue/model/job-stream.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
 import type { JobPart } from './job-file.js';
 import { cut } from '../../queue/runtime/cut.js';
-import { own } from '../../queue/runtime/fields.js';
-import { visibleForm } from '../../queue/codec/visible-form.js';
+import { own } from '../../queue/runtime/collections.js';
+import { visibleForm } from '../../queue/codec/redact.js';
 
 const ERROR_LENGTH = 300;
 /** The longest value that the page gets whole. A longer value is cut, and says so. */

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { ErrorKind } from '../../queue/dead-letters/error-kinds.js';
 import { JOINED } from '../../queue/errors/error-kind.js';
-import { oneLine } from '../../queue/errors/one-line.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { oneLine } from '../../queue/errors/show.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import type { RootCause } from '../../queue/errors/error-kind.js';
 import type { QueueVerdict, Severity } from '../queue-signs.js';
 import { deployWords, keyOf, type SharedError, sharedWords, sinceWords } from '../shared-errors.js';

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../../queue/model/job.js';
-import { own } from '../../queue/runtime/fields.js';
+import { own } from '../../queue/runtime/collections.js';
 import { duration } from '../words.js';
 
 /** The ends of an attempt, in the words of the command line and the dashboard. */

@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../queue/model/job.js';
-import { own } from '../../queue/runtime/fields.js';
+import { own } from '../../queue/runtime/collections.js';
 
 /** The words of other queues, and of our tables, for the states of a job. */
 const STATES: Readonly<Record<string, JobStatus>> = {

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { parseJson } from '../../queue/codec/parse-json.js';
+import { parseJson } from '../../queue/codec/stored-value.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import type { Search } from './compile-search.js';
 

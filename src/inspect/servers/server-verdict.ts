@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { isCluster } from '../../queue/redis/redis-client.js';
 import { isRedisStore } from '../../queue/redis-store.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { Severity } from '../queue-signs.js';
 import { OPTIONAL_MS } from '../unreadable.js';
 import { size } from '../words.js';

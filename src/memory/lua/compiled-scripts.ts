@@ -1,6 +1,6 @@
 // The compiled scripts of the process, by their texts.
 import vm from 'node:vm';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import { codeOfCompiler, compileLua, type ScriptFactory } from './compile.js';
 import type { CheckCommand } from './runtime.js';
 

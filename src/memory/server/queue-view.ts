@@ -1,6 +1,6 @@
 // A queue of a server in memory, read from its keys for tests and the simulation.
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import type { QueueKeys } from '../../queue/scripts/queue-keys.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
 import type { ScriptCall } from '../../queue/transport/script-runner.js';

@@ -1,6 +1,6 @@
 // A queue of bee-queue: what a mover reads and changes there. Its jobs have no names, priorities and schedules.
 import { z } from 'zod';
-import { parseJson } from '../../queue/codec/parse-json.js';
+import { parseJson } from '../../queue/codec/stored-value.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { digestOf, type OldJob, type TakenJob } from '../bullmq/old-job.js';
 import { pairs, Source, type SourceSettings } from '../bullmq/source.js';

@@ -1,5 +1,5 @@
 import { luaScripts, type LuaScriptName } from '../../queue/lua.generated.js';
-import { randomId } from '../../queue/runtime/random-id.js';
+import { randomId } from '../../queue/runtime/clock.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { digestOf, FIELDS, placeOf, type OldJob, type TakenJob } from './old-job.js';
 import { PLACES, SourceKeys, type Place } from './source-keys.js';

@@ -1,8 +1,8 @@
 // What a job of BullMQ or Bull becomes here, or why it stays there.
 import { z } from 'zod';
 import { sealFailure, sealJson } from '../../queue/codec/sealed.js';
-import { parseJson } from '../../queue/codec/parse-json.js';
-import { serializeError } from '../../queue/errors/serialize-error.js';
+import { parseJson } from '../../queue/codec/stored-value.js';
+import { serializeError } from '../../queue/errors/stored-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { encodeJob } from '../../queue/enqueue/encode-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/enqueue-options.js';

@@ -2,7 +2,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisWithAllKeys } from '../../queue/redis-access.js';
 import { listOf, textOf, wholeNumberOf } from '../../queue/replies/check-reply.js';
-import { randomId } from '../../queue/runtime/random-id.js';
+import { randomId } from '../../queue/runtime/clock.js';
 import { Place, type PlaceAccess } from './place.js';
 import type { LinePlace, MoverRight, MovingJob, TakeReply } from './transit.js';
 

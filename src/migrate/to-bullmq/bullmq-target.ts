@@ -1,7 +1,7 @@
 // A queue of BullMQ 6 as the new place of a queue of ours. Its script marks each entry in the step that adds the job.
 import { luaScripts } from '../../queue/lua.generated.js';
 import { loadPeer } from '../../queue/errors/load-peer.js';
-import { parseJson } from '../../queue/codec/parse-json.js';
+import { parseJson } from '../../queue/codec/stored-value.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { tally } from '../move-report.js';
 import { hashOf } from '../queue/old-place.js';

@@ -1,6 +1,6 @@
 // What a job and a schedule of ours become in BullMQ 6.
 import { z } from 'zod';
-import { jsonLines, parseJson } from '../../queue/codec/parse-json.js';
+import { jsonLines, parseJson } from '../../queue/codec/stored-value.js';
 import type { LeftBehind } from '../queue/transit.js';
 
 /** The place of a job in BullMQ, and the fields of its hash. */

@@ -1,13 +1,12 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { InvalidOptionError, QueueLayoutError } from '../../queue/errors/errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
 import { type OwnQueueOptions, type QueueOptions, resolveQueueOptions } from '../../queue/model/queue-options.js';
 import { shardName, shardNames, wholeOfShard } from '../../queue/model/spread.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
-import { own, withoutUndefined } from '../../queue/runtime/fields.js';
+import { own, withoutUndefined } from '../../queue/runtime/collections.js';
 import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';

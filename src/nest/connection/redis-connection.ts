@@ -11,8 +11,8 @@ import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/re
 import { unansweredError, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
-import { within } from '../../queue/runtime/within.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
+import { within } from '../../queue/runtime/waits.js';
 import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { remedyOf } from './connection-remedy.js';

@@ -1,5 +1,5 @@
 import { Logger, type LoggerService } from '@nestjs/common';
-import { oneLine } from '../../queue/errors/one-line.js';
+import { oneLine } from '../../queue/errors/show.js';
 import { redactValue, type Redact } from '../../queue/codec/redact.js';
 import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import type { Job } from '../../worker/handlers/job.js';

@@ -2,7 +2,7 @@ import type { PipeTransform, Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { StandardSchema } from '../../queue/validation/standard-schema.js';
+import type { StandardSchema } from '../../queue/validation/validate-with-schema.js';
 import type { Job } from '../../worker/handlers/job.js';
 
 /** The numbers of parameter types in Nest. Pipes see the payload as a body. A validation pipe skips the job. */

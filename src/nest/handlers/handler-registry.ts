@@ -10,7 +10,7 @@ import { spreadFields } from '../../queue/model/spread.js';
 import { isOfPublications, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import { refuseBareContent } from '../../worker/topics/topic-publisher.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { checkObject, checkOptions } from '../../queue/validation/validate-options.js';

@@ -4,7 +4,7 @@ import { RedisAuditError, describeFinding } from '../../queue/doctor/server-audi
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus, QueueStats } from '../../queue/model/job.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';

@@ -4,7 +4,7 @@ import type { Recurrence } from '../../queue/model/schedule.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { EndReports } from '../../worker/maintenance/end-reports.js';
 import { nextMaintenanceAt } from '../options/maintenance-options.js';
 import { reclaimWorker } from '../../worker/maintenance/reclaim-worker.js';

@@ -1,7 +1,6 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { LazyModuleLoader } from '@nestjs/core';
-import { InvalidOptionError, RedisUnsuitableError } from '../../queue/errors/errors.js';
-import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { InvalidOptionError, RedisUnsuitableError, QueueLayoutError } from '../../queue/errors/errors.js';
 import { withRemedy } from '../../queue/errors/redis-errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -10,7 +9,7 @@ import { DeclaredTopics } from '../../queue/register/declared-topics.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import { cancelledError } from '../../queue/store/claim-refusal.js';
 import { checkCount } from '../../queue/validation/validate-options.js';
 import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';

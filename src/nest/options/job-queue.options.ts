@@ -7,7 +7,7 @@ import { checkQueueName } from '../../queue/validation/names.js';
 import { queueOptionFields, type QueueOptions } from '../../queue/model/queue-options.js';
 import { spreadFields } from '../../queue/model/spread.js';
 import { sharedLimitsField, type SharedLimitValues } from '../../queue/model/shared-limit.js';
-import { duration, timerDuration } from '../../queue/validation/numbers.js';
+import { duration, timerDuration, flag } from '../../queue/validation/numbers.js';
 import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/reports/failure-log.js';
@@ -15,12 +15,11 @@ import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../work
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { VerdictNotice } from '../../inspect/alerts/alerts.js';
 import type { DescribeJob } from '../context/job-lines.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { picked, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
 import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
-import { flag } from '../../queue/validation/flag.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');

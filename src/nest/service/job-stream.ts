@@ -1,7 +1,7 @@
 import type { Subscriber } from 'rxjs';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { JobQueueError } from '../../queue/errors/errors.js';
-import { onceAborted } from '../../queue/runtime/abort-listeners.js';
+import { onceAborted } from '../../queue/runtime/waits.js';
 import type { StreamItem } from '../../queue/model/job-stream.js';
 import { SafeObservable } from './safe-observable.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { numbered, rowsOf, type OutboxDatabase } from '../outbox-database.js';
-import { flag } from '../../queue/validation/flag.js';
+import { flag } from '../../queue/validation/numbers.js';
 
 /** A client of the package pg, as the outbox uses it. */
 export interface PgClient {

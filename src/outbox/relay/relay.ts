@@ -1,14 +1,12 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
-import type { Clock, Timer } from '../../queue/runtime/clock.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { type Clock, type Timer, outsideOfCaller } from '../../queue/runtime/clock.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { show } from '../../queue/errors/show.js';
-import { oneLine } from '../../queue/errors/one-line.js';
+import { show, oneLine } from '../../queue/errors/show.js';
 import type { OutboxEntry, Turn } from '../dialects/dialect.js';
 import { BEFORE_ALL, queueKey, type OutboxTable } from '../outbox-table.js';
 import { SentMarks } from './sent-marks.js';
 import { ship, type Refused, type Shipped, type ShippingQueue } from './ship.js';
-import { outsideOfCaller } from '../../queue/runtime/outside.js';
 
 /** The rows of one turn at most. */
 const MOST_ROWS = 1_000;

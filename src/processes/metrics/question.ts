@@ -1,5 +1,5 @@
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { MetricList } from './sum.js';
 
 /** The reply of a worker process: its metrics, or why it has none. */

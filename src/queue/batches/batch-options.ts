@@ -13,10 +13,9 @@ import type { EncodedBatch, EncodedFollowUp } from '../verbs/batch.js';
 import { isGiant, USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
 import { followUpMaker, followUpRef, refTo } from '../store/job-ref.js';
 import { checkJobId, checkQueueName } from '../validation/names.js';
-import { duration } from '../validation/numbers.js';
-import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
+import { duration, flag } from '../validation/numbers.js';
+import type { InputOf, StandardSchema } from '../validation/validate-with-schema.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
-import { flag } from '../validation/flag.js';
 
 /**
  * A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. In another

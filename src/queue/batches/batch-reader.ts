@@ -1,5 +1,5 @@
-import { onceAborted } from '../runtime/abort-listeners.js';
-import { BatchNotFoundError, BatchTimeoutError } from '../errors/batch-errors.js';
+import { onceAborted } from '../runtime/waits.js';
+import { BatchNotFoundError, BatchTimeoutError } from '../errors/errors.js';
 import { checkResultOptions, type ResultOptions } from '../results/job-handle.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../model/batch.js';
 import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';

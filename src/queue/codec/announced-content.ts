@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JobCodec } from './codec.js';
-import { parseJson } from './parse-json.js';
+import { parseJson } from './stored-value.js';
 import { REDACTED, type Redact } from './redact.js';
 
 /** The storage format of jobs, as the last worker announced it. */

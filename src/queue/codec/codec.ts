@@ -1,6 +1,6 @@
 import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { CODEC, type Envelope, isEncoded } from './envelope.js';
+import { CODEC, type Envelope, isEncoded } from './stored-value.js';
 import type { Redact } from './redact.js';
 
 /** Where a value belongs. A secret codec binds the value to it, so that another job's value cannot take its place. */

@@ -1,6 +1,6 @@
 import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { serializeError } from '../errors/serialize-error.js';
+import { serializeError } from '../errors/stored-error.js';
 import { cut, startOf } from '../runtime/cut.js';
 import type { Redact } from './redact.js';
 import { enveloped, type ContentOwner, type ContentRules } from './codec.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decodeStoredError } from '../errors/stored-error.js';
 import { NonRetryableError } from '../errors/errors.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
-import { parseJson } from './parse-json.js';
+import { parseJson } from './stored-value.js';
 
 /** A permanently failed job, as the payload of its failure job. */
 export interface JobFailure<Payload = unknown> {

@@ -1,9 +1,8 @@
 // Texts as they may be stored. The calls of a store take no other content. So a plain text of an encrypted queue does not
 // compile into a call.
-import { nameOfCode } from '../errors/describe-error.js';
+import { nameOfCode, type StoredError } from '../errors/stored-error.js';
 import { errorFingerprint } from '../errors/error-kind.js';
-import type { StoredError } from '../errors/stored-error.js';
-import { oneLine } from '../errors/one-line.js';
+import { oneLine } from '../errors/show.js';
 import {
   encodeText,
   enveloped,

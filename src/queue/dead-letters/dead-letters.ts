@@ -17,10 +17,9 @@ import type { SleepingQueue } from '../store/queue-store.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { DeadLetterPlace, DeadLetterQuery, RedriveAsNewReply } from '../store/dead-letter-query.js';
 import { checkText } from '../validation/names.js';
-import { duration, wholeNumber } from '../validation/numbers.js';
+import { duration, wholeNumber, flag } from '../validation/numbers.js';
 import { checkCount, checkOptions } from '../validation/validate-options.js';
 import { type ErrorKind, withSamples } from './error-kinds.js';
-import { flag } from '../validation/flag.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;

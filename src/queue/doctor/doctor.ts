@@ -4,7 +4,7 @@ import type { Recurrence } from '../model/schedule.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import { scanKeys } from '../redis/scan-keys.js';
 import { BATCH_RECORD_MS } from '../runtime/lifetimes.js';
-import { slicesOf } from '../runtime/slices-of.js';
+import { slicesOf } from '../runtime/collections.js';
 import { nextDue } from '../schedules/next-due.js';
 import type { QueueCalls } from '../scripts/all-calls.js';
 import { type Fault, type History, INSTANTS, type Look, instantFault } from '../verbs/doctor.js';

@@ -7,7 +7,7 @@ import { brand, brandCheck } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName, isId } from '../validation/names.js';
 import type { EnqueueFields, JobRules } from './enqueue-options.js';
-import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
+import type { InputOf, OutputOf, StandardSchema } from '../validation/validate-with-schema.js';
 
 /** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
 export interface JobDefaults extends Omit<JobRules, 'group' | 'backoff' | 'slots'> {

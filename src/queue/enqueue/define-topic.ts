@@ -1,10 +1,10 @@
 import { brand, brandCheck } from '../errors/brand.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 import { checkTopicName } from '../model/topic.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { checkKnown } from '../validation/validate-options.js';
-import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
+import type { InputOf, OutputOf, StandardSchema } from '../validation/validate-with-schema.js';
 import { JobDefinition } from './define-job.js';
 
 /** The options of `defineTopic`. */

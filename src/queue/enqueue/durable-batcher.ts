@@ -1,6 +1,6 @@
 import { EnqueueBatcher } from './enqueue-batcher.js';
 import { JobQueueError } from '../errors/errors.js';
-import { counted } from '../errors/one-line.js';
+import { counted } from '../errors/show.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { EnqueueReply } from '../store/enqueue-call.js';
 import type { ProducingQueue, QueueAccess } from '../store/queue-store.js';

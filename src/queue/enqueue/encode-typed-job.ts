@@ -8,7 +8,7 @@ import { encodeJob, payloadSubject, type EncodeTarget } from './encode-job.js';
 import type { EnqueueFields, EnqueueOptions, StartTime } from './enqueue-options.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { validateWithSchema } from '../validation/validate-with-schema.js';
-import { withoutUndefined } from '../runtime/fields.js';
+import { withoutUndefined } from '../runtime/collections.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
 export type TypedEnqueueOptions = Omit<EnqueueFields, 'name'> & StartTime;

@@ -1,7 +1,6 @@
 import { isGiant } from '../store/claim-refusal.js';
 import { EnqueueRejected, type EnqueueReply, type EncodedJob } from '../store/enqueue-call.js';
-import { RedisOutOfMemoryError, RedisStateError } from '../errors/errors.js';
-import { QueueLayoutError } from '../errors/layout-error.js';
+import { RedisOutOfMemoryError, RedisStateError, QueueLayoutError } from '../errors/errors.js';
 import { EncryptedQueueError, EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { CallLimit, QueueStore } from '../store/queue-store.js';

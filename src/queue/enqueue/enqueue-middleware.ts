@@ -1,7 +1,6 @@
 import { compose } from '../model/compose.js';
 import { InvalidOptionError } from '../errors/errors.js';
-import { counted } from '../errors/one-line.js';
-import { show } from '../errors/show.js';
+import { counted, show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
 import type { TransactionHandle } from '../store/outbox-writer.js';

@@ -1,9 +1,8 @@
 import { encodeContent } from '../codec/encode-content.js';
 import { HIDE_ALL } from '../codec/redact.js';
 import { NO_TEXT } from '../codec/sealed.js';
-import { InvalidOptionError, JobNotFoundError } from '../errors/errors.js';
+import { InvalidOptionError, JobNotFoundError, type SignalRefusal, SignalRefusedError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { type SignalRefusal, SignalRefusedError } from '../errors/signal-errors.js';
 import {
   MOST_BYTES_OF_SIGNALS,
   MOST_SIGNAL_BYTES,

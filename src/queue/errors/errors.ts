@@ -1,6 +1,6 @@
-import { brand, brandCheck, ERROR_FAMILY, isErrorOf } from './brand.js';
 import { YEAR_MS } from '../runtime/bounds.js';
-import { counted, oneLine } from './one-line.js';
+import { brand, brandCheck, ERROR_FAMILY, isErrorOf } from './brand.js';
+import { counted, oneLine, show } from './show.js';
 
 const HELP = 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/errors.md';
 
@@ -340,3 +340,249 @@ export function retryAfterOf(error: unknown): { restMs: number; limit: string | 
 
 const isRetryLater: (error: unknown) => error is RetryLaterError = brandCheck('RetryLaterError');
 const isRateLimited: (error: unknown) => error is RateLimitedError = brandCheck('RateLimitedError');
+
+/** Another version of the library wrote the keys of a queue. This version cannot use their layout. */
+export class QueueLayoutError extends RedisUnsuitableError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'QUEUE_LAYOUT';
+
+  constructor(
+    /** The name of the queue. */
+    readonly queue: string,
+    /** The layout in Redis. */
+    readonly found: number,
+    /** The layout that this version can use and that is the nearest to the one in Redis. */
+    readonly known: number,
+  ) {
+    const [bound, age, remedy] =
+      found > known
+        ? ['most', 'a newer', 'Upgrade nest-job-queue in this process, or use another prefix']
+        : ['least', 'an older', 'Let that version end the jobs and purge the queue, or use another prefix'];
+    super(
+      `Queue ${show(queue)} in Redis: expected a layout of at ${bound} ${known}, found ${found}, which ${age} version of ` +
+        `nest-job-queue wrote. ${remedy}.`,
+    );
+  }
+}
+
+/** The files of the package changed after this process had loaded a part of them. Calls that need the rest fail. */
+export class FilesReplacedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'FILES_REPLACED';
+
+  constructor(found: string, options?: ErrorOptions) {
+    super(`The files of nest-job-queue were replaced under this process; restart it. Found ${found}.`, options);
+  }
+}
+
+/** The handler of a job threw a RateLimitedError more often than `maxRateLimitRetries` allows, so the job is a dead letter. */
+export class RateLimitRetriesExhaustedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'RATE_LIMIT_RETRIES_EXHAUSTED';
+
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+    /** The number of times its handler may throw a RateLimitedError. */
+    readonly maxRateLimitRetries: number,
+  ) {
+    super(
+      `Job ${jobId} met a rate limit more often than its maxRateLimitRetries of ${maxRateLimitRetries}. ` +
+        'Redrive it once the limit is lifted, or raise maxRateLimitRetries.',
+    );
+  }
+}
+
+/** A job was snoozed more often than `maxSnoozes` allows, so it is a dead letter. */
+export class SnoozesExhaustedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'SNOOZES_EXHAUSTED';
+
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+    /** The number of times it may be snoozed. */
+    readonly maxSnoozes: number,
+  ) {
+    super(
+      `Job ${jobId} was snoozed more often than its maxSnoozes of ${maxSnoozes}. ` +
+        'Redrive it once what it waits for is there, or raise maxSnoozes.',
+    );
+  }
+}
+
+/** Returns the error of a job that was released too often, by the reason of the release. */
+export function exhaustedError(
+  reason: 'rate_limited' | 'snooze',
+  jobId: string,
+  most: number,
+): RateLimitRetriesExhaustedError | SnoozesExhaustedError {
+  return reason === 'snooze'
+    ? new SnoozesExhaustedError(jobId, most)
+    : new RateLimitRetriesExhaustedError(jobId, most);
+}
+
+/** A request for a profile was refused and nothing was written, or there is no profile to download. Its `reason` says which. */
+export class ProfileError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'PROFILE';
+
+  constructor(
+    /** The name of the queue. */
+    readonly queue: string,
+    /**
+     * `busy`: another request is open. `unserved`: no worker is live. `unhandled`: no worker handles the name. `forbidden`: no worker
+     * allows it. `absent`: there is no profile, or not yet. `failed`: the worker could not measure.
+     */
+    readonly reason: 'busy' | 'unserved' | 'unhandled' | 'forbidden' | 'absent' | 'failed',
+    /** The reason and the next step, in sentences. */
+    why: string,
+  ) {
+    super(`Queue "${queue}" has no profile for you: ${why}`);
+  }
+}
+
+/** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
+export class ScheduleNotFoundError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'SCHEDULE_NOT_FOUND';
+
+  constructor(
+    /** The id of the schedule. */
+    readonly scheduleId: string,
+    /** The name of the queue. */
+    readonly queue: string,
+  ) {
+    super(`Queue "${queue}" has no schedule ${scheduleId}: it was never made, or was removed.`);
+  }
+}
+
+/** The cursor of a reader is none: it is not the id of an item of a stream. */
+export class StreamCursorError extends InvalidOptionError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'STREAM_CURSOR';
+
+  /** @param after the cursor, as the caller gave it */
+  constructor(after: unknown) {
+    super('stream.after', 'the id of an item of the stream', show(after), 'Leave it out to read from the start.');
+  }
+}
+
+/** Thrown when a job joins a sealed batch. */
+export class BatchSealedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'BATCH_SEALED';
+
+  constructor(
+    /** The id of the batch. */
+    readonly batch: string,
+  ) {
+    super(
+      `Batch ${batch} is sealed, so no job can join it. Add all jobs before seal(), add them by a member that still runs (job.batch.add), or create another batch.`,
+    );
+  }
+}
+
+/** Thrown for an unknown batch: never created, unsealed for a week, or ended more than a week ago. */
+export class BatchNotFoundError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'BATCH_NOT_FOUND';
+
+  constructor(
+    /** The id of the batch. */
+    readonly batch: string,
+  ) {
+    super(
+      `Batch ${batch} is not known. It was never created in this queue, was not sealed within a week, or ended more than a week ago.`,
+    );
+  }
+}
+
+/** Thrown if members of a batch are still open at the end of a wait for them. The batch continues. */
+export class BatchTimeoutError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'BATCH_TIMEOUT';
+
+  constructor(
+    /** The id of the batch. */
+    readonly batch: string,
+    /** The duration of the wait, in ms. */
+    readonly timeoutMs: number,
+    open: number,
+    isSealed = true,
+  ) {
+    const state = isSealed ? `has ${open} open members` : `is not sealed, and has ${open} open members`;
+    super(`Batch ${batch} ${state} after ${timeoutMs} ms; the batch continues.`);
+  }
+}
+
+/** Why a job takes no signal. */
+export type SignalRefusal = 'ended' | 'moved' | 'late' | 'full' | 'other-name';
+
+/** A job took no signal, and nothing was written. Its `reason` says why. */
+export class SignalRefusedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'SIGNAL_REFUSED';
+
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+    /** The name of the signal. */
+    readonly signal: string,
+    /**
+     * `ended`: the job has completed, failed or was cancelled. `moved`: it is at another place now. `late`: its wait for the signal is over. `full`: it has as many
+     * signals as a job may have. `other-name`: it is no job of the given definition.
+     */
+    readonly reason: SignalRefusal,
+    /** The reason and the next step, in sentences. */
+    why: string,
+  ) {
+    super(`Job ${jobId} takes no signal ${show(signal)}: ${why}`);
+  }
+}
+
+/** Thrown by `job.waitFor`: the signal did not come in time. It is not retried; catch it, or set a `timeoutValue`. */
+export class SignalTimeoutError extends NonRetryableError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'SIGNAL_TIMEOUT';
+
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+    /** The name of the signal. */
+    readonly signal: string,
+  ) {
+    super(`Job ${jobId} got no signal ${show(signal)} in time.`);
+  }
+}
+
+/**
+ * Ends an attempt whose job waits for a signal, or sleeps. It is no failure, and uses no attempt. Do not catch it: what the
+ * handler does afterwards has no effect on the job.
+ */
+export class JobWaitsError extends RetryLaterError {
+  /** The code of these errors, the same in every version. */
+  static override readonly code: string = 'JOB_WAITS';
+
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+    /** The name of the signal, or of the sleep. */
+    readonly waitsFor: string,
+  ) {
+    super(0, `Job ${jobId} waits for ${show(waitsFor)}.`);
+  }
+}
+
+/** The most causes of an error that are looked at. */
+const MOST_CAUSES = 10;
+
+/** Returns whether an error is this one, or has it as a cause. */
+export function isFrom(error: unknown, origin: Error): boolean {
+  let each = error;
+  for (let i = 0; i < MOST_CAUSES && each instanceof Error; i++) {
+    if (each === origin) return true;
+    each = each.cause;
+  }
+  return false;
+}

@@ -1,8 +1,7 @@
 import { isLogger, silentLogger, type JobQueueLogger } from '../runtime/logger.js';
-import { describeError } from './describe-error.js';
+import { describeError } from './stored-error.js';
 import { InvalidOptionError } from './errors.js';
-import { oneLine } from './one-line.js';
-import { show } from './show.js';
+import { oneLine, show } from './show.js';
 
 /** The level of a log line. */
 export type LogLevel = 'log' | 'warn' | 'error';

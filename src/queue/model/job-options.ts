@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { isId, isQueueName, SCHEDULE_PREFIX } from '../validation/names.js';
-import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
+import { duration, timerDuration, wholeNumber, flag } from '../validation/numbers.js';
 import { runAtSchema } from '../validation/run-at.js';
 import { notSuggested } from '../validation/validate-options.js';
 import { backoffSchema, storedBackoffSchema } from './backoff.js';
@@ -11,7 +11,6 @@ import { groupName } from './group.js';
 import { limitCostsField } from './shared-limit.js';
 import { metadataSchema, readMetadata, type JobMetadata } from './metadata.js';
 import { handlerSlotsSchema, slotsSchema } from './slots.js';
-import { flag } from '../validation/flag.js';
 
 /** The place where a job must be stored before its enqueue is acknowledged. */
 export type Durability = 'memory' | 'replica';

@@ -3,14 +3,13 @@ import type { Backoff } from './backoff.js';
 import { isCodec, type JobCodec } from '../codec/codec.js';
 import { checkOptions, secretOption } from '../validation/validate-options.js';
 import { PREFIX, PREFIX_RULE } from '../validation/names.js';
-import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
+import { duration, timerDuration, wholeNumber, flag } from '../validation/numbers.js';
 import { BOUNDS, boundFields, limitFields, ratesOf, type GroupsOptions, type RateLimit } from './limits.js';
 import { limitUsesField, type SharedLimitUse } from './shared-limit.js';
 import { DEFAULT_RETRIES, OF_PATTERN, patternRetries, type PatternRetries } from './backoff.js';
 import { DEFAULT_STREAM, type StreamOptions } from './job-stream.js';
 import { jobFieldsAt, type Durability } from './job-options.js';
 import type { Redact } from '../codec/redact.js';
-import { flag } from '../validation/flag.js';
 
 /** The events of a queue beyond the ends of jobs. */
 export interface EventExtras {

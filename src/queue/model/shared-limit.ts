@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { own, withoutUndefined } from '../runtime/fields.js';
+import { own, withoutUndefined } from '../runtime/collections.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { numberOrRange, wholeNumber } from '../validation/numbers.js';

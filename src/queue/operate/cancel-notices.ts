@@ -1,6 +1,6 @@
 import type { QueueStore } from '../store/queue-store.js';
-import { keptIn } from '../runtime/kept.js';
-import { outsideOfCaller } from '../runtime/outside.js';
+import { keptIn } from '../runtime/collections.js';
+import { outsideOfCaller } from '../runtime/clock.js';
 
 type Listener = (jobId: string) => void;
 

@@ -7,7 +7,7 @@ import { checkKnown } from '../validation/validate-options.js';
 import type { CancelOutcome, CancelReply } from '../store/call-outcomes.js';
 import { CancelNotices } from './cancel-notices.js';
 import { deliverPosted } from './maintain-batches.js';
-import { outsideOfCaller } from '../runtime/outside.js';
+import { outsideOfCaller } from '../runtime/clock.js';
 
 /** The most remembered calls without a reply. */
 const MOST_UNANSWERED = 1_000;

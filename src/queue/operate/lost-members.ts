@@ -1,6 +1,6 @@
 import type { QueueAccess } from '../store/queue-store.js';
 import type { OpenMember } from '../verbs/batch.js';
-import { groupBy } from '../runtime/group-by.js';
+import { groupBy } from '../runtime/collections.js';
 import { OpenedQueues } from './opened-queues.js';
 
 /** The most batches that one look reads, and the most members of each. The doctor reads all. */

@@ -2,7 +2,7 @@ import { registerQueues } from '../register/register-queues.js';
 import type { CallLimit, QueueAccess, SleepingQueue } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 
 /** The queues on the same store that were opened for calls. */
 export class OpenedQueues {

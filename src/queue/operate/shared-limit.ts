@@ -10,7 +10,7 @@ import {
   type SharedLimitState,
   type SharedLimitValues,
 } from '../model/shared-limit.js';
-import { withoutUndefined } from '../runtime/fields.js';
+import { withoutUndefined } from '../runtime/collections.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';

@@ -5,8 +5,7 @@ import { show } from '../errors/show.js';
 import { jobNameOf, type TopicSubscription } from '../model/topic.js';
 import type { ActionAuthor } from '../store/action-entry.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import { withoutUndefined } from '../runtime/fields.js';
-import { groupBy } from '../runtime/group-by.js';
+import { withoutUndefined, groupBy } from '../runtime/collections.js';
 import { checkText } from '../validation/names.js';
 import { OpenedQueues } from './opened-queues.js';
 

@@ -1,9 +1,9 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { RedisUnsuitableError } from '../errors/errors.js';
 import { SafeLogger } from '../errors/safe-logger.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 import { type JobQueueLogger, silentLogger } from '../runtime/logger.js';
-import { outsideOfCaller } from '../runtime/outside.js';
+import { outsideOfCaller } from '../runtime/clock.js';
 import { onPermissionError, requireAsking } from './cluster/cluster-permissions.js';
 import { firstReply } from './cluster/first-reply.js';
 import { errorText, forwardErrors } from './connection-errors.js';

@@ -1,7 +1,7 @@
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
-import { backgroundTimeout } from '../runtime/outside.js';
+import { backgroundTimeout } from '../runtime/clock.js';
 
 /** The time a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;

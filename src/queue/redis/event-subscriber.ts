@@ -5,7 +5,7 @@ import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster } from './redis-client.js';
 import { startOf } from '../runtime/cut.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 import { EventListeners, type EventListener } from '../store/event-listeners.js';
 
 /** The time further invalid events are not logged, in ms. */

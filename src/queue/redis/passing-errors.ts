@@ -1,6 +1,5 @@
-import { JobQueueError, RedisStateError } from '../errors/errors.js';
+import { JobQueueError, RedisStateError, FilesReplacedError } from '../errors/errors.js';
 import { STATE_WORDS } from '../errors/redis-errors.js';
-import { FilesReplacedError } from '../errors/files-replaced-error.js';
 import { isUnanswered } from './response-timeout.js';
 
 /** The first words of replies that pass: the server loads, fails over, is busy or full, or a slot moves. */

@@ -3,7 +3,7 @@ import { explainForCaller } from './permission-error.js';
 import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './cluster/ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
-import { backgroundInterval, backgroundTimeout } from '../runtime/outside.js';
+import { backgroundInterval, backgroundTimeout } from '../runtime/clock.js';
 
 /** The time an accepted connection may take to become ready, in ms, before it counts as dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;

@@ -2,7 +2,7 @@ import { withRemedy } from '../errors/redis-errors.js';
 import { show } from '../errors/show.js';
 import type { DeclaredSubscription } from '../model/topic.js';
 import type { Timer } from '../runtime/clock.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
 
 /** The pause after an error that passes, in ms. */

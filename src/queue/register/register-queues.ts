@@ -1,7 +1,7 @@
 import { show } from '../errors/show.js';
 import type { QueueAccess, QueueStore } from '../store/queue-store.js';
-import { keptIn } from '../runtime/kept.js';
-import { outsideOfCaller } from '../runtime/outside.js';
+import { keptIn } from '../runtime/collections.js';
+import { outsideOfCaller } from '../runtime/clock.js';
 import { DeclaredTopics } from './declared-topics.js';
 
 /** The time before the next attempt after a passing fault, in ms. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ClaimedJob, ClaimedJobOptions, RefusedJob } from '../model/job.js';
 import { JOB_OPTIONS, type JobOption } from '../model/job-options.js';

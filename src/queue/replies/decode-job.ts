@@ -1,9 +1,9 @@
-import { jsonLines, parseJson } from '../codec/parse-json.js';
+import { jsonLines, parseJson } from '../codec/stored-value.js';
 import { decodeStoredError } from '../errors/stored-error.js';
 import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
 import { limitCostsField } from '../model/shared-limit.js';
-import { withoutUndefined } from '../runtime/fields.js';
+import { withoutUndefined } from '../runtime/collections.js';
 import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { listOf, textOf } from './check-reply.js';

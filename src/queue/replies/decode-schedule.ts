@@ -1,4 +1,4 @@
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import { JOB_OPTIONS, jobOptionsAt, type JobOption } from '../model/job-options.js';
 import { JOB_STATUSES } from '../model/job.js';
 import type { Recurrence, ScheduleRecord, ScheduleRun } from '../model/schedule.js';

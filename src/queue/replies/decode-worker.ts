@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { WorkerRecord } from '../model/worker-record.js';
 import { listOf, textOf, wholeNumberOf } from './check-reply.js';
 import { decodeDate, decodeKnownDate } from './decode-date.js';
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { AttemptLimits } from '../store/attempt-forms.js';
 
 const detailsSchema = z.object({

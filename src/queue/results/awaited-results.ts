@@ -1,6 +1,6 @@
 import { QueueClosedError } from '../errors/errors.js';
 import type { JobEvent } from '../model/job-event.js';
-import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { InterruptibleWait } from '../runtime/waits.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
 import { checkResultOptions, type JobSource, type ResultOptions } from './job-handle.js';

@@ -1,6 +1,5 @@
-import { InvalidOptionError } from '../errors/errors.js';
+import { InvalidOptionError, StreamCursorError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { StreamCursorError } from '../errors/stream-errors.js';
 import { STREAM_START } from '../model/job-stream.js';
 import { checkKnown } from '../validation/validate-options.js';
 

@@ -1,6 +1,5 @@
 import { decodeContent } from '../codec/codec.js';
-import { type Envelope, isEncoded } from '../codec/envelope.js';
-import { parseJson } from '../codec/parse-json.js';
+import { type Envelope, isEncoded, parseJson } from '../codec/stored-value.js';
 import { JobNotFoundError, QueueClosedError } from '../errors/errors.js';
 import {
   STREAM_END_STATUSES,
@@ -10,8 +9,7 @@ import {
   type StreamPage,
 } from '../model/job-stream.js';
 import type { JobEvent } from '../model/job-event.js';
-import { onceAborted } from '../runtime/abort-listeners.js';
-import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { onceAborted, InterruptibleWait } from '../runtime/waits.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { checkText } from '../validation/names.js';
 import { entryOf } from '../verbs/stream.js';

@@ -1,5 +1,5 @@
 import { CodecError, codecOf } from '../codec/codec.js';
-import { isEncoded } from '../codec/envelope.js';
+import { isEncoded } from '../codec/stored-value.js';
 import {
   InvalidOptionError,
   JobCancelledError,
@@ -10,9 +10,7 @@ import {
 import type { Clock } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
-import { InterruptibleWait } from '../runtime/interruptible-wait.js';
-import { onceAborted } from '../runtime/abort-listeners.js';
-import { within } from '../runtime/within.js';
+import { InterruptibleWait, onceAborted, within } from '../runtime/waits.js';
 import { show } from '../errors/show.js';
 
 /** The interval in which a waiting caller polls, in ms, because an event can be missed. */

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 
 const MOST_KNOWN = 1_000;
 const known = new Map<string, Cron>();

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
-import { oneLine } from '../errors/one-line.js';
-import { show } from '../errors/show.js';
+import { oneLine, show } from '../errors/show.js';
 import type { Recurrence, RecurrenceBounds } from '../model/schedule.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import { isInSeconds } from '../validation/run-at.js';

@@ -2,7 +2,7 @@ import type { Connection } from '../redis/connection.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import { withResponseTimeout } from '../redis/response-timeout.js';
 import { systemClock } from '../runtime/clock.js';
-import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { InterruptibleWait } from '../runtime/waits.js';
 import type { ConsumerWait } from '../store/queue-store.js';
 import { ScriptRunner } from '../transport/script-runner.js';
 import { LONGEST_WAIT_TRIP_MS } from './worker-wait.js';

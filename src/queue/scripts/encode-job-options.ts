@@ -4,7 +4,7 @@ import { JOB_OPTIONS, type JobOption, type JobOptionName } from '../model/job-op
 import { encodePlainOptions, NO_METADATA } from '../model/metadata.js';
 import type { AskedOptions } from '../store/asked-options.js';
 import { batchFields } from '../store/job-ref.js';
-import { withoutUndefined } from '../runtime/fields.js';
+import { withoutUndefined } from '../runtime/collections.js';
 import { groupArguments } from './encode-limits.js';
 
 /**

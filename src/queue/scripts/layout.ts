@@ -1,5 +1,5 @@
 // The version of the keys in Redis, so that a process that does not know it leaves the keys alone.
-import { QueueLayoutError } from '../errors/layout-error.js';
+import { QueueLayoutError } from '../errors/errors.js';
 
 /**
  * The layout that this version of the library reads and writes. It grows when a stored format changes, because

@@ -4,7 +4,7 @@ import { isOfUser, isPassing } from '../redis/passing-errors.js';
 import { RetryingTransport } from '../transport/retrying-transport.js';
 import { ScriptRunner } from '../transport/script-runner.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
-import { backgroundTimeout } from '../runtime/outside.js';
+import { backgroundTimeout } from '../runtime/clock.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';

@@ -1,7 +1,6 @@
 // Why a claimed job must not run, and the error that says so.
 import { codecOf } from '../codec/codec.js';
-import type { StoredError } from '../errors/stored-error.js';
-import { cutMessage } from '../errors/serialize-error.js';
+import { type StoredError, cutMessage } from '../errors/stored-error.js';
 import { show } from '../errors/show.js';
 import type { JobReference } from '../model/batch.js';
 

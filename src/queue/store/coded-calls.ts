@@ -11,7 +11,7 @@ import {
 } from '../codec/codec.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
 import { decodeStoredError, type StoredError } from '../errors/stored-error.js';
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { BatchMember } from '../model/batch.js';
 import type { ScheduleRecord } from '../model/schedule.js';
 import { failedPayloads } from '../codec/failure-job.js';

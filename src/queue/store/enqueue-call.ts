@@ -1,6 +1,11 @@
 // A step of enqueues: the arguments of one script call, and its reply.
-import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
-import { ClaimLostError, InvalidOptionError, JobQueueError } from '../errors/errors.js';
+import {
+  BatchNotFoundError,
+  BatchSealedError,
+  ClaimLostError,
+  InvalidOptionError,
+  JobQueueError,
+} from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { Sealed } from '../codec/sealed.js';
 import type { JobReference } from '../model/batch.js';

@@ -1,6 +1,6 @@
 // The rule below every window: a process without the key stores nothing in the clear in an encrypted queue.
 import { codecOf, type JobCodec } from '../codec/codec.js';
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { SealedVerb } from '../codec/sealed.js';
 import type { StoreCalls } from './store-calls.js';
 import type { DeadEntry, OnceEntry, OnceSender } from '../verbs/once.js';

@@ -1,16 +1,21 @@
 // The door between what is stored and every window of it: dashboard, command line, alerts. A window takes no other records.
 import { announcedRedact, type AnnouncedContent } from '../codec/announced-content.js';
-import { isEncoded } from '../codec/envelope.js';
+import { isEncoded } from '../codec/stored-value.js';
 import { failedPayloads, storedFailure } from '../codec/failure-job.js';
-import { REDACTED, redactValue, TextRedaction, type Redact, type RedactedPart } from '../codec/redact.js';
-import { visibleForm } from '../codec/visible-form.js';
-import { nameOfCode } from '../errors/describe-error.js';
-import { serializeError } from '../errors/serialize-error.js';
+import {
+  REDACTED,
+  redactValue,
+  TextRedaction,
+  type Redact,
+  type RedactedPart,
+  visibleForm,
+} from '../codec/redact.js';
+import { nameOfCode, serializeError } from '../errors/stored-error.js';
 import type { AuditEntry, JobEvent } from '../model/job-event.js';
 import type { BatchMember } from '../model/batch.js';
 import type { AttemptRecord, JobRecord } from '../model/job.js';
 import type { ScheduleRecord } from '../model/schedule.js';
-import { withoutUndefined } from '../runtime/fields.js';
+import { withoutUndefined } from '../runtime/collections.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import type { QueueAccess } from './queue-store.js';
 

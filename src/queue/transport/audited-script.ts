@@ -1,5 +1,5 @@
 import { clusterScripts, luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
-import { keptIn } from '../runtime/kept.js';
+import { keptIn } from '../runtime/collections.js';
 import { scriptText, sha1 } from './late-files.js';
 
 /** What a call writes beside its own changes: the audit trail, the outcomes of jobs, or both. */

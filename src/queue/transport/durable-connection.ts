@@ -6,8 +6,8 @@ import type { RedisClient } from '../redis/redis-client.js';
 import { evalArguments, type ScriptCall } from './script-runner.js';
 import { isWrongType, nameWrongKeysOf } from './wrong-keys.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
-import { keptIn } from '../runtime/kept.js';
-import { outsideOfCaller } from '../runtime/outside.js';
+import { keptIn } from '../runtime/collections.js';
+import { outsideOfCaller } from '../runtime/clock.js';
 
 /** An enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {

@@ -2,7 +2,7 @@
 // these files under a running process.
 import { createHash } from 'node:crypto';
 import { clusterDigests, scriptDigests } from '../digests.generated.js';
-import { FilesReplacedError } from '../errors/files-replaced-error.js';
+import { FilesReplacedError } from '../errors/errors.js';
 import { clusterScripts, luaScripts, type LuaScriptName } from '../lua.generated.js';
 
 /** The digests whose texts were checked. A durable enqueue sends a text each time. */

@@ -1,12 +1,12 @@
 import { RedisKeyTypeError } from '../errors/redis-errors.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import { systemClock } from '../runtime/clock.js';
-import { InterruptibleWait } from '../runtime/interruptible-wait.js';
+import { InterruptibleWait } from '../runtime/waits.js';
 import { cut } from '../redis/connection-silence.js';
 import { failUnanswered } from '../redis/ioredis-internals.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
-import { FilesReplacedError } from '../errors/files-replaced-error.js';
+import { FilesReplacedError } from '../errors/errors.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';

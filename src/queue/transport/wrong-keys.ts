@@ -1,5 +1,5 @@
 import type { RedisClient } from '../redis/redis-client.js';
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import { typesOfCall } from '../validation/key-types.js';
 import { RedisKeyTypeError, type WrongKey } from '../errors/redis-errors.js';
 import { scriptText } from './late-files.js';

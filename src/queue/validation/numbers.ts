@@ -75,3 +75,6 @@ function isAsExpected(expected: string, number: number): boolean {
   const isInside = min === undefined || (number >= Number(min) && number <= Number(max));
   return isInside && (Number.isInteger(number) || !expected.startsWith('a whole number'));
 }
+
+/** True or false, and nothing that is like them. */
+export const flag = z.boolean({ error: 'expected true or false' });

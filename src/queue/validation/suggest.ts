@@ -1,4 +1,4 @@
-import { own } from '../runtime/fields.js';
+import { own } from '../runtime/collections.js';
 
 /** The most letters by which a mistyped option may differ. */
 const MAX_DISTANCE = 3;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
-import { CHECKED } from './standard-schema.js';
+import { CHECKED } from './validate-with-schema.js';
 
 /** The most remembered names of a queue. */
 const MOST_NAMES = 1_000;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show, showKind, showName } from '../errors/show.js';
-import { own } from '../runtime/fields.js';
+import { own } from '../runtime/collections.js';
 import { numberHint } from './numbers.js';
 import { suggest } from './suggest.js';
 

@@ -1,7 +1,7 @@
 // The verbs of attempts: the scripts of lua/attempt. Those of each job are packed for speed, and written by hand.
 import type { Sealed } from '../codec/sealed.js';
 import { errorFingerprint } from '../errors/error-kind.js';
-import { exhaustedError } from '../errors/exhausted-errors.js';
+import { exhaustedError } from '../errors/errors.js';
 import type { ClaimRef, ClaimedJob } from '../model/job.js';
 import { configuresLimits } from '../model/limits.js';
 import { attemptsByHand, type ResolvedQueueOptions } from '../model/queue-options.js';

@@ -1,5 +1,5 @@
 // The verbs of batches with a follow-up, and of jobs in other queues: the scripts of lua/batch.
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import { asStored, type Replied, type Sealed } from '../codec/sealed.js';
 import {
   FOLLOW_UP_KINDS,

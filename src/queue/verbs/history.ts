@@ -1,5 +1,5 @@
 // The verbs of the history of minutes: the scripts of lua/history.
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { HistoryMark, StoredMinute, WorkerDeath } from '../model/history.js';
 import { flagOf, listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { Histogram } from '../runtime/histogram.js';

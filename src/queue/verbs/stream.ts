@@ -1,7 +1,6 @@
 // The verbs of streams: the scripts of lua/stream.
 import type { Sealed } from '../codec/sealed.js';
-import { isEncoded } from '../codec/envelope.js';
-import { parseJson } from '../codec/parse-json.js';
+import { isEncoded, parseJson } from '../codec/stored-value.js';
 import type { StreamEntry, StreamPage } from '../model/job-stream.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';

@@ -1,5 +1,5 @@
 // The verbs of topics: the scripts of lua/topic. Their key is the register of topics, which is of no queue.
-import { parseJson } from '../codec/parse-json.js';
+import { parseJson } from '../codec/stored-value.js';
 import type { TopicSubscription } from '../model/topic.js';
 import { show } from '../errors/show.js';
 import { MOST_SHARDS } from '../model/spread.js';

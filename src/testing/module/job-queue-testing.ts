@@ -11,7 +11,7 @@ import { show } from '../../queue/errors/show.js';
 import { resolveQueueOptions } from '../../queue/model/queue-options.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
 import { LONGEST_TIMER_MS, YEAR_MS } from '../../queue/runtime/bounds.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/outbox-writer.js';
 import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { randomId } from '../../queue/runtime/random-id.js';
+import { randomId } from '../../queue/runtime/clock.js';
 import { startServer } from './start-server.js';
 
 /** A Redis for one test file. */

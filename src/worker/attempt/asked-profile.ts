@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { MOST_PROFILE_BYTES, PROFILE_GRACE_MS, type ProfileRequest } from '../../queue/model/profile.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { withMiddleware } from '../handlers/attempt-middleware.js';
 import type { Handler } from '../handlers/handler.js';

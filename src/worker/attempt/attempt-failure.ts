@@ -6,9 +6,9 @@ import {
   retryAfterOf,
   retryDelayOf,
   RetryLaterError,
+  isFrom,
 } from '../../queue/errors/errors.js';
 import { stateErrorIn } from '../../queue/errors/redis-errors.js';
-import { isFrom } from '../../queue/errors/signal-errors.js';
 import { ShutdownError } from './worker-errors.js';
 import type { Job } from '../handlers/job.js';
 

@@ -8,10 +8,11 @@ import {
   isNonRetryable,
   retryAfterOf,
   retryDelayOf,
+  isFrom,
+  type JobWaitsError,
 } from '../../queue/errors/errors.js';
-import { isFrom, type JobWaitsError } from '../../queue/errors/signal-errors.js';
 import { stateErrorIn } from '../../queue/errors/redis-errors.js';
-import { serializeError } from '../../queue/errors/serialize-error.js';
+import { serializeError } from '../../queue/errors/stored-error.js';
 import { backoffDelay } from '../../queue/model/backoff.js';
 import type { ClaimRef, ClaimedJob } from '../../queue/model/job.js';
 import { slotsTaken } from '../../queue/model/slots.js';

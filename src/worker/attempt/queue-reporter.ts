@@ -1,8 +1,7 @@
 import { Batch } from '../../queue/batches/batch.js';
 import { CodecError, decodeContent } from '../../queue/codec/codec.js';
 import { encodeContent } from '../../queue/codec/encode-content.js';
-import { isEncoded } from '../../queue/codec/envelope.js';
-import { parseJson } from '../../queue/codec/parse-json.js';
+import { isEncoded, parseJson } from '../../queue/codec/stored-value.js';
 import { type Sealed, sealLine } from '../../queue/codec/sealed.js';
 import { ClaimLostError, RedisStateError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';

@@ -6,7 +6,7 @@ import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { RedisPermissionError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import { IdleLooks } from './idle-looks.js';
 import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
 import { passWake } from './pass-wake.js';

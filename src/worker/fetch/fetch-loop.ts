@@ -3,7 +3,7 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { sealFailure } from '../../queue/codec/sealed.js';
 import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';

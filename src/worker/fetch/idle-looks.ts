@@ -1,8 +1,7 @@
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { MOST_ARGUMENTS } from '../../queue/runtime/bounds.js';
-import { keptArray } from '../../queue/runtime/kept.js';
+import { keptArray, slicesOf } from '../../queue/runtime/collections.js';
 import type { Timer } from '../../queue/runtime/clock.js';
-import { slicesOf } from '../../queue/runtime/slices-of.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Look } from '../../queue/store/queues-verbs.js';
 import type { Place } from '../../queue/validation/key-table.js';

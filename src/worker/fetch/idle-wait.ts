@@ -1,7 +1,7 @@
 import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
+import { InterruptibleWait } from '../../queue/runtime/waits.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';

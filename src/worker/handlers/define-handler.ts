@@ -12,7 +12,7 @@ import { withSchemas } from './schema-handler.js';
 import { checkHandlerOptions } from './handler-options.js';
 import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
-import { withoutUndefined } from '../../queue/runtime/fields.js';
+import { withoutUndefined } from '../../queue/runtime/collections.js';
 
 /**
  * A handler of a definition. It gets the parsed payload, and returns a value for the result's schema. An async generator streams what it

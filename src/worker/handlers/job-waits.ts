@@ -1,6 +1,5 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { JobWaitsError, SignalTimeoutError } from '../../queue/errors/signal-errors.js';
+import { InvalidOptionError, JobWaitsError, SignalTimeoutError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobWait } from '../../queue/model/signal.js';
 import { schemaOf } from '../../queue/enqueue/send-signal.js';

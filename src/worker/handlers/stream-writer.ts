@@ -1,7 +1,10 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { StandardSchema } from '../../queue/validation/standard-schema.js';
-import { type Hiding, validateWithSchema } from '../../queue/validation/validate-with-schema.js';
+import {
+  type StandardSchema,
+  type Hiding,
+  validateWithSchema,
+} from '../../queue/validation/validate-with-schema.js';
 
 /** How many yielded chunks may wait for Redis before the next is asked for. */
 const MOST_UNWRITTEN = 64;

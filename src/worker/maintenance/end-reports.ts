@@ -2,7 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
 import { UNMET } from '../../queue/store/claim-refusal.js';
 import { unclaimedJob } from '../attempt/unclaimed-job.js';

@@ -1,4 +1,4 @@
-import { InterruptibleWait } from '../../queue/runtime/interruptible-wait.js';
+import { InterruptibleWait } from '../../queue/runtime/waits.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 

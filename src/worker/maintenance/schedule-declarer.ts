@@ -1,6 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { FaultLog } from '../reports/fault-log.js';

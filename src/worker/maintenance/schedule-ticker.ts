@@ -1,8 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { type Clock, type Timer, systemClock } from '../../queue/runtime/clock.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
-import { keptArray, keptIn } from '../../queue/runtime/kept.js';
+import { groupBy, keptArray, keptIn } from '../../queue/runtime/collections.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';

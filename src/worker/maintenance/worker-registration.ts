@@ -5,7 +5,7 @@ import type { WorkerDetails } from '../../queue/model/worker-record.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 import { declareLostTopics, registerAgain, registerQueues } from '../../queue/register/register-queues.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
-import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { QueueLayoutError } from '../../queue/errors/errors.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import { AskedProfile } from '../attempt/asked-profile.js';
 import type { Attempt } from '../attempt/attempt.js';

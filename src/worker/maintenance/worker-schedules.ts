@@ -2,7 +2,7 @@ import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { own } from '../../queue/runtime/fields.js';
+import { own } from '../../queue/runtime/collections.js';
 import { show } from '../../queue/errors/show.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import type { StoredSchedule } from '../../queue/verbs/schedule.js';

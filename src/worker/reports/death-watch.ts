@@ -1,9 +1,6 @@
 import { hidesContent, sealUncaught, type Sealed } from '../../queue/codec/sealed.js';
-import { nameOfCode } from '../../queue/errors/describe-error.js';
-import { show } from '../../queue/errors/show.js';
-import { serializeError } from '../../queue/errors/serialize-error.js';
-import type { StoredError } from '../../queue/errors/stored-error.js';
-import { oneLine } from '../../queue/errors/one-line.js';
+import { nameOfCode, serializeError, type StoredError } from '../../queue/errors/stored-error.js';
+import { show, oneLine } from '../../queue/errors/show.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimRef } from '../../queue/model/job.js';

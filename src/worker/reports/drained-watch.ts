@@ -1,6 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 

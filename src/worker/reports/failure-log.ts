@@ -1,9 +1,8 @@
 import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { ReclaimedJob } from '../../queue/store/call-outcomes.js';
-import type { StoredError } from '../../queue/errors/stored-error.js';
-import { describeStored } from '../../queue/errors/describe-error.js';
+import { type StoredError, describeStored } from '../../queue/errors/stored-error.js';
 import { kindText } from '../../queue/errors/error-kind.js';
-import { counted } from '../../queue/errors/one-line.js';
+import { counted } from '../../queue/errors/show.js';
 import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
 import { startOf } from '../../queue/runtime/cut.js';

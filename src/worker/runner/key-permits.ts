@@ -1,6 +1,6 @@
 import { costsOf, type KeyRules, type Lease, type PermitNeed } from '../../queue/model/shared-limit.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
-import { groupBy } from '../../queue/runtime/group-by.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import { storeOfKey } from '../../queue/validation/names.js';

@@ -1,7 +1,6 @@
 import { hasValues, type Lease, type PermitNeed, type SharedLimitValues } from '../../queue/model/shared-limit.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import { own } from '../../queue/runtime/fields.js';
-import { slicesOf } from '../../queue/runtime/slices-of.js';
+import { own, slicesOf } from '../../queue/runtime/collections.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 

@@ -8,7 +8,7 @@ import {
   type SharedLimitUse,
 } from '../../queue/model/shared-limit.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
-import { own } from '../../queue/runtime/fields.js';
+import { own } from '../../queue/runtime/collections.js';
 import type { ClaimReply, ClaimRequest } from '../../queue/store/attempt-forms.js';
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';

@@ -2,7 +2,7 @@
 import { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { stateErrorIn } from '../../queue/errors/redis-errors.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
-import { CHECKED } from '../../queue/validation/standard-schema.js';
+import { CHECKED } from '../../queue/validation/validate-with-schema.js';
 import type { Job } from '../handlers/job.js';
 import type { ThreadMember } from './thread-job.js';
 import { portable, receivedValue, type SentJob, type SentMember, type SentValue } from './thread-values.js';

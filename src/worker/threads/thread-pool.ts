@@ -3,7 +3,7 @@ import type { Piscina } from 'piscina';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { loadPeer } from '../../queue/errors/load-peer.js';
 import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/within.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';

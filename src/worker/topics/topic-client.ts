@@ -9,7 +9,7 @@ import { checkTopicName, jobNameOf, PUBLICATIONS, publicationsOf } from '../../q
 import { type ListedSubscription, Topics } from '../../queue/operate/topics.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
-import { keptIn } from '../../queue/runtime/kept.js';
+import { keptIn } from '../../queue/runtime/collections.js';
 import { defineHandler, type TypedHandlerFunction } from '../handlers/define-handler.js';
 import { checkHandlerOptions } from '../handlers/handler-options.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../handlers/handler.js';

@@ -10,10 +10,15 @@ import {
   storedIn,
 } from '../../queue/enqueue/enqueue-options.js';
 import { enqueueMixed, type MixedJob } from '../../queue/enqueue/enqueue-mixed.js';
-import { EnqueueError, type EnqueueItem, QueueFullError } from '../../queue/errors/enqueue-errors.js';
+import {
+  EnqueueError,
+  type EnqueueItem,
+  QueueFullError,
+  NoSubscriptionError,
+  PublishError,
+} from '../../queue/errors/enqueue-errors.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { NoSubscriptionError, PublishError } from '../../queue/errors/topic-errors.js';
 import { jobFieldsAt } from '../../queue/model/job-options.js';
 import {
   checkPublicationId,

@@ -5,7 +5,7 @@ import { outboxVerdictOf } from '#inspect/servers/outbox-verdict.js';
 import { serverVerdictOf } from '#inspect/servers/server-verdict.js';
 import { unreadable } from '#inspect/unreadable.js';
 import { findingOf, RULES } from '#inspect/verdict.js';
-import { QueueLayoutError } from '#queue/errors/layout-error.js';
+import { QueueLayoutError } from '#queue/errors/errors.js';
 import { RedisKeyTypeError, RedisPermissionError } from '#queue/errors/redis-errors.js';
 import { CASES, LATER, signsAt } from '../../inspect/rule-cases.js';
 

@@ -2,8 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { BatchSealedError } from '#queue/errors/batch-errors.js';
-import { JobQueueError, JobTimeoutError, NonRetryableError } from '#queue/errors/errors.js';
+import { BatchSealedError, JobQueueError, JobTimeoutError, NonRetryableError } from '#queue/errors/errors.js';
 import { STATUSES } from '#nest/http/job-queue-error.filter.js';
 import { rowsOf } from '../table.js';
 

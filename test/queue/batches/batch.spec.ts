@@ -2,9 +2,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Batch } from '#queue/batches/batch.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from '#queue/errors/batch-errors.js';
+import {
+  BatchNotFoundError,
+  BatchSealedError,
+  BatchTimeoutError,
+  InvalidOptionError,
+} from '#queue/errors/errors.js';
 import type { BatchMember } from '#queue/model/batch.js';
-import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { BatchOptions } from '#queue/batches/batch-options.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';

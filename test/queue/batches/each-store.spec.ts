@@ -2,8 +2,8 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import {
+  BatchSealedError,
   InvalidOptionError,
   InvalidPayloadError,
   QueueClosedError,
@@ -12,7 +12,7 @@ import {
 import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import type { StandardSchema } from '#queue/validation/standard-schema.js';
+import type { StandardSchema } from '#queue/validation/validate-with-schema.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import {
   loseHash,

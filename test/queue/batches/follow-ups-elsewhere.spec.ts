@@ -1,7 +1,6 @@
 // Follow-ups in other queues than the batch's: each exactly once, wherever their sender dies or stalls.
 import { describe, expect, it } from '@jest/globals';
-import { BatchNotFoundError } from '#queue/errors/batch-errors.js';
-import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
+import { BatchNotFoundError, InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { sendFollowUps } from '#queue/operate/elsewhere/send-follow-ups.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';

@@ -1,8 +1,7 @@
 // A running member adds members to its own batch, also once it is sealed.
 import { describe, expect, it } from '@jest/globals';
 import type { Batch } from '#queue/batches/batch.js';
-import { BatchSealedError } from '#queue/errors/batch-errors.js';
-import { ClaimLostError } from '#queue/errors/errors.js';
+import { BatchSealedError, ClaimLostError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';

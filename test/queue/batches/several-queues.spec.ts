@@ -2,8 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Batch } from '#queue/batches/batch.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
-import { InvalidOptionError } from '#queue/errors/errors.js';
+import { BatchNotFoundError, BatchSealedError, InvalidOptionError } from '#queue/errors/errors.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { refTo } from '#queue/store/job-ref.js';
 import type { Job } from '#worker/handlers/job.js';

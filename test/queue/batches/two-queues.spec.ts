@@ -1,8 +1,7 @@
 // Calls that take a step in each of two queues: what is left in both after each refusal.
 import { describe, expect, it } from '@jest/globals';
-import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
+import { BatchNotFoundError, BatchSealedError, ClaimLostError, InvalidOptionError } from '#queue/errors/errors.js';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
-import { ClaimLostError, InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineJob, type JobDefinitionOptions } from '#queue/enqueue/define-job.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { StandardSchema } from '#queue/validation/standard-schema.js';
+import type { StandardSchema } from '#queue/validation/validate-with-schema.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { keysLike } from '../../support/redis/redis-reads.js';

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { lastErrorWords } from '#queue/dead-letters/error-kinds.js';
-import { errorFingerprint, errorWords, kindText, ownKindOf } from '#queue/errors/error-kind.js';
-import { errorKey } from '#queue/errors/error-text.js';
-import { serializeError } from '#queue/errors/serialize-error.js';
-import type { StoredError } from '#queue/errors/stored-error.js';
+import { errorFingerprint, errorWords, kindText, ownKindOf, errorKey } from '#queue/errors/error-kind.js';
+import { serializeError, type StoredError } from '#queue/errors/stored-error.js';
 
 interface Labelled {
   /** The name that a person gave the kind. */

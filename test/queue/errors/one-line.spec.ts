@@ -1,11 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, JobFailedError, NonRetryableError } from '#queue/errors/errors.js';
-import { describeError } from '#queue/errors/describe-error.js';
-import { oneLine } from '#queue/errors/one-line.js';
+import { describeError, serializeError } from '#queue/errors/stored-error.js';
+import { oneLine } from '#queue/errors/show.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { checkRecurrence } from '#queue/schedules/recurrence.js';
-import { serializeError } from '#queue/errors/serialize-error.js';
 
 const HOSTILE = `a\r\n[Nest] 1 - ERROR forged\x1b[2J\u202e\u2028b${'x'.repeat(100_000)}the end`;
 

@@ -1,7 +1,6 @@
 // What the errors of a Redis that refuses say, and how they are found within the errors of a handler.
 import { expect, it } from '@jest/globals';
-import { isFrom } from '#queue/errors/signal-errors.js';
-import { RedisOutOfMemoryError, RedisStateError } from '#queue/errors/errors.js';
+import { isFrom, RedisOutOfMemoryError, RedisStateError } from '#queue/errors/errors.js';
 import {
   explainState,
   remedyOfRefusal,

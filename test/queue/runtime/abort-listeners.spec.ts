@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from '@jest/globals';
-import { onceAborted } from '#queue/runtime/abort-listeners.js';
+import { onceAborted } from '#queue/runtime/waits.js';
 
 it('calls back all waits of a signal, which has one listener', () => {
   const controller = new AbortController();

@@ -1,10 +1,8 @@
 // A text is cut between characters. A cut by length alone may divide an emoji, which has two UTF-16 units.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { describeError } from '#queue/errors/describe-error.js';
-import { oneLine } from '#queue/errors/one-line.js';
-import { serializeError } from '#queue/errors/serialize-error.js';
-import { show } from '#queue/errors/show.js';
+import { describeError, serializeError } from '#queue/errors/stored-error.js';
+import { oneLine, show } from '#queue/errors/show.js';
 import { cut, endOf, startOf, wellFormed } from '#queue/runtime/cut.js';
 
 const HALF = /\p{Surrogate}/u;

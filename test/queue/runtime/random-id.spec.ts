@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { randomId } from '#queue/runtime/random-id.js';
+import { randomId } from '#queue/runtime/clock.js';
 
 it('random ids have eleven letters and digits, and none comes twice', () => {
   const ids = Array.from({ length: 10_000 }, randomId);

@@ -1,6 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { InterruptibleWait } from '#queue/runtime/interruptible-wait.js';
-import { within } from '#queue/runtime/within.js';
+import { InterruptibleWait, within } from '#queue/runtime/waits.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 
 const never = new Promise<string>(() => undefined);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
-import { ScheduleNotFoundError } from '#queue/errors/schedule-errors.js';
+import { InvalidOptionError, InvalidPayloadError, ScheduleNotFoundError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';

@@ -9,7 +9,7 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { LAYOUT } from '#queue/scripts/layout.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { keptIn } from '#queue/runtime/kept.js';
+import { keptIn } from '#queue/runtime/collections.js';
 import { KEYS, PARTS_BEFORE_IDS } from '#queue/validation/key-table.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';

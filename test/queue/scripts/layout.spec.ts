@@ -1,6 +1,6 @@
 // A process of an older version leaves a queue alone that a newer version has, and says what to do.
 import { describe, expect, it, jest } from '@jest/globals';
-import { QueueLayoutError } from '#queue/errors/layout-error.js';
+import { QueueLayoutError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { LAYOUT, OLDEST_LAYOUT } from '#queue/scripts/layout.js';

@@ -7,7 +7,7 @@ import { luaScripts, transitions, type LuaScriptName } from '#queue/lua.generate
 import { isPassing } from '#queue/redis/passing-errors.js';
 import type { AuditMark } from '#queue/transport/audited-script.js';
 import { RetryingTransport } from '#queue/transport/retrying-transport.js';
-import { FilesReplacedError } from '#queue/errors/files-replaced-error.js';
+import { FilesReplacedError } from '#queue/errors/errors.js';
 import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 
 const texts = luaScripts as Record<string, string>;

@@ -1,7 +1,7 @@
 // What a worker says while Redis does not answer, and how many connections it waits on.
 import { expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { InterruptibleWait } from '#queue/runtime/interruptible-wait.js';
+import { InterruptibleWait } from '#queue/runtime/waits.js';
 import { ReplyDecodeError, ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';

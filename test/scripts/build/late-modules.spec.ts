@@ -1,7 +1,7 @@
 // How the build lets the code of the package load late files.
 import { runInThisContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
-import { FilesReplacedError } from '#queue/errors/files-replaced-error.js';
+import { FilesReplacedError } from '#queue/errors/errors.js';
 import { withLateLoads } from '../../../scripts/build/late-modules.mjs';
 
 const HEAD = 'const require_operations = require("./operations.js");\n';

@@ -1,6 +1,6 @@
 // A profile from its request to its download, in a worker of this process.
 import { describe, expect, it, jest } from '@jest/globals';
-import { ProfileError } from '#queue/errors/profile-error.js';
+import { ProfileError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Measurement } from '#worker/handlers/measurement.js';

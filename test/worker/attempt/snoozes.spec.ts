@@ -1,7 +1,6 @@
 // How often a job may be snoozed before it is a dead letter.
 import { expect, it } from '@jest/globals';
-import { RetryLaterError } from '#queue/errors/errors.js';
-import { SnoozesExhaustedError } from '#queue/errors/exhausted-errors.js';
+import { RetryLaterError, SnoozesExhaustedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 

@@ -7,8 +7,13 @@ import { ScriptStore } from '#memory/script-store.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { encrypted } from '#queue/codec/encrypted.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError, InvalidPayloadError, JobNotFoundError } from '#queue/errors/errors.js';
-import { SignalRefusedError, SignalTimeoutError } from '#queue/errors/signal-errors.js';
+import {
+  InvalidOptionError,
+  InvalidPayloadError,
+  JobNotFoundError,
+  SignalRefusedError,
+  SignalTimeoutError,
+} from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { systemClock, type Timer } from '#queue/runtime/clock.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';

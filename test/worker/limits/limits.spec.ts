@@ -1,7 +1,6 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
-import { RateLimitRetriesExhaustedError } from '#queue/errors/exhausted-errors.js';
-import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
+import { RateLimitRetriesExhaustedError, NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';

@@ -1,6 +1,6 @@
 // A producer of the Redis pattern stores no name: the handler is found by payload.kind, and its limits must hold.
 import { describe, expect, it } from '@jest/globals';
-import { randomId } from '#queue/runtime/random-id.js';
+import { randomId } from '#queue/runtime/clock.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

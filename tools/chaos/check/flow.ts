@@ -5,7 +5,7 @@ import { ADDED } from '../histories/marks.js';
 import { BATCH_NUMBERS, groupOf, isFollowUp } from '../processes/flow-work.js';
 import { sensorOf } from '../processes/spread-work.js';
 import { shardOfId } from '#queue/model/spread.js';
-import { keptIn } from '#queue/runtime/kept.js';
+import { keptIn } from '#queue/runtime/collections.js';
 import type { Snapshot } from './snapshot.js';
 import { ranOutOfOrder } from './rules.js';
 

@@ -1,7 +1,7 @@
 // Checks that a limit which queues share was never exceeded. A handler has the permit of its job until it ends, also once its
 // claim is lost. So the handlers of all living processes count.
 import type { Facts } from '../histories/facts.js';
-import { groupBy } from '#queue/runtime/group-by.js';
+import { groupBy } from '#queue/runtime/collections.js';
 import { MOST_OF_KEY, MOST_SHARED } from '../processes/shared-work.js';
 
 /** Returns the moments with too many handlers. A server that loses writes loses permits of running jobs, too. */

@@ -3,7 +3,7 @@ import type { AskedOptions } from '../../store/asked-options.js';
 import { EnqueueRejected, type EncodedJob } from '../../store/enqueue-call.js';
 import { refTo, splitRef } from '../../store/job-ref.js';
 import type { BatchAdder, DependOutcome, KnownOutcome } from '../../verbs/batch.js';
-import { groupBy } from '../../runtime/group-by.js';
+import { groupBy } from '../../runtime/collections.js';
 import type { OpenedQueues } from '../opened-queues.js';
 
 /** The most pairs, or members, of one script call. */

@@ -1,5 +1,5 @@
 import { LARGEST_PAGE } from '../../runtime/bounds.js';
-import { groupBy } from '../../runtime/group-by.js';
+import { groupBy } from '../../runtime/collections.js';
 
 /** Names the queue that an error came from. */
 interface Blame {

@@ -1,4 +1,4 @@
-import { backgroundTimeout } from '../../runtime/outside.js';
+import { backgroundTimeout } from '../../runtime/clock.js';
 import { isCluster, type RedisClient } from '../redis-client.js';
 
 /** How long one node of a Cluster may keep silent before others are asked, in ms. */

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { errorText } from '../connection-errors.js';
 import { ReplyReader, type Reply } from './reply-reader.js';
-import { backgroundInterval, backgroundTimeout } from '../../runtime/outside.js';
+import { backgroundInterval, backgroundTimeout } from '../../runtime/clock.js';
 
 /** The interval of the pings, in ms. A connection that is silent for as long after one is replaced. */
 const PING_MS = 2_000;

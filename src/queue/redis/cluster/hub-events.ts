@@ -1,7 +1,7 @@
 import type { Connection } from '../connection.js';
 import type { EventSource } from '../event-connection.js';
 import { Hub } from './hub.js';
-import { backgroundTimeout } from '../../runtime/outside.js';
+import { backgroundTimeout } from '../../runtime/clock.js';
 
 /** The time for which a channel without listeners is kept, in ms. So successive waits for results share it. */
 const KEPT_MS = 1_000;

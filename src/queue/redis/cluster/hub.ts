@@ -4,8 +4,8 @@ import type { Connection } from '../connection.js';
 import { addressOfSlot, masterOfSlot } from '../ioredis-internals.js';
 import { isPassing } from '../passing-errors.js';
 import { HubConnection } from './hub-connection.js';
-import { keptIn } from '../../runtime/kept.js';
-import { backgroundInterval, backgroundTimeout } from '../../runtime/outside.js';
+import { keptIn } from '../../runtime/collections.js';
+import { backgroundInterval, backgroundTimeout } from '../../runtime/clock.js';
 
 /** The interval at which the masters of the channels are compared with the known ones, in ms. */
 const LOOK_MS = 1_000;

@@ -7,7 +7,7 @@ import {
   waitsToReconnect,
 } from '../ioredis-internals.js';
 import { isCluster, streamOf, type RedisClient } from '../redis-client.js';
-import { backgroundTimeout } from '../../runtime/outside.js';
+import { backgroundTimeout } from '../../runtime/clock.js';
 
 /**
  * Replaces the open connections of a client. Leaves alone a connecting client, which has its own timeout. A disconnect

@@ -1,5 +1,5 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
-import { keptArray } from '../../../queue/runtime/kept.js';
+import { keptArray } from '../../../queue/runtime/collections.js';
 import type { StoreCalls } from '../../../queue/store/store-calls.js';
 import type { OpenQueue } from './maintenance-right.js';
 
