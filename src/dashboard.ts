@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 export { JobQueueDashboardModule, type JobQueueDashboardAsyncOptions } from './dashboard/dashboard.module.js';
 /** @internal */
-export { serveDashboard } from './dashboard/standalone/serve-dashboard.js';
-export { LinkGuard } from './dashboard/security/link-guard.js';
+export { serveDashboard } from './dashboard/serve-dashboard.js';
+export { LinkGuard } from './dashboard/security/access.guard.js';
 export type {
   DashboardAction,
   DashboardMount,

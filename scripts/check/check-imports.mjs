@@ -51,7 +51,7 @@ const above = (...rooms) => [...BASE, ...rooms];
 /** The rooms of src/dashboard/ui that every page may import. */
 const PAGE_BASE = ['state', 'parts'];
 
-const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts', 'told-errors.ts', 'shown-queues.ts'];
+const DASHBOARD_BASE = ['dashboard-options.ts', 'told-errors.ts', 'shown-queues.ts'];
 
 /**
  * The other rooms of its folder that a room may import. A file directly in the folder counts as a room. A room without
@@ -99,16 +99,15 @@ const ROOMS = {
     service: ['context', 'options', 'connection', 'handlers', 'lifecycle'],
   },
   dashboard: {
-    'tokens.ts': [],
     'dashboard-options.ts': [],
     'told-errors.ts': [],
-    'shown-queues.ts': ['tokens.ts', 'dashboard-options.ts', 'told-errors.ts'],
+    'shown-queues.ts': ['dashboard-options.ts', 'told-errors.ts'],
     security: DASHBOARD_BASE,
     views: [...DASHBOARD_BASE, 'security'],
-    search: [...DASHBOARD_BASE, 'security', 'views'],
-    actions: [...DASHBOARD_BASE, 'security', 'views', 'search'],
-    live: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions'],
-    api: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions', 'live'],
+    'job-search.ts': [...DASHBOARD_BASE, 'security', 'views'],
+    actions: [...DASHBOARD_BASE, 'security', 'views', 'job-search.ts'],
+    live: [...DASHBOARD_BASE, 'security', 'views', 'job-search.ts', 'actions'],
+    api: [...DASHBOARD_BASE, 'security', 'views', 'job-search.ts', 'actions', 'live'],
     page: [...DASHBOARD_BASE, 'security', 'api'],
     ui: ['dashboard-options.ts', 'views'],
   },

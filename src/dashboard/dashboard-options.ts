@@ -1,12 +1,12 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
-import { PERMITTED_ACTIONS } from '../queue/model/actions.js';
+import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
+import { PERMITTED_ACTIONS } from '../queue/model/actions.js';
+import { flag, wholeNumber } from '../queue/validation/numbers.js';
 import { checkKnown, checkObject, checkOptions } from '../queue/validation/validate-options.js';
-import type { Redact, RedactedPart } from '../queue/codec/redact.js';
-import { wholeNumber, flag } from '../queue/validation/numbers.js';
 
 /** The actions of a request to the dashboard. `view` covers every page; each other action changes something. */
 export const DASHBOARD_ACTIONS: readonly DashboardAction[] = ['view', ...PERMITTED_ACTIONS];
@@ -322,3 +322,8 @@ function isOrigin(text: string): boolean {
 function isGuard(value: unknown): boolean {
   return typeof (value as Partial<CanActivate> | null)?.canActivate === 'function';
 }
+
+/** Injection tokens; registered symbols, so that an ES module and a CommonJS copy share them. */
+export const DASHBOARD_RAW_OPTIONS = Symbol.for('nest-job-queue:dashboard-raw-options');
+export const DASHBOARD_OPTIONS = Symbol.for('nest-job-queue:dashboard-options');
+export const DASHBOARD_MOUNT = Symbol.for('nest-job-queue:dashboard-mount');

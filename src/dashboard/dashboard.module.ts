@@ -7,22 +7,34 @@ import {
   type OnApplicationBootstrap,
   type OptionalFactoryDependency,
   type Provider,
+  Controller,
+  RequestMethod,
+  UseGuards,
+  VERSION_NEUTRAL,
+  type Type,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { InvalidOptionError } from '../queue/errors/errors.js';
-import { checkNestModules } from '../queue/validation/validate-options.js';
+import { ModuleRef, type ApplicationConfig } from '@nestjs/core';
 import { partToken } from '../nest/connection/connection-tokens.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
+import { containerOf } from '../nest/context/container-of.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
-import { BulkRuns } from './actions/bulk-runs.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import { checkNestModules } from '../queue/validation/validate-options.js';
+import { BulkRuns, RunStore } from './actions/bulk-runs.js';
 import { JobActions } from './actions/job-actions.js';
-import { LogReader } from './actions/log-reader.js';
-import { RunStore } from './actions/run-store.js';
-import { JobDescriber } from './views/job-describer.js';
-import { KnownQueues } from './api/known-queue.js';
-import { Responder } from './api/responder.js';
-import { ScheduleEditor } from './api/schedules/schedule-editor.js';
-import { RouteRunner } from './api/route-runner.js';
+import { LogReader, ActionsController, RunsController } from './api/actions.controller.js';
+import { BatchesController } from './api/batches.controller.js';
+import { GroupsController } from './api/groups.controller.js';
+import { HistoryController, LimitsController, ProfileController } from './api/queue.controller.js';
+import { JobController, JobsController, SearchController } from './api/jobs.controller.js';
+import { LiveController } from './api/live.controller.js';
+import { OutboxController } from './api/outbox.controller.js';
+import { KnownQueues, Responder, RouteRunner } from './api/route.js';
+import { ScheduleEditor, SchedulesController } from './api/schedules.controller.js';
+import { SessionController } from './api/session.controller.js';
+import { SharedLimitsController } from './api/shared-limits.controller.js';
+import { TopicsController } from './api/topics.controller.js';
 import {
   checkAsyncOptions,
   checkDashboardNames,
@@ -33,23 +45,21 @@ import {
   type DashboardMount,
   type DashboardOptions,
   type ResolvedMount,
+  DASHBOARD_MOUNT,
+  DASHBOARD_OPTIONS,
+  DASHBOARD_RAW_OPTIONS,
 } from './dashboard-options.js';
 import { HistoryCache } from './live/history-cache.js';
 import { OverviewReader } from './live/overview-reader.js';
-import { SentStates } from './live/sent-states.js';
-import { SharedReads } from './live/shared-reads.js';
-import { SnapshotFeed } from './live/snapshot-feed.js';
-import { ShownQueues } from './shown-queues.js';
-import { mountControllers, prefixOf } from './mount-controllers.js';
-import { Assets } from './page/assets.js';
-import { JobSearch } from './search/job-search.js';
-import { AccessGuard } from './security/access.guard.js';
-import { LinkGuard } from './security/link-guard.js';
-import { LinkLog } from './security/link-log.js';
+import { SentStates, SharedReads, SnapshotFeed } from './live/snapshot-feed.js';
+import { Assets, PageController } from './page/page.controller.js';
+import { JobSearch } from './job-search.js';
+import { AccessGuard, LinkGuard, LinkLog, routeKindOf } from './security/access.guard.js';
 import { Permissions } from './security/permissions.js';
-import { ToldErrors } from './told-errors.js';
 import { Redactor } from './security/redactor.js';
-import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
+import { ShownQueues } from './shown-queues.js';
+import { ToldErrors } from './told-errors.js';
+import { JobDescriber } from './views/job-describer.js';
 
 /** The options of `forRootAsync`. Those of `DashboardMount` are set when the module is declared. */
 export interface JobQueueDashboardAsyncOptions extends DashboardMount {
@@ -183,4 +193,108 @@ function declare(mount: DashboardMount, options: Provider[]): DynamicModule {
     controllers: mountControllers(resolved),
     providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, jobs, queues, ...options, ...PROVIDERS],
   };
+}
+
+const CONTROLLERS: readonly Type<object>[] = [
+  PageController,
+  SessionController,
+  LiveController,
+  BatchesController,
+  GroupsController,
+  HistoryController,
+  JobsController,
+  SearchController,
+  JobController,
+  ActionsController,
+  LimitsController,
+  ProfileController,
+  OutboxController,
+  RunsController,
+  SchedulesController,
+  SharedLimitsController,
+  TopicsController,
+];
+
+/**
+ * Makes controllers for one path, behind the app's guards. Each gets a new class, so that two dashboards of one app do
+ * not share a path.
+ */
+export function mountControllers({ path, guards, decorators }: ResolvedMount): Type<object>[] {
+  return CONTROLLERS.map((base) => {
+    requireDeclaredRoutes(base);
+    const mounted = { [base.name]: class extends base {} }[base.name]!;
+    Controller({ path, version: VERSION_NEUTRAL })(mounted);
+    UseGuards(AccessGuard, ...guards)(mounted);
+    decorators.forEach((decorate) => decorate(mounted));
+    copyInjections(base, mounted);
+    return mounted;
+  });
+}
+
+/**
+ * Checks that each route of a controller declares its permissions.
+ *
+ * @throws Error that names the route
+ */
+export function requireDeclaredRoutes({ name, prototype }: Type<object>): void {
+  for (const method of methodsOf(prototype as object)) {
+    if (routeKindOf(method) === undefined) {
+      throw new Error(
+        `The route ${name}.${method.name} declares no permission. Declare it by Reads, Changes, or Serves.`,
+      );
+    }
+  }
+}
+
+/**
+ * Returns the global prefix of the app before the dashboard; '' where the app leaves it out there.
+ *
+ * @throws InvalidOptionError if the app leaves it out before a part of the routes. The page would not find its files
+ */
+function prefixOf(ref: ModuleRef, { path }: ResolvedMount): string {
+  const config: ApplicationConfig | undefined = containerOf(ref).applicationConfig;
+  const prefix = (config?.getGlobalPrefix() ?? '').replaceAll(/^\/|\/$/g, '');
+  const excluded = prefix === '' ? [] : (config?.getGlobalPrefixOptions().exclude ?? []);
+  const base = path.replaceAll(/^\/|\/$/g, '');
+  const routes = CONTROLLERS.flatMap(({ prototype }) => routesOf(prototype as object));
+  const without = routes.filter(({ path: route, method }) =>
+    excluded.some(
+      ({ requestMethod, pathRegex }) =>
+        [RequestMethod.ALL, -1, method].includes(requestMethod) &&
+        pathRegex.test(`/${base}${route && `/${route}`}`),
+    ),
+  );
+  if (without.length > 0 && without.length < routes.length) {
+    throw new InvalidOptionError(
+      'setGlobalPrefix.exclude',
+      `${show([base, `${base}/{*path}`])} for the dashboard, or none of both`,
+      `${without.length} of its ${routes.length} routes excluded`,
+    );
+  }
+  return without.length === 0 ? prefix : '';
+}
+
+/** Returns the routes of a controller, without its own path. */
+function routesOf(prototype: object): { path: string; method: RequestMethod }[] {
+  return methodsOf(prototype).map((method) => ({
+    path: (Reflect.getMetadata('path', method) as string).replace(/^\/$/, ''),
+    method: Reflect.getMetadata('method', method) as RequestMethod,
+  }));
+}
+
+/** Returns the methods of a controller that are routes. */
+function methodsOf(prototype: object): { name: string }[] {
+  return Object.getOwnPropertyNames(prototype)
+    .map((key): unknown => (prototype as Record<string, unknown>)[key])
+    .filter((method) => typeof method === 'function' && Reflect.hasMetadata('path', method)) as never;
+}
+
+/** Copies the injected tokens of a constructor. Nest reads them from the class itself. */
+function copyInjections(base: Type<object>, mounted: Type<object>): void {
+  for (const key of ['design:paramtypes', 'self:paramtypes']) {
+    const value: unknown = Reflect.getMetadata(key, base);
+    if (value !== undefined) {
+      Reflect.defineMetadata(key, value, mounted);
+    }
+  }
 }

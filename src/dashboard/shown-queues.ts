@@ -7,9 +7,8 @@ import type { JobQueue } from '../queue/job-queue.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { PUBLICATIONS } from '../queue/model/topic.js';
 import { isQueueName } from '../queue/validation/names.js';
-import type { ResolvedDashboardOptions } from './dashboard-options.js';
+import { type ResolvedDashboardOptions, DASHBOARD_OPTIONS } from './dashboard-options.js';
 import { ToldErrors } from './told-errors.js';
-import { DASHBOARD_OPTIONS } from './tokens.js';
 import { OtherQueues } from '../inspect/other-queues.js';
 
 /** What was read of several queues. */

@@ -4,7 +4,7 @@ import { Logger, type LoggerService } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { ToldErrors } from '../../src/dashboard/told-errors.js';
-import { Responder } from '../../src/dashboard/api/responder.js';
+import { Responder } from '../../src/dashboard/api/route.js';
 
 afterEach(() => Logger.overrideLogger(false));
 

@@ -1,7 +1,7 @@
 // The routes of the dashboard, and for each a request with the permissions that it needs.
 import { RequestMethod } from '@nestjs/common';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
-import { mountControllers } from '#dashboard/mount-controllers.js';
+import { mountControllers } from '#dashboard/dashboard.module.js';
 import { resolveMount } from '#dashboard/dashboard-options.js';
 import { UI_FILES } from '#dashboard/page/ui.generated.js';
 

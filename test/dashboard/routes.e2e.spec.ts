@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { Get } from '@nestjs/common';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
-import { requireDeclaredRoutes } from '#dashboard/mount-controllers.js';
+import { requireDeclaredRoutes } from '#dashboard/dashboard.module.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { startDashboard, type DashboardApp } from './dashboard-app.js';
 import { pathOf, routes, routeSamples } from './route-samples.js';

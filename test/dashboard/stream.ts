@@ -4,8 +4,14 @@ import { get, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { constants, createGunzip } from 'node:zlib';
 import { expect } from '@jest/globals';
-import { changed, keyed, listed, type KeyedOverview } from '#dashboard/views/overview-changes.js';
-import type { StreamEvent, StreamMessage } from '#dashboard/views/stream-views.js';
+import {
+  changed,
+  keyed,
+  listed,
+  type KeyedOverview,
+  type StreamEvent,
+  type StreamMessage,
+} from '#dashboard/views/overview-changes.js';
 
 export interface OpenStream {
   /** The headers of the first response. */

@@ -1,7 +1,7 @@
 // What a browser loads before it shows the dashboard, compressed.
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { Assets } from '#dashboard/page/assets.js';
+import { Assets } from '#dashboard/page/page.controller.js';
 import { UI_FILES } from '#dashboard/page/ui.generated.js';
 
 const assets = new Assets();

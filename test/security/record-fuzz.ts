@@ -1,7 +1,7 @@
 // A fuzz of what reads records for windows: hashes of any make, read as every window reads them.
 import { inspect } from 'node:util';
 import { encrypted, type JobCodec, type Redact } from 'nest-job-queue/core';
-import { failedJobOf } from '#dashboard/search/error-groups.js';
+import { failedJobOf } from '#dashboard/job-search.js';
 import { JobDescriber } from '#dashboard/views/job-describer.js';
 import { fileOf, JOB_PARTS } from '#dashboard/views/job-file.js';
 import { jobLabel } from '#inspect/display/job-label.js';

@@ -1,7 +1,10 @@
 import { ConflictException, Injectable } from '@nestjs/common';
+import { duration } from '../../inspect/words.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { ACTIONS, type JobAction } from '../../queue/model/actions.js';
 import type { JobStatus } from '../../queue/model/job.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
+import { wellFormed } from '../../queue/runtime/cut.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
 
@@ -76,4 +79,21 @@ export class JobActions {
     const changed: readonly string[] = verb.changed;
     return changed.includes(await queue[verb.name](id, { ifStatus: state }));
   }
+}
+
+/** The reason and the length of a pause, as a request has them. */
+type Note = Pick<{ [Key in keyof PauseOptions]: PauseOptions[Key] | undefined }, 'reason' | 'forMs'>;
+
+/** Returns the options of a pause: who, why and for how long. The app may name the user of a request. */
+export function pauseOf(user: string, { reason, forMs }: Note = {}): PauseOptions {
+  return {
+    ...(user !== '' && { by: wellFormed(user) }),
+    ...(reason !== undefined && { reason }),
+    ...(forMs !== undefined && { forMs }),
+  };
+}
+
+/** Returns the length and the reason of a pause, for the action log; '' for none. */
+export function pauseInWords({ reason, forMs }: Note): string {
+  return [forMs && `for ${duration(forMs)}`, reason].filter(Boolean).join(', ');
 }

@@ -1,26 +1,118 @@
-import { BadRequestException, ConflictException, Injectable, NotFoundException } from '@nestjs/common';
+// The routes of actions: on chosen jobs and queues, on all matching jobs, and the action log of both.
+import { Injectable, BadRequestException, ConflictException, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { JobActions } from '../actions/job-actions.js';
-import { LogReader } from '../actions/log-reader.js';
+import { deedsOf } from '../../inspect/join-shards.js';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import type { ActionFilter } from '../../queue/actions/action-log.js';
+import { jobsOf, onJobs, onTarget, onQueue } from '../../queue/actions/noted-action.js';
+import { JobNotFoundError, SignalRefusedError } from '../../queue/errors/errors.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { ACTIONS, JOB_ACTIONS, type JobAction, permissionsOf } from '../../queue/model/actions.js';
+import { pauseOptions } from '../../queue/model/pause.js';
+import type { SignalOutcome } from '../../queue/model/signal.js';
+import { wholeOfShard } from '../../queue/model/spread.js';
+import { startOf } from '../../queue/runtime/cut.js';
+import { groupBy } from '../../queue/runtime/collections.js';
+import type { ActionTarget } from '../../queue/store/action-entry.js';
+import { wholeNumber } from '../../queue/validation/numbers.js';
+import { BulkRuns, subjectOf } from '../actions/bulk-runs.js';
+import { JobActions, pauseInWords, pauseOf } from '../actions/job-actions.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { matchSchema } from '../job-search.js';
 import { unreadableView } from '../live/verdict-view.js';
+import { gatherVisible, Permissions, HiddenParts } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { jobId, queueName, stateSchema } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { Call, ChangeCall, Outcome } from './route-runner.js';
-import type { LogView } from '../views/log-view.js';
-import type { State } from '../views/views.js';
-import { jobsOf, onJobs, onTarget, onQueue } from '../../queue/actions/noted-action.js';
-import { ACTIONS, JOB_ACTIONS, type JobAction, permissionsOf } from '../../queue/model/actions.js';
-import { JobNotFoundError, SignalRefusedError } from '../../queue/errors/errors.js';
-import type { SignalOutcome } from '../../queue/model/signal.js';
-import { startOf } from '../../queue/runtime/cut.js';
-import { pauseOptions } from '../../queue/model/pause.js';
-import { pauseInWords, pauseOf } from '../actions/pause-of.js';
+import type { ActionLogEntry, LogView, State, RunView } from '../views/views.js';
+import {
+  jobId,
+  queueName,
+  stateSchema,
+  Changes,
+  Reads,
+  Routes,
+  type Call,
+  type ChangeCall,
+  type Outcome,
+} from './route.js';
 
-const MOST_JOBS = 500;
+/** The most entries that one page shows. */
+const SHOWN = 200;
+
+/** What was read of the logs, before its verdicts are views. */
+type ReadLog = Omit<LogView, 'unreadable'> & { unreadable: QueueVerdict[] };
+
+/** Reads the action log of one queue, or of all that the viewer may see. */
+@Injectable()
+export class LogReader {
+  constructor(
+    private readonly queues: ShownQueues,
+    private readonly permissions: Permissions,
+  ) {}
+
+  async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<ReadLog> {
+    const names = queue === undefined ? await this.visibleQueues(request) : [queue];
+    const { found, unreadable } = await gatherVisible(this.queues, names, SHOWN, {
+      read: (each, limit) => this.ofQueue(each, { ...filter, limit }),
+      visible: (entries) => this.permitted(request, entries),
+    });
+    const entries = joinShards(found)
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, SHOWN);
+    return { entries, isCut: entries.length === SHOWN, unreadable };
+  }
+
+  private async visibleQueues(request: DashboardRequest): Promise<string[]> {
+    await this.queues.look();
+    return this.permissions.visibleQueues(request, this.queues.names());
+  }
+
+  private async ofQueue(
+    { name, actionLog }: JobQueue,
+    filter: ActionFilter & { limit: number },
+  ): Promise<ActionLogEntry[]> {
+    const entries = await actionLog.latest(filter);
+    return entries.map(({ entryId: _id, at, target = null, other = null, ...rest }) => ({
+      ...rest,
+      at: at.getTime(),
+      queue: name,
+      target,
+      other,
+    }));
+  }
+
+  /** Leaves out the actions on single objects that the request may not see, and the second objects of others. */
+  private async permitted(
+    request: DashboardRequest,
+    entries: readonly ActionLogEntry[],
+  ): Promise<ActionLogEntry[]> {
+    const sees = async (queue: string, target: ActionTarget | null) => {
+      const subject = target && (target.kind === 'group' ? { group: target.id } : { id: target.id });
+      return subject === null || this.permissions.allows('view', request, { queue, ...subject });
+    };
+    const shown = await Promise.all(
+      entries.map(async (entry) => {
+        const { queue, target, other } = entry;
+        return (await sees(queue, target)) ? [{ ...entry, other: (await sees(queue, other)) ? other : null }] : [];
+      }),
+    );
+    return shown.flat();
+  }
+}
+
+/** Joins the entries of an action on several shards of a queue. The joined entry has the name of the queue. */
+function joinShards(entries: readonly ActionLogEntry[]): ActionLogEntry[] {
+  return [...groupBy(entries, ({ queue }) => wholeOfShard(queue))].flatMap(([whole, own]) => {
+    const shards = [...groupBy(own, ({ queue }) => queue).values()];
+    return deedsOf(shards).map(({ entry, shards: { length } }) =>
+      length > 1 ? { ...entry, queue: whole } : entry,
+    );
+  });
+}
+
+const MOST_CHOSEN = 500;
 const LONGEST_SHOWN_SIGNAL = 128;
-export const actionSchema = z.enum(JOB_ACTIONS, { error: `expected ${JOB_ACTIONS.join(', ')}` });
+const actionSchema = z.enum(JOB_ACTIONS, { error: `expected ${JOB_ACTIONS.join(', ')}` });
 const actSchema = z.strictObject({
   action: actionSchema,
   queue: queueName,
@@ -28,7 +120,7 @@ const actSchema = z.strictObject({
   ids: z
     .array(jobId, { error: 'expected an array of job ids' })
     .min(1)
-    .max(MOST_JOBS, `expected at most ${MOST_JOBS} job ids`),
+    .max(MOST_CHOSEN, `expected at most ${MOST_CHOSEN} job ids`),
 });
 const editSchema = z.strictObject({ queue: queueName, id: jobId, payload: z.unknown() });
 const signalSchema = z.strictObject({
@@ -165,9 +257,74 @@ export class ActionsController extends Routes {
 }
 
 /** @throws BadRequestException for an action that jobs of that state do not know */
-export function requireState(action: JobAction, state: State): void {
+function requireState(action: JobAction, state: State): void {
   const takes: readonly State[] = ACTIONS[action].takes;
   if (!takes.includes(state)) {
     throw new BadRequestException(`Only ${takes.join(', ')} jobs can be taken by "${action}".`);
+  }
+}
+
+/** A limit for numbers of jobs that no queue reaches. */
+const MOST_JOBS = 1_000_000_000;
+
+const startSchema = z.strictObject({
+  action: actionSchema,
+  queue: queueName,
+  state: stateSchema,
+  match: matchSchema,
+  most: wholeNumber(1, MOST_JOBS).nullable().default(null),
+  perSecond: wholeNumber(1, MOST_JOBS).nullable().default(null),
+});
+const stopSchema = z.strictObject({ queue: queueName, id: z.uuid({ error: 'expected the id of a run' }) });
+
+/** Begins, shows and stops actions on all jobs that match. */
+@Injectable()
+export class RunsController extends Routes {
+  constructor(
+    private readonly runs: BulkRuns,
+    private readonly permissions: Permissions,
+  ) {
+    super();
+  }
+
+  @Changes('api/runs', startSchema, {
+    logs: ({ action, ...run }) => onJobs(`begin-${action}`, subjectOf(run)),
+  })
+  async start(
+    { action, state, match, most, perSecond }: z.output<typeof startSchema>,
+    { queue, user, request }: ChangeCall,
+  ): Promise<RunView> {
+    requireState(action, state);
+    const allowedOf = (ids: readonly string[]) =>
+      this.permissions.allowedIds(action, request, { queue: queue.name }, ids);
+    return this.runs.start(queue, { action, state, match, user, most, perSecond }, allowedOf);
+  }
+
+  @Reads('api/runs', z.object({}))
+  async list(_query: object, { request }: Call): Promise<{ runs: RunView[] }> {
+    const runs = await this.runs.list();
+    const seen = await Promise.all(runs.map(({ queue }) => this.permissions.allows('view', request, { queue })));
+    const parts = new HiddenParts(this.permissions, request);
+    return { runs: await Promise.all(runs.filter((_, i) => seen[i]).map((run) => parts.ofRun(run))) };
+  }
+
+  /** Stops a run. A user who may do its action may stop it. */
+  @Changes('api/runs/stop', stopSchema, {
+    needs: async ({ queue, id }, controller: RunsController) => {
+      const run = await controller.find(queue, id);
+      return [{ action: run?.action ?? 'redrive', queue }];
+    },
+    logs: ({ id }) => ({ action: 'stop-run', subject: `run ${id}` }),
+  })
+  async stop({ id }: z.output<typeof stopSchema>, { queue }: ChangeCall): Promise<Outcome> {
+    if (!(await this.find(queue.name, id))) {
+      throw new NotFoundException('There is no run of that id any more.');
+    }
+    await this.runs.stop(queue, id);
+    return { done: 1 };
+  }
+
+  private async find(queue: string, id: string): Promise<RunView | undefined> {
+    return (await this.runs.list()).find((each) => each.id === id && each.queue === queue);
   }
 }

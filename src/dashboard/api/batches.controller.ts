@@ -8,18 +8,30 @@ import type { BatchMember, BatchRecord, JobReference } from '../../queue/model/b
 import type { JobRecord } from '../../queue/model/job.js';
 import { batchInWords, followUpInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { SharedReads } from '../live/shared-reads.js';
-import { firstVisible } from '../security/first-visible.js';
-import { HiddenParts } from '../security/hidden-parts.js';
-import { Permissions } from '../security/permissions.js';
+import { SharedReads } from '../live/snapshot-feed.js';
+import { firstVisible, HiddenParts, Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import { ShownQueues } from '../shown-queues.js';
 import { JobDescriber } from '../views/job-describer.js';
-import { jobId, queryCount, queueName } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
-import type { BatchesView, BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../views/batch-views.js';
-import type { JobRow } from '../views/views.js';
+import {
+  jobId,
+  queryCount,
+  queueName,
+  Changes,
+  Reads,
+  Routes,
+  type ChangeCall,
+  type Outcome,
+  type QueueCall,
+} from './route.js';
+import type {
+  BatchesView,
+  BatchMemberView,
+  BatchPageView,
+  BatchView,
+  FollowUpView,
+  JobRow,
+} from '../views/views.js';
 import { cut } from '../../queue/runtime/cut.js';
 
 const SHOWN = 100;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { pauseInWords, pauseOf } from '../actions/pause-of.js';
+import { pauseInWords, pauseOf } from '../actions/job-actions.js';
 import { isFull } from '../../inspect/group-hold.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { onTarget } from '../../queue/actions/noted-action.js';
@@ -10,13 +10,10 @@ import { groupLimitFields, type GroupLimits, withNames } from '../../queue/model
 import { pauseOptions } from '../../queue/model/pause.js';
 import type { ActionEntry } from '../../queue/store/action-entry.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { firstVisible } from '../security/first-visible.js';
-import { Permissions } from '../security/permissions.js';
-import { SharedReads } from '../live/shared-reads.js';
-import type { GroupsView, GroupView } from '../views/group-views.js';
-import { queueName } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
+import { firstVisible, Permissions } from '../security/permissions.js';
+import { SharedReads } from '../live/snapshot-feed.js';
+import type { GroupsView, GroupView } from '../views/views.js';
+import { queueName, Changes, Reads, Routes, type ChangeCall, type Outcome, type QueueCall } from './route.js';
 
 const SHOWN = 100;
 /** The latest actions in which the author of a limit is sought. */

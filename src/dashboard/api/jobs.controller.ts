@@ -1,18 +1,50 @@
-import { Injectable } from '@nestjs/common';
+// The routes that show jobs: lists, kinds of error, one job, and searches.
+import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { SharedReads } from '../live/shared-reads.js';
-import { markFields } from '../../queue/dead-letters/dead-letters.js';
+import { outcomeInWords } from '../../inspect/display/outcome-words.js';
+import { readJobSigns, type JobSigns } from '../../inspect/job-signs.js';
 import { LIST_BYTES } from '../../inspect/search/walk-state.js';
-import { groupByError } from '../search/error-groups.js';
-import { JobSearch } from '../search/job-search.js';
-import { HiddenParts } from '../security/hidden-parts.js';
-import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from '../views/job-describer.js';
-import { cursor, queryCount, queueName, stateSchema } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
 import { onKind } from '../../queue/actions/noted-action.js';
-import type { ErrorGroupsPage, JobsPage } from '../views/views.js';
+import { markFields } from '../../queue/dead-letters/dead-letters.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobReference } from '../../queue/model/batch.js';
+import type { StreamItem } from '../../queue/model/job-stream.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { SharedReads } from '../live/snapshot-feed.js';
+import { unreadableView } from '../live/verdict-view.js';
+import { groupByError, matchSchema, searchText, JobSearch } from '../job-search.js';
+import { HiddenParts, Permissions } from '../security/permissions.js';
+import { Redactor } from '../security/redactor.js';
+import { ShownQueues } from '../shown-queues.js';
+import { JobDescriber } from '../views/job-describer.js';
+import { fileOf, JOB_PARTS, type TextFile } from '../views/job-file.js';
+import type {
+  EndedJobView,
+  FoundJobsView,
+  EverywherePage,
+  ErrorGroupsPage,
+  JobsPage,
+  JobRow,
+  JobView,
+  CountPage,
+  SearchPage,
+} from '../views/views.js';
+import {
+  cursor,
+  queryCount,
+  queueName,
+  stateSchema,
+  Changes,
+  Reads,
+  Routes,
+  type ChangeCall,
+  type Outcome,
+  type QueueCall,
+  jobId,
+  Downloads,
+  type Call,
+} from './route.js';
 
 const LARGEST_PAGE = 100;
 const pageSchema = z.object({
@@ -89,5 +121,161 @@ export class JobsController extends Routes {
     } = await this.reads.get(key, () => this.jobSearch.failedJobs(queue, from ?? null));
     const groups = groupByError(await new HiddenParts(this.permissions, request).rows(jobs));
     return { groups, searched: jobs.length, total, cursor: next };
+  }
+}
+
+const jobSchema = z.object({ queue: queueName, id: jobId });
+const fileSchema = jobSchema.extend({ part: z.enum(JOB_PARTS, { error: `expected ${JOB_PARTS.join(', ')}` }) });
+const findSchema = z.object({ id: jobId });
+
+/** A job as it was read for all viewers. */
+interface JobReading {
+  job: JobRecord;
+  signs: JobSigns;
+  /** The last items of its stream. */
+  streamed: readonly StreamItem[];
+}
+
+/** The fields of a job that name other jobs. */
+type Tie = 'followedBy' | 'redrivenFrom' | 'redrivenAs';
+
+/** Serves one job, and finds the queue of an id. */
+@Injectable()
+export class JobController extends Routes {
+  constructor(
+    private readonly queues: ShownQueues,
+    private readonly describer: JobDescriber,
+    private readonly reads: SharedReads,
+    private readonly permissions: Permissions,
+    private readonly redactor: Redactor,
+  ) {
+    super();
+  }
+
+  @Reads('api/job', jobSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
+  async job({ id }: z.output<typeof jobSchema>, { queue, request }: QueueCall): Promise<JobView> {
+    const read = await this.reads.get(`job ${queue.name} ${id}`, () => this.read(queue, id));
+    const parts = new HiddenParts(this.permissions, request);
+    const { job, signs } = await parts.ofJob(read.job, read.signs);
+    const actions = await this.permissions.actions(request, { queue: queue.name, id });
+    const [view] = await parts.rows([this.describer.view(job, { actions, signs, streamed: read.streamed })]);
+    return { ...view!, ...(await this.visibleTies(request, view!)) };
+  }
+
+  /** Returns a part of a job as a file, whole where the page cuts it. */
+  @Downloads('api/job/file', fileSchema, ({ queue, id }) => [{ action: 'view', queue, id }])
+  async file({ id, part }: z.output<typeof fileSchema>, { queue }: QueueCall): Promise<TextFile> {
+    const job = this.redactor.record(await this.stored(queue, id));
+    return fileOf(job, part);
+  }
+
+  /** Looks for an id in every queue. */
+  @Reads('api/find', findSchema)
+  async find({ id }: z.output<typeof findSchema>, { request }: Call): Promise<FoundJobsView> {
+    await this.queues.look();
+    const visible = await this.permissions.visibleQueues(request, this.queues.names(), { id });
+    const { found: jobs, unreadable } = await this.queues.gather(visible, (queue) => this.rowsOf(queue, id));
+    const ended =
+      jobs.length > 0 ? [] : (await this.queues.gather(visible, (queue) => this.outcomeOf(queue, id))).found;
+    return {
+      jobs: await new HiddenParts(this.permissions, request).rows(jobs),
+      ended,
+      unreadable: unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
+  }
+
+  /** Returns the ties of a job to others. Leaves out the jobs that the request may not see. */
+  private async visibleTies(
+    request: DashboardRequest,
+    { queue, followedBy, redrivenFrom, redrivenAs, batch, schedule }: JobView,
+  ): Promise<Pick<JobView, Tie | 'batch' | 'schedule'>> {
+    const visible = <Job extends JobReference>(jobs: readonly Job[]) => this.permissions.visible(request, jobs);
+    const [shownBatch = null] = await visible(batch ? [batch] : []);
+    const [shownSchedule] = await visible(schedule === null ? [] : [{ queue, id: schedule }]);
+    return {
+      followedBy: await visible(followedBy),
+      redrivenFrom: await visible(redrivenFrom),
+      redrivenAs: await visible(redrivenAs),
+      batch: shownBatch,
+      schedule: shownSchedule?.id ?? null,
+    };
+  }
+
+  private async rowsOf(queue: JobQueue, id: string): Promise<JobRow[]> {
+    const [job] = await Promise.all([queue.get(id), this.redactor.learn(queue.name)]);
+    return job ? [this.describer.row(job)] : [];
+  }
+
+  private async outcomeOf(queue: JobQueue, id: string): Promise<EndedJobView[]> {
+    const outcome = await queue.outcome(id);
+    return outcome ? [{ queue: queue.name, id, name: outcome.name, state: outcome.status }] : [];
+  }
+
+  /** @throws NotFoundException */
+  private async stored(queue: JobQueue, id: string): Promise<JobRecord> {
+    const job = await queue.get(id);
+    if (!job) {
+      const outcome = await queue.outcome(id);
+      throw new NotFoundException(
+        outcome ? outcomeInWords(outcome) : 'There is no job of that id any more. It was removed, or has aged out.',
+      );
+    }
+    return job;
+  }
+
+  private async read(queue: JobQueue, id: string): Promise<JobReading> {
+    const job = await this.stored(queue, id);
+    const streamed = job.stream ? await queue.lastStreamed(id, job.stream.entries) : [];
+    return { job, signs: await readJobSigns(queue, job), streamed };
+  }
+}
+
+const searchSchema = matchSchema.extend({ queue: queueName, state: stateSchema, cursor });
+const everywhereSchema = z.object({ text: searchText, cursor });
+
+/** Searches jobs slice by slice: of one state, or of all queues and states. */
+@Injectable()
+export class SearchController extends Routes {
+  constructor(
+    private readonly jobSearch: JobSearch,
+    private readonly permissions: Permissions,
+    private readonly queues: ShownQueues,
+  ) {
+    super();
+  }
+
+  @Reads('api/search', searchSchema)
+  async search(
+    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<SearchPage> {
+    const page = await this.jobSearch.search(queue, state, match, from ?? null);
+    return { ...page, jobs: await new HiddenParts(this.permissions, request).rows(page.jobs) };
+  }
+
+  /** Searches all states of all queues that the viewer may see. */
+  @Reads('api/search/all', everywhereSchema)
+  async everywhere(
+    { text, cursor: from }: z.output<typeof everywhereSchema>,
+    { request }: Call,
+  ): Promise<EverywherePage> {
+    await this.queues.look();
+    const visible = await this.permissions.visibleQueues(request, this.queues.names());
+    const page = await this.jobSearch.everywhere(visible, text, from ?? null);
+    return {
+      ...page,
+      jobs: await new HiddenParts(this.permissions, request).rows(page.jobs),
+      unreadable: page.unreadable.map((verdict) => unreadableView(verdict, this.queues.isOther(verdict.queue))),
+    };
+  }
+
+  /** Counts the matches of a slice, so that an action on all of them can name their number. */
+  @Reads('api/search/count', searchSchema)
+  async count(
+    { queue: _name, state, cursor: from, ...match }: z.output<typeof searchSchema>,
+    { queue, request }: QueueCall,
+  ): Promise<CountPage> {
+    const { jobs, ...page } = await this.jobSearch.search(queue, state, match, from ?? null, Infinity);
+    return { ...page, found: (await this.permissions.visible(request, jobs)).length };
   }
 }

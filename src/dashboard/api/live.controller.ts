@@ -18,15 +18,12 @@ import {
 import { z } from 'zod';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { type SentState, SentStates } from '../live/sent-states.js';
-import { type FeedEvent, SnapshotFeed } from '../live/snapshot-feed.js';
+import { type SentState, SentStates, type FeedEvent, SnapshotFeed } from '../live/snapshot-feed.js';
 import { visibleOverview } from '../live/visible-overview.js';
 import { Permissions } from '../security/permissions.js';
-import { accepts, header } from '../security/request-facts.js';
-import type { ServerView, StreamEvent } from '../views/stream-views.js';
-import { Responder } from './responder.js';
-import type { Call } from './route-runner.js';
-import { Reads, Routes, Streams } from './route.js';
+import { accepts, header } from '../security/access.guard.js';
+import type { ServerView, StreamEvent } from '../views/overview-changes.js';
+import { Responder, type Call, Reads, Routes, Streams } from './route.js';
 
 /** The duration of a stream, in ms. The browser reopens it, so that the app's guards decide again about a viewer. */
 const LONGEST_MS = 4_000;

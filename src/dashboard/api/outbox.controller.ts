@@ -5,13 +5,11 @@ import { count as inFigures } from '../../inspect/words.js';
 import type { OutboxRecord, OutboxRows } from '../../queue/store/outbox-writer.js';
 import { isQueueName } from '../../queue/validation/names.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { SharedReads } from '../live/shared-reads.js';
+import { SharedReads } from '../live/snapshot-feed.js';
 import { Permissions } from '../security/permissions.js';
 import { Redactor } from '../security/redactor.js';
 import type { OutboxRowsView } from '../views/views.js';
-import { queueName } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { Call, ChangeCall, Outcome } from './route-runner.js';
+import { queueName, Changes, Reads, Routes, type Call, type ChangeCall, type Outcome } from './route.js';
 
 /** The most rows of a page, and of one action. */
 const SHOWN = 200;

@@ -1,11 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { ResolvedDashboardOptions, ResolvedMount } from '../dashboard-options.js';
+import {
+  type ResolvedDashboardOptions,
+  type ResolvedMount,
+  DASHBOARD_MOUNT,
+  DASHBOARD_OPTIONS,
+} from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
-import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS } from '../tokens.js';
 import type { SessionView } from '../views/views.js';
-import { Reads, Routes } from './route.js';
-import type { Call } from './route-runner.js';
+import { Reads, Routes, type Call } from './route.js';
 
 /** Returns the user of the page, and the user's permissions. */
 @Injectable()

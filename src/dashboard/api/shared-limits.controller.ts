@@ -15,16 +15,13 @@ import {
   type SharedLimitState,
 } from '../../queue/model/shared-limit.js';
 import type { SharedLimit } from '../../queue/operate/shared-limit.js';
-import { pauseInWords, pauseOf } from '../actions/pause-of.js';
+import { pauseInWords, pauseOf } from '../actions/job-actions.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { queuesOfLimit, sharedKeyView } from '../live/shared-limits-view.js';
-import { SharedReads } from '../live/shared-reads.js';
-import { SnapshotFeed } from '../live/snapshot-feed.js';
+import { SharedReads, SnapshotFeed } from '../live/snapshot-feed.js';
 import { type Need, Permissions } from '../security/permissions.js';
-import type { SharedKeysView } from '../views/limit-views.js';
-import { queueName } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { ChangeCall, Outcome, QueueCall } from './route-runner.js';
+import type { SharedKeysView } from '../views/views.js';
+import { queueName, Changes, Reads, Routes, type ChangeCall, type Outcome, type QueueCall } from './route.js';
 
 const named = {
   /** A queue that names the limit. Its action log has the entry. */

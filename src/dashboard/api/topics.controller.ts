@@ -5,13 +5,11 @@ import { onSubscription } from '../../queue/actions/noted-action.js';
 import { PUBLICATIONS } from '../../queue/model/topic.js';
 import type { ListedSubscription } from '../../queue/operate/topics.js';
 import type { DashboardRequest } from '../dashboard-options.js';
-import { SharedReads } from '../live/shared-reads.js';
+import { SharedReads } from '../live/snapshot-feed.js';
 import { Permissions } from '../security/permissions.js';
 import { ShownQueues } from '../shown-queues.js';
-import type { SubscriptionView, TopicsView } from '../views/topics-view.js';
-import { queueName } from './known-queue.js';
-import { Changes, Reads, Routes } from './route.js';
-import type { Call, ChangeCall, Outcome } from './route-runner.js';
+import type { SubscriptionView, TopicsView } from '../views/views.js';
+import { queueName, Changes, Reads, Routes, type Call, type ChangeCall, type Outcome } from './route.js';
 
 const noInput = z.object({});
 const text = z.string({ error: 'expected text' }).min(1, 'expected text').max(200);

@@ -4,8 +4,7 @@ import type { QueueStats } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { outOf } from '../../inspect/signs.js';
 import { markInWords } from '../../inspect/words.js';
-import type { PercentilesView, QueueView } from '../views/views.js';
-import type { HistoryView } from '../views/history-view.js';
+import type { PercentilesView, QueueView, HistoryView } from '../views/views.js';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

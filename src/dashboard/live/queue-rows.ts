@@ -8,8 +8,7 @@ import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
 import { capitalised } from '../../inspect/words.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
 import { groupBy } from '../../queue/runtime/collections.js';
-import type { QueueVerdictView, VerdictView } from '../views/verdict-views.js';
-import type { OverviewView, QueueView } from '../views/views.js';
+import type { QueueVerdictView, VerdictView, OverviewView, QueueView } from '../views/views.js';
 import { lastHourOf, type HourReport } from './history-cache.js';
 import { verdictView } from './verdict-view.js';
 

@@ -3,7 +3,7 @@ import { limitOfWholes, waitingKeysInWords } from '../../inspect/shared-limit-ru
 import { groupBy } from '../../queue/runtime/collections.js';
 import { wholesOf } from '../../queue/model/spread.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';
-import type { SharedKeyView, SharedLimitView } from '../views/limit-views.js';
+import type { SharedKeyView, SharedLimitView } from '../views/views.js';
 
 type Named = Pick<QueueSigns, 'queue' | 'sharedLimits'>;
 

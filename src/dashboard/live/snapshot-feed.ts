@@ -1,13 +1,58 @@
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+// Reads that viewers share: single ones, those of all queues again and again, and what of these each viewer has.
+import { randomBytes } from 'node:crypto';
+import { Injectable, Inject, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Observable, type Subscriber } from 'rxjs';
 import { systemClock, outsideOfCaller } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/waits.js';
 import { BulkRuns } from '../actions/bulk-runs.js';
-import type { AwayView } from '../views/stream-views.js';
-import type { ResolvedDashboardOptions } from '../dashboard-options.js';
-import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { type ResolvedDashboardOptions, DASHBOARD_OPTIONS } from '../dashboard-options.js';
 import { ToldErrors } from '../told-errors.js';
+import {
+  type AwayView,
+  changeOf,
+  keyed,
+  type KeyedOverview,
+  type StreamEvent,
+  type StreamMessage,
+} from '../views/overview-changes.js';
 import { OverviewReader, type OverviewReading } from './overview-reader.js';
+
+const SHARED_MS = 700;
+const MOST_SHARED = 200;
+
+/**
+ * Shares one read among simultaneous callers, so that ten viewers cost as much as one. `forget` drops earlier reads,
+ * because a change that was made here must be visible at once.
+ */
+@Injectable()
+export class SharedReads {
+  private readonly reads = new Map<string, { at: number; answer: Promise<unknown> }>();
+
+  get<Reply>(key: string, read: () => Promise<Reply>): Promise<Reply> {
+    const now = performance.now();
+    const known = this.reads.get(key);
+    if (known && now - known.at < SHARED_MS) {
+      return known.answer as Promise<Reply>;
+    }
+    this.prune(now);
+    const answer = read();
+    this.reads.set(key, { at: now, answer });
+    answer.catch(() => this.reads.delete(key)); // the next request reads again
+    return answer;
+  }
+
+  forget(): void {
+    this.reads.clear();
+  }
+
+  private prune(now: number): void {
+    for (const [key, { at }] of this.reads) {
+      if (now - at >= SHARED_MS || this.reads.size >= MOST_SHARED) {
+        this.reads.delete(key);
+      }
+    }
+  }
+}
 
 /** The time a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;
@@ -141,5 +186,71 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
   private away(message: string, isSlow = false): FeedEvent {
     this.awaySince ||= Date.now();
     return { overview: null, away: { since: this.awaySince, message, isSlow } };
+  }
+}
+
+/** How long a viewer that is away may continue where it was, in ms. Longer than a look of a tab without focus. */
+const CONTINUES_MS = 30_000;
+/** The most viewers that may continue. */
+const MOST_VIEWERS = 500;
+
+/** The messages to one viewer. */
+export class SentState {
+  atMs = performance.now();
+
+  constructor(
+    private readonly key: string,
+    private count = 0,
+    private overview?: KeyedOverview,
+  ) {}
+
+  /** Returns the id of the last message. The viewer names it to continue. */
+  get id(): string {
+    return `${this.key}.${this.count}`;
+  }
+
+  /** Returns the next message: the whole overview at first, and then its changes. */
+  next({ overview, away }: StreamEvent): StreamMessage {
+    this.count += 1;
+    this.atMs = performance.now();
+    if (!overview) {
+      return { away };
+    }
+    const before = this.overview;
+    this.overview = keyed(overview);
+    return before ? { change: changeOf(before, this.overview) ?? {} } : { overview };
+  }
+
+  /** Returns a state of its own that continues after this one. */
+  continued(): SentState {
+    return new SentState(this.key, this.count, this.overview);
+  }
+}
+
+/** Remembers what each viewer has, so that a stream which the browser opens again continues with changes. */
+@Injectable()
+export class SentStates {
+  private readonly kept = new Map<string, SentState>();
+
+  /** Begins a stream. It continues if the viewer has the last message of its stream before, and else it begins anew. */
+  begin(lastId: string | undefined): SentState {
+    this.prune();
+    const key = lastId?.split('.')[0] ?? '';
+    const before = this.kept.get(key);
+    const continues = before?.id === lastId ? before?.continued() : undefined;
+    const newKey = continues ? key : randomBytes(12).toString('base64url');
+    const state = continues ?? new SentState(newKey);
+    this.kept.delete(newKey); // the newest is the last of the map
+    this.kept.set(newKey, state);
+    return state;
+  }
+
+  private prune(): void {
+    const oldest = performance.now() - CONTINUES_MS;
+    for (const [key, { atMs }] of this.kept) {
+      if (atMs < oldest || this.kept.size >= MOST_VIEWERS) {
+        this.kept.delete(key);
+      }
+    }
   }
 }

@@ -6,7 +6,7 @@ import { worstOf } from '../../inspect/verdict.js';
 import { capitalised } from '../../inspect/words.js';
 import { outboxSentence, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
-import type { QueueVerdictView, VerdictView } from '../views/verdict-views.js';
+import type { QueueVerdictView, VerdictView } from '../views/views.js';
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(verdict: QueueVerdict & { remedy?: Remedy }): VerdictView {

@@ -5,8 +5,7 @@ import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { BatchMember } from '../../queue/model/batch.js';
 import { type Redact, visibleForm } from '../../queue/codec/redact.js';
 import { ShownContent, type ShownJob } from '../../queue/store/shown-content.js';
-import type { ResolvedDashboardOptions } from '../dashboard-options.js';
-import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { type ResolvedDashboardOptions, DASHBOARD_OPTIONS } from '../dashboard-options.js';
 import { ShownQueues } from '../shown-queues.js';
 
 /** The time after which the announcements of workers are read again, in ms. */

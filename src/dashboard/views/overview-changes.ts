@@ -1,5 +1,5 @@
-// What differs between two overviews, for the stream. Both sides import this.
-import type { OverviewView, QueueView, RunningView, WorkerView } from './views.js';
+// The messages of the stream, and what differs between two overviews. Both sides import this.
+import type { VerdictView, OverviewView, QueueView, RunningView, WorkerView } from './views.js';
 
 /** A change of a JSON value: `[value]` replaces it, `[]` removes it, and an object changes some of its fields. */
 export type Change = readonly [value?: unknown] | { readonly [field: string]: Change };
@@ -106,4 +106,24 @@ function isFields(value: unknown): value is Record<string, unknown> {
 
 function isEqual(a: unknown, b: unknown): boolean {
   return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
+}
+
+/** The state as it is read: a read of Redis, or since when Redis does not reply. */
+export type StreamEvent = { overview: OverviewView; away: null } | { overview: null; away: AwayView };
+
+/** Why there is no new reading. */
+export interface AwayView {
+  since: number;
+  message: string;
+  /** True where Redis answers, and only the reading takes long. */
+  isSlow: boolean;
+}
+
+/** A message of the stream to one viewer: all at first, then what has changed since the message before. */
+export type StreamMessage = { overview: OverviewView } | { change: Change } | { away: AwayView };
+
+/** Redis and its queues in one sentence, for the dashboard of another server. */
+export interface ServerView {
+  /** Null while there is no reading. */
+  verdict: VerdictView | null;
 }

@@ -1,15 +1,15 @@
 // The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
-import type { RecentPace } from '../../inspect/queue-signs.js';
+import type { RecentPace, Severity } from '../../inspect/queue-signs.js';
 import type { Remedy } from '../../inspect/rule.js';
 import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
 import type { JobAction } from '../../queue/model/actions.js';
-import type { JobReference } from '../../queue/model/batch.js';
-import type { OutboxRecord } from '../../queue/store/outbox-writer.js';
+import type { JobReference, BatchFollowUp, BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';
+import type { GroupLimits } from '../../queue/model/limits.js';
+import type { ActionAuthor, ActionTarget } from '../../queue/store/action-entry.js';
+import type { OutboxRecord } from '../../queue/store/outbox-writer.js';
 import type { DashboardAction } from '../dashboard-options.js';
 import type { JobPart } from './job-file.js';
-import type { SharedLimitView } from './limit-views.js';
-import type { QueueVerdictView, VerdictView } from './verdict-views.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
@@ -367,4 +367,238 @@ export interface OutboxRowsView {
   })[];
   /** True if there are more rows. */
   isCut: boolean;
+}
+
+/** The verdict on a queue, in words. */
+export interface VerdictView {
+  severity: Severity;
+  /** The state of the queue in a word: stuck, failing, paused. Absent for Redis itself. */
+  state?: string;
+  /** The queue of the next step, or its shard. Absent for Redis itself. */
+  queue?: string;
+  /** How many more queues need a look, beside the one of the sentence. Absent for none. */
+  more?: number;
+  /** True if nothing waits or runs. */
+  isIdle?: true;
+  /** The verdict in one sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
+  sentence: string;
+  /** The next step. */
+  remedy?: string;
+  /** Where the next step is taken. Absent if there is none. */
+  remedyAt?: Remedy;
+}
+
+/** A queue with its verdict. An unreadable queue has no more than that. */
+export interface QueueVerdictView {
+  name: string;
+  verdict: VerdictView;
+  /** True for a queue of this Redis that the app does not know. */
+  isOther?: true;
+  /** The names of its shards, the worst first. Absent for a queue without. */
+  shards?: string[];
+}
+
+/** Figures of each step, for the charts. `at` has the starts of the steps. */
+export interface HistoryView {
+  at: number[];
+  stepMs: number;
+  in: (number | null)[];
+  out: (number | null)[];
+  failed: (number | null)[];
+  depth: (number | null)[];
+  oldestMs: (number | null)[];
+  wait: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
+  run: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
+  marks: { at: number; endAt: number | null; kind: 'deploy' | 'outage'; text: string }[];
+}
+
+/** A batch, and how far it is. It names no other queue, because the viewer may not see that. */
+export interface BatchView extends Omit<
+  BatchRecord,
+  'followUps' | 'createdAt' | 'sealedAt' | 'firedAt' | 'endedAt'
+> {
+  /** The state of the batch, in a sentence. */
+  words: string;
+  createdAt: number;
+  sealedAt: number | null;
+  firedAt: number | null;
+  endedAt: number | null;
+}
+
+/** The batches of a queue. */
+export interface BatchesView {
+  /** The batches that have not ended, the oldest first. */
+  batches: BatchView[];
+  /** The batches that ended last, the last first. */
+  ended: BatchView[];
+}
+
+/** A member of a batch, and what became of it. */
+export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'status'> {
+  error: string | null;
+  /** The state of a job that has not ended; null for an ended one, or where it is unknown. */
+  state: State | null;
+  /** The name, the label and the time of its job, as in a list; null if its record is gone. */
+  name: string | null;
+  label: string | null;
+  at: number | null;
+}
+
+/** A job that follows a batch. */
+export interface FollowUpView extends BatchFollowUp {
+  /** How far it is, in words. */
+  words: string;
+  /** Its job; null before it is in its queue, and once it is no longer known. */
+  job: JobRow | null;
+}
+
+/** One batch with a page of its members. */
+export interface BatchPageView {
+  batch: BatchView;
+  followUps: FollowUpView[];
+  members: BatchMemberView[];
+  /** The start of the next page; null on the last. */
+  next: number | null;
+}
+
+/** A group of a queue that has jobs. */
+export interface GroupView {
+  name: string;
+  pending: number;
+  running: number;
+  oldestPendingAgeMs: number;
+  pausedAt: number | null;
+  /** When the pause ends by itself; null if somebody must end it. */
+  pausedUntil: number | null;
+  pausedBy: string | null;
+  pauseReason: string | null;
+  /** The job that holds it back; null for none, or for one that the viewer may not see. */
+  heldBy: string | null;
+  isHeld: boolean;
+  opensAt: number | null;
+  /** True if it runs as many jobs as it may. */
+  isFull: boolean;
+  /** Its own limits in words; null for none. */
+  limits: string | null;
+  /** The same as figures. */
+  limitsSet: GroupLimits;
+  /** Who set them, and when; null if the action log does not have it any more. */
+  limitedBy: string | null;
+  limitedAt: number | null;
+}
+
+/** The groups of a queue that have jobs. */
+export interface GroupsView {
+  groups: GroupView[];
+  /** The limits of each group without its own, in words; null for none. */
+  ofAll: string | null;
+}
+
+/** A limit that queues share. The names of queues that the viewer may not see are left out. */
+export interface SharedLimitView {
+  name: string;
+  /** The queues whose workers name it, by name. */
+  queues: string[];
+  maxRunning: number | null;
+  rates: { limit: number; periodMs: number; burst?: number }[];
+  /** True if its values were set at run time, so that they override those of the code. */
+  isSet: boolean;
+  /** The number of jobs that run, also those of hidden queues. */
+  running: number;
+  /** The jobs of each queue, the most first. */
+  holders: { queue: string; permits: number; workers: number }[];
+  /** The queues that wait for it, the first first. */
+  waiting: string[];
+  /** True if a queue uses it with a key. */
+  hasKeys: boolean;
+  /** How many of its keys jobs wait for, in words; empty for none. */
+  waitingKeys: string;
+  /** When its rates let the next job start; null: now. */
+  nextStartAt: number | null;
+  restsUntil: number | null;
+  pausedAt: number | null;
+  /** When the pause ends by itself; null if somebody must resume the limit. */
+  pausedUntil: number | null;
+  pausedBy: string | null;
+  pauseReason: string | null;
+}
+
+/** One key of a limit. Values that were not set for it are those of the limit. A pause of the limit itself is left out. */
+export interface SharedKeyView extends Omit<
+  SharedLimitView,
+  'queues' | 'holders' | 'waiting' | 'hasKeys' | 'waitingKeys'
+> {
+  /** The key: the group of the jobs. */
+  name: string;
+  /** True if jobs of a queue wait for it. */
+  isAwaited: boolean;
+}
+
+/** The keys of a limit that were used in the last day, the last first. */
+export interface SharedKeysView {
+  keys: SharedKeyView[];
+  /** The names of keys that could not be read, because their master gives no reply. */
+  unread: string[];
+  /** True if more keys may be shown to the viewer. */
+  hasMore: boolean;
+}
+
+/** The end of a job whose record has gone. */
+export type EndedJobView = Pick<JobRow, 'queue' | 'id' | 'name' | 'state'>;
+
+/** The jobs with an id, in all queues that could be read. */
+export interface FoundJobsView {
+  jobs: JobRow[];
+  /** The ends of jobs whose records have gone; empty if a job was found. */
+  ended: EndedJobView[];
+  unreadable: QueueVerdictView[];
+}
+
+/** One slice of a search over all queues and states. */
+export interface EverywherePage extends Omit<SearchPage, 'total'> {
+  /** The number of jobs of the searched queues and states; null after the first slice. */
+  total: number | null;
+  unreadable: QueueVerdictView[];
+}
+
+/** The latest entries of all queues that could be read, or of one. */
+export interface LogView {
+  entries: ActionLogEntry[];
+  /** True if there may be earlier ones. */
+  isCut: boolean;
+  unreadable: QueueVerdictView[];
+}
+
+export interface ActionLogEntry {
+  at: number;
+  queue: string;
+  via: ActionAuthor['via'];
+  by: string;
+  action: string;
+  /** The subject of the action, in words. */
+  subject: string;
+  /** Its single object, for a link. */
+  target: ActionTarget | null;
+  /** A second object, such as the new job of a redrive. Null if the viewer may not see it. */
+  other: ActionTarget | null;
+  /** The number of changed jobs; null if the action has not ended, or its end is unknown. */
+  count: number | null;
+}
+
+/** A subscription of a topic, as the page shows it. */
+export interface SubscriptionView {
+  topic: string;
+  name: string;
+  queue: string;
+  /** When an app first declared it. */
+  since: number;
+  /** Whether a live worker has its handler; null if its queue could not be read. */
+  isHandled: boolean | null;
+  /** Whether the viewer may end it. */
+  canBeRemoved: boolean;
+}
+
+/** The subscriptions that the viewer may see, by topic and name. */
+export interface TopicsView {
+  subscriptions: SubscriptionView[];
 }

@@ -1,7 +1,7 @@
 // Several servers in one page: a switch that keeps the page. A server that is away leaves the others alone.
 import { beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { serveDashboard } from '#dashboard/standalone/serve-dashboard.js';
+import { serveDashboard } from '#dashboard/serve-dashboard.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says } from '../../support/browser/browser.js';

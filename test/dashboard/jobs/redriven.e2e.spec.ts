@@ -1,6 +1,6 @@
 // A dead letter that was redriven as a new job says so. Only those who may see the new job learn its name.
 import { expect, it } from '@jest/globals';
-import type { LogView } from '#dashboard/views/log-view.js';
+import type { LogView } from '#dashboard/views/views.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';
 

@@ -1,8 +1,8 @@
 // The limits that queues share in the dashboard, and what a viewer may do with them.
 import { expect, it, jest } from '@jest/globals';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
-import type { SharedKeysView } from '#dashboard/views/limit-views.js';
-import type { StreamEvent } from '#dashboard/views/stream-views.js';
+import type { SharedKeysView } from '#dashboard/views/views.js';
+import type { StreamEvent } from '#dashboard/views/overview-changes.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { SharedLimit } from '#queue/operate/shared-limit.js';
 import { storeOfKey } from '#queue/validation/names.js';

@@ -1,7 +1,7 @@
 // What a viewer is sent: all at first, then changes, and all again where a message was missed.
 import { expect, it } from '@jest/globals';
-import { SentStates } from '#dashboard/live/sent-states.js';
-import type { StreamEvent } from '#dashboard/views/stream-views.js';
+import { SentStates } from '#dashboard/live/snapshot-feed.js';
+import type { StreamEvent } from '#dashboard/views/overview-changes.js';
 import type { OverviewView, QueueView } from '#dashboard/views/views.js';
 
 const QUIET: OverviewView = {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { timelineOf } from '#dashboard/live/timeline.js';
+import { timelineOf } from '#dashboard/live/visible-overview.js';
 import { shardNames } from '#queue/model/spread.js';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { endedOf, workersOf } from '#dashboard/live/workers-view.js';
+import { endedOf, workersOf } from '#dashboard/live/overview-reader.js';
 
 const at = (second: number) => new Date(second * 1_000);
 

@@ -1,7 +1,7 @@
 // The one sentence on top of the dashboard: the worse of what is said of Redis and of the queues.
 import { describe, expect, it } from '@jest/globals';
 import { outboxView, overallVerdict, worseFact } from '#dashboard/live/verdict-view.js';
-import type { QueueVerdictView, VerdictView } from '#dashboard/views/verdict-views.js';
+import type { QueueVerdictView, VerdictView } from '#dashboard/views/views.js';
 import { worstFirst, type RankedQueue } from '#inspect/verdict.js';
 import type { Severity } from '#inspect/queue-signs.js';
 

@@ -1,7 +1,7 @@
 // What the form of a schedule sends, and where it shows a refusal.
 import { expect, it } from '@jest/globals';
 import { definitionOf, faultOf, halfTyped, unitOf } from '#dashboard/ui/schedules/definition-of.js';
-import type { EditedScheduleView } from '#dashboard/views/schedules-view.js';
+import type { EditedScheduleView } from '#dashboard/views/schedule-view.js';
 
 function formOf(fields: Record<string, string>): FormData {
   const form = new FormData();

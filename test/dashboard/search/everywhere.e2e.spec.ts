@@ -2,7 +2,7 @@
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
-import type { EverywherePage } from '#dashboard/views/search-views.js';
+import type { EverywherePage } from '#dashboard/views/views.js';
 import { handlerOf } from '../../nest/app.js';
 import { eventually } from '../../support/faults/wait.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';

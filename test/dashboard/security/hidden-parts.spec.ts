@@ -1,8 +1,7 @@
 // What a viewer may not see is left out, also where a name is like one that may be seen.
 import { expect, it } from '@jest/globals';
 import type { DashboardRequest } from '#dashboard/dashboard-options.js';
-import { HiddenParts } from '#dashboard/security/hidden-parts.js';
-import type { Permissions } from '#dashboard/security/permissions.js';
+import { HiddenParts, type Permissions } from '#dashboard/security/permissions.js';
 import type { JobSigns } from '#inspect/job-signs.js';
 import type { QueueSigns } from '#inspect/queue-signs.js';
 import type { JobRecord } from '#queue/model/job.js';

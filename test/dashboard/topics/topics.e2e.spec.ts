@@ -1,8 +1,8 @@
 // The subscriptions of topics in the dashboard, and who may end one.
 import { expect, it } from '@jest/globals';
 import type { DashboardAction } from 'nest-job-queue/dashboard';
-import type { StreamEvent } from '#dashboard/views/stream-views.js';
-import type { TopicsView } from '#dashboard/views/topics-view.js';
+import type { StreamEvent } from '#dashboard/views/overview-changes.js';
+import type { TopicsView } from '#dashboard/views/views.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startDashboard } from '../dashboard-app.js';

@@ -1,6 +1,6 @@
 // The table of docs/managing-jobs.md that lists what a purge leaves, and how long it stays.
 import { describe, expect, it } from '@jest/globals';
-import { RunStore } from '#dashboard/actions/run-store.js';
+import { RunStore } from '#dashboard/actions/bulk-runs.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { KEYS } from '#queue/validation/key-table.js';

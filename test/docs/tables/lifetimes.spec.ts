@@ -40,7 +40,7 @@ const ROW_OF: Record<string, string> = {
   'lua/worker/renew.lua details': HISTORY,
   'lua/alert/take-turn.lua alerts': ENTRIES,
   'lua/sweep/hold.lua maintainers': ENTRIES,
-  'src/dashboard/actions/run-store.ts keys.bulkRuns': ENTRIES,
+  'src/dashboard/actions/bulk-runs.ts keys.bulkRuns': ENTRIES,
   'lua/job/cancel.lua nudge .. worker': NUDGE,
   'lua/lib/batch/cancel_member.lua nudge .. worker': NUDGE,
   'lua/lib/newest/stop_running.lua nudge .. worker': NUDGE,

@@ -1,6 +1,6 @@
 // The fuzz of the dashboard's routes finds planted faults that take many requests; test/security finds two others.
 import { describe, expect, it, jest } from '@jest/globals';
-import { RouteRunner } from '#dashboard/api/route-runner.js';
+import { RouteRunner } from '#dashboard/api/route.js';
 import { ActionLog } from '#queue/actions/action-log.js';
 import { AttackedDashboard, attackDashboard } from '../../security/dashboard-attack.js';
 

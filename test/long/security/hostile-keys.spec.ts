@@ -1,6 +1,6 @@
 // Every key of a queue, spoiled in every way; test/security has a share of it.
 import { expect, it, jest } from '@jest/globals';
-import { JobSearch } from '#dashboard/search/job-search.js';
+import { JobSearch } from '#dashboard/job-search.js';
 import { attackKeys } from '../../security/key-attack.js';
 import { Windows } from '../../security/windows.js';
 

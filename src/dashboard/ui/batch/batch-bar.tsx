@@ -1,4 +1,4 @@
-import type { BatchView } from '../../views/batch-views.js';
+import type { BatchView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark } from '../parts/parts.js';
 

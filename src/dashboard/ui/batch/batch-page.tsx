@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../../views/batch-views.js';
+import type { BatchMemberView, BatchPageView, BatchView, FollowUpView } from '../../views/views.js';
 import { count, plural, spelled } from '../parts/format.js';
 import { CopyId, Notice, NotLoaded, StateMark, Time } from '../parts/parts.js';
 import { JobRowLine } from '../parts/job-row-line.js';

@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { QueueView } from '../../views/views.js';
-import type { HistoryView } from '../../views/history-view.js';
+import type { QueueView, HistoryView } from '../../views/views.js';
 import { duration, exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';

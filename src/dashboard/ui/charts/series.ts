@@ -1,4 +1,4 @@
-import type { HistoryView } from '../../views/history-view.js';
+import type { HistoryView } from '../../views/views.js';
 import { duration, rate } from '../parts/format.js';
 
 type Values = readonly (number | null)[];

@@ -1,6 +1,6 @@
 // The limits that the fields of a form mean.
 import type { GroupLimits } from '../../../queue/model/limits.js';
-import type { SharedLimitView } from '../../views/limit-views.js';
+import type { SharedLimitView } from '../../views/views.js';
 
 /** The figures that limit a queue or a group. */
 export interface LimitFigures {

@@ -1,4 +1,4 @@
-import type { ActionLogEntry, LogView } from '../../views/log-view.js';
+import type { ActionLogEntry, LogView } from '../../views/views.js';
 import { count, exact } from '../parts/format.js';
 import { NotRead, Notice, NotLoaded, ScrolledTable, Time } from '../parts/parts.js';
 import { now, queues, unreadable } from '../state/live.js';

@@ -1,6 +1,5 @@
 import { lazy } from '../parts/lazy.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
-import type { SharedErrorView } from '../../views/views.js';
+import type { QueueVerdictView, SharedErrorView } from '../../views/views.js';
 import { count, duration } from '../parts/format.js';
 import { Clock, Notice, Sentence, VerdictMark } from '../parts/parts.js';
 import { redriveInAll } from '../parts/begin-runs.js';

@@ -1,6 +1,5 @@
 // Which queues the overview lists, and in which order.
-import type { QueueView } from '../../views/views.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
+import type { QueueView, QueueVerdictView } from '../../views/views.js';
 
 /** A column by which the overview sorts. */
 export type SortKey = 'name' | 'waiting' | 'oldest' | 'running' | 'in' | 'out' | 'wait' | 'run' | 'failed' | 'dead';

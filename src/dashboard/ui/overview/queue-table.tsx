@@ -1,7 +1,6 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { OverviewView, QueueView } from '../../views/views.js';
-import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
+import type { OverviewView, QueueView, QueueVerdictView, VerdictView } from '../../views/views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
 import { Name, Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { go, href, route, setParams } from '../state/route.js';

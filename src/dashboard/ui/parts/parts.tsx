@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { RUN_MARKS, STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
-import type { State } from '../../views/views.js';
-import type { QueueVerdictView, VerdictView } from '../../views/verdict-views.js';
+import type { State, QueueVerdictView, VerdictView } from '../../views/views.js';
 import type { Problem } from '../state/api.js';
 import { now } from '../state/live.js';
 import { CopyButton } from './copy.js';

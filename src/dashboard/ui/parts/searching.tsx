@@ -1,7 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EverywherePage } from '../../views/search-views.js';
-import type { JobRow, SearchPage } from '../../views/views.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
+import type { EverywherePage, JobRow, SearchPage, QueueVerdictView } from '../../views/views.js';
 import { get, Problem } from '../state/api.js';
 import { count, plural } from './format.js';
 

@@ -1,5 +1,4 @@
-import type { BatchesView, BatchView } from '../../views/batch-views.js';
-import type { QueueView } from '../../views/views.js';
+import type { BatchesView, BatchView, QueueView } from '../../views/views.js';
 import { asCommand } from '../../../inspect/display/as-command.js';
 import { count, plural } from '../parts/format.js';
 import { Name, Notice, ScrolledTable, StateMark, Time } from '../parts/parts.js';

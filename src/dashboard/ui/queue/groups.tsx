@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asCommand } from '../../../inspect/display/as-command.js';
 import { inQuotes } from '../../../inspect/search/in-quotes.js';
-import type { GroupView, GroupsView } from '../../views/group-views.js';
-import type { QueueView } from '../../views/views.js';
+import type { GroupView, GroupsView, QueueView } from '../../views/views.js';
 import { Field, LimitFields } from '../limits/limit-fields.js';
 import { LimitsForm } from '../limits/limits-form.js';
 import { groupLimitsOf } from '../limits/limits-of.js';

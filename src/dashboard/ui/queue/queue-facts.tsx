@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { VerdictView } from '../../views/verdict-views.js';
-import type { QueueView } from '../../views/views.js';
+import type { VerdictView, QueueView } from '../../views/views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Sentence, VerdictMark } from '../parts/parts.js';
 import { RemedyAction } from '../steer/remedy.js';

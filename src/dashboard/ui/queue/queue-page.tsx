@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
-import type { ErrorGroupView, QueueView, State } from '../../views/views.js';
+import type { QueueVerdictView, ErrorGroupView, QueueView, State } from '../../views/views.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { AboutOther } from '../parts/about-other.js';
 import { lazy } from '../parts/lazy.js';

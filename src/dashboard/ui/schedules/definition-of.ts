@@ -1,5 +1,5 @@
 // The schedule that the fields of the form mean.
-import type { EditedScheduleView } from '../../views/schedules-view.js';
+import type { EditedScheduleView } from '../../views/schedule-view.js';
 import type { Problem } from '../state/api.js';
 
 /** The fields of the form. */

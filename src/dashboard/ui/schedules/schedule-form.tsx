@@ -2,7 +2,7 @@ import { type ComponentChildren, type VNode, cloneElement } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { onClock } from '../../../inspect/schedules/clock.js';
 import { relative } from '../../../inspect/words.js';
-import type { EditedScheduleView, PreviewView } from '../../views/schedules-view.js';
+import type { EditedScheduleView, PreviewView } from '../../views/schedule-view.js';
 import { Notice } from '../parts/parts.js';
 import { say } from '../parts/toasts.js';
 import { type Problem, post } from '../state/api.js';

@@ -1,7 +1,7 @@
 import { onClock } from '../../../inspect/schedules/clock.js';
 import { runInWords } from '../../../inspect/schedules/runs-in-words.js';
 import { relative } from '../../../inspect/words.js';
-import type { ScheduleRunView, ScheduleView } from '../../views/schedules-view.js';
+import type { ScheduleRunView, ScheduleView } from '../../views/schedule-view.js';
 import { ask } from '../parts/confirm.js';
 import { count, plural } from '../parts/format.js';
 import { Name, RunMark, Sentence, Time } from '../parts/parts.js';

@@ -1,4 +1,4 @@
-import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedules-view.js';
+import type { EditedScheduleView, SchedulesView, ScheduleView } from '../../views/schedule-view.js';
 import { count } from '../parts/format.js';
 import { Notice, NotLoaded, NotRead, ScrolledTable } from '../parts/parts.js';
 import { may, now, queues } from '../state/live.js';

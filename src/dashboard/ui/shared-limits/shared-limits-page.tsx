@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { SharedKeysView, SharedKeyView, SharedLimitView } from '../../views/limit-views.js';
+import type { SharedKeysView, SharedKeyView, SharedLimitView } from '../../views/views.js';
 import { ask } from '../parts/confirm.js';
 import { count, duration, plural, relative } from '../parts/format.js';
 import { Notice, ScrolledTable, Time } from '../parts/parts.js';

@@ -1,8 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ServerView } from '../../views/stream-views.js';
-import type { VerdictView } from '../../views/verdict-views.js';
-import type { SessionView } from '../../views/views.js';
+import type { ServerView } from '../../views/overview-changes.js';
+import type { VerdictView, SessionView } from '../../views/views.js';
 import { VerdictMark } from '../parts/parts.js';
 import { BASE, Problem, get } from '../state/api.js';
 import { connection, overview, session } from '../state/live.js';

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { EndedJobView, FoundJobsView } from '../../views/search-views.js';
-import type { QueueView } from '../../views/views.js';
+import type { EndedJobView, FoundJobsView, QueueView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark, VerdictMark } from '../parts/parts.js';
 import { pauseOrResume } from '../steer/pause-button.js';

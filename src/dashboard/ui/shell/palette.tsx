@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { FoundJobsView } from '../../views/search-views.js';
+import type { FoundJobsView } from '../../views/views.js';
 import { NotRead } from '../parts/parts.js';
 import { get } from '../state/api.js';
 import { entriesOf, type Entry } from './palette-entries.js';

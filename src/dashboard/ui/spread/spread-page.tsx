@@ -1,6 +1,5 @@
 import { inQuotes } from '../../../inspect/search/in-quotes.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
-import type { QueueView } from '../../views/views.js';
+import type { QueueVerdictView, QueueView } from '../../views/views.js';
 import { QueueTable } from '../overview/queue-table.js';
 import { count } from '../parts/format.js';
 import { Notice, StateMark } from '../parts/parts.js';

@@ -1,10 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import { encodesPayloads, permissionsOf, type ShownAction } from '../../../queue/model/actions.js';
 import type { DashboardAction } from '../../dashboard-options.js';
-import type { OverviewView, QueueView, SessionView } from '../../views/views.js';
-import type { QueueVerdictView } from '../../views/verdict-views.js';
-import { changed, keyed, listed, type KeyedOverview } from '../../views/overview-changes.js';
-import type { StreamMessage } from '../../views/stream-views.js';
+import type { OverviewView, QueueView, SessionView, QueueVerdictView } from '../../views/views.js';
+import { changed, keyed, listed, type KeyedOverview, type StreamMessage } from '../../views/overview-changes.js';
 import { BASE, get, Problem } from './api.js';
 import { route } from './route.js';
 

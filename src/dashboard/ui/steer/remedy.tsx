@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { asCommand } from '../../../inspect/display/as-command.js';
-import type { State } from '../../views/views.js';
-import type { VerdictView } from '../../views/verdict-views.js';
+import type { State, VerdictView } from '../../views/views.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { CopyButton } from '../parts/copy.js';
 import { may, queues, unreachable } from '../state/live.js';

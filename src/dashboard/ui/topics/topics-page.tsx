@@ -1,4 +1,4 @@
-import type { SubscriptionView, TopicsView } from '../../views/topics-view.js';
+import type { SubscriptionView, TopicsView } from '../../views/views.js';
 import { ask } from '../parts/confirm.js';
 import { plural } from '../parts/format.js';
 import { Name, Notice, ScrolledTable, Time } from '../parts/parts.js';

@@ -1,15 +1,15 @@
+import type { AddressInfo } from 'node:net';
 import { Controller, Get, Module, type DynamicModule, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { AddressInfo } from 'node:net';
-import { partToken } from '../../nest/connection/connection-tokens.js';
-import type { QueueRegistry } from '../../nest/connection/queue-registry.js';
-import { JobQueueModule } from '../../nest/job-queue.module.js';
-import type { RedisClient } from '../../queue/redis/redis-client.js';
-import { systemClock } from '../../queue/runtime/clock.js';
-import { within } from '../../queue/runtime/waits.js';
-import { JobQueueDashboardModule } from '../dashboard.module.js';
-import { LinkGuard } from '../security/link-guard.js';
+import { partToken } from '../nest/connection/connection-tokens.js';
+import type { QueueRegistry } from '../nest/connection/queue-registry.js';
+import { JobQueueModule } from '../nest/job-queue.module.js';
+import type { RedisClient } from '../queue/redis/redis-client.js';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/waits.js';
+import { JobQueueDashboardModule } from './dashboard.module.js';
+import { LinkGuard } from './security/access.guard.js';
 
 /** The time between two looks for new queues, in ms. */
 const LOOK_MS = 60_000;

@@ -1,18 +1,143 @@
+// Searches jobs for the page, slice by slice, and groups dead letters by the kind of their error.
 import { Injectable } from '@nestjs/common';
-import { compileSearch } from '../../inspect/search/compile-search.js';
-import { cursorOf, placeOf, placesOf, SEARCHED_STATES } from '../../inspect/search/walk-places.js';
-import { walkSlice } from '../../inspect/search/walk-state.js';
-import type { QueueVerdict } from '../../inspect/queue-signs.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobRecord, JobStatus } from '../../queue/model/job.js';
-import { ShownQueues } from '../shown-queues.js';
-import { JobDescriber } from '../views/job-describer.js';
-import type { EverywherePage } from '../views/search-views.js';
-import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
-import { Redactor } from '../security/redactor.js';
-import { withVersions } from '../../inspect/mark-words.js';
-import { failedJobOf, groupsOfKinds, type FailedJob } from './error-groups.js';
-import { matcherOf, type Matcher } from './job-match.js';
+import { z } from 'zod';
+import { markWords, withVersions } from '../inspect/mark-words.js';
+import type { QueueVerdict } from '../inspect/queue-signs.js';
+import { compileSearch, type Search } from '../inspect/search/compile-search.js';
+import { LONGEST_SEARCH } from '../inspect/search/parse-search.js';
+import { cursorOf, placeOf, placesOf, SEARCHED_STATES } from '../inspect/search/walk-places.js';
+import { walkSlice } from '../inspect/search/walk-state.js';
+import { lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobRecord, JobStatus } from '../queue/model/job.js';
+import { startOf } from '../queue/runtime/cut.js';
+import type { ShownJob } from '../queue/store/shown-content.js';
+import { Redactor } from './security/redactor.js';
+import { ShownQueues } from './shown-queues.js';
+import { JobDescriber } from './views/job-describer.js';
+import type {
+  EverywherePage,
+  ErrorGroupView,
+  JobMatch,
+  ErrorGroupsPage,
+  JobRow,
+  SearchPage,
+} from './views/views.js';
+
+const NO_ERROR = 'No error is stored';
+/** The kind of a dead letter that an earlier version has made. */
+const UNCOUNTED = '@uncounted';
+
+/** Returns the kind of a job's last error. */
+function kindOf({ errorKind }: Pick<JobRecord, 'errorKind'>): string {
+  return errorKind ?? UNCOUNTED;
+}
+
+/** A dead letter, as far as its group shows it. */
+interface FailedJob extends Pick<ErrorGroupView, 'key' | 'name' | 'sample'> {
+  queue: string;
+  id: string;
+  at: number;
+}
+
+/** Returns the part of a dead letter that its group shows. */
+export function failedJobOf(job: ShownJob): FailedJob {
+  const name = job.attemptLog.findLast(({ error }) => error !== null)?.error?.name ?? 'Error';
+  return {
+    queue: job.queue,
+    id: job.id,
+    key: kindOf(job),
+    name: startOf(name, 100),
+    sample: startOf(lastErrorWords(job) ?? NO_ERROR, 300),
+    at: (job.failedAt ?? job.enqueuedAt).getTime(),
+  };
+}
+
+/** Groups dead letters by the kind of their last error, the largest group first. */
+export function groupByError(jobs: readonly FailedJob[]): ErrorGroupView[] {
+  const groups = new Map<string, ErrorGroupView>();
+  for (const { key, name, sample, at } of jobs) {
+    const known = groups.get(key);
+    if (known) {
+      known.count += 1;
+      known.firstAt = Math.min(known.firstAt ?? at, at);
+      known.lastAt = Math.max(known.lastAt ?? at, at);
+    } else {
+      groups.set(key, { key, name, sample, count: 1, firstAt: at, lastAt: at, lastHour: null, isNew: false });
+    }
+  }
+  return [...groups.values()].toSorted((a, b) => b.count - a.count);
+}
+
+/**
+ * Returns the counted kinds as groups. Dead letters that no process has counted are one more.
+ *
+ * @param total all dead letters
+ * @param shown returns a job as it may be shown
+ * @param nowMs the time of Redis
+ */
+function groupsOfKinds(
+  kinds: readonly (ErrorKind & { version?: string })[],
+  total: number,
+  shown: (job: JobRecord) => ShownJob,
+  nowMs: number,
+): ErrorGroupView[] {
+  const groups = kinds.map((each): ErrorGroupView => {
+    const { kind, count, lastHour, firstAt, lastAt, isNew, error, sample, mark, version } = each;
+    const words = sample ? failedJobOf(shown(sample)) : { name: 'Error', sample: error ?? `kind ${kind}` };
+    const times = { firstAt: firstAt.getTime(), lastAt: lastAt.getTime() };
+    return {
+      key: kind,
+      name: words.name,
+      sample: words.sample,
+      count,
+      ...times,
+      lastHour,
+      isNew,
+      ...(mark && { mark: { words: markWords(mark, nowMs, version), comesAgain: mark.comesAgain } }),
+    };
+  });
+  const rest = total - kinds.reduce((sum, { count }) => sum + count, 0);
+  const uncounted = {
+    key: UNCOUNTED,
+    name: 'Not counted',
+    sample: 'An earlier version buried them',
+    lastHour: null,
+  };
+  return rest > 0 ? [...groups, { ...uncounted, count: rest, firstAt: null, lastAt: null, isNew: false }] : groups;
+}
+
+const tooLong = `expected text of at most ${LONGEST_SEARCH} characters`;
+/** A search, whose bad terms are refused by their own error. */
+export const searchText = z
+  .string({ error: 'expected text' })
+  .max(LONGEST_SEARCH, tooLong)
+  .refine((text) => compileSearch(text), 'expected a search');
+
+export const matchSchema = z.strictObject(
+  {
+    text: searchText.optional(),
+    group: z.string({ error: 'expected text' }).max(LONGEST_SEARCH, tooLong).optional(),
+  },
+  { error: 'expected an object with text, group' },
+);
+
+/** What jobs are held against: a search, and a kind of error. */
+export type Matcher = Pick<Search, 'mayMatch' | 'readsPayloads' | 'look'>;
+
+/**
+ * Returns what jobs must match.
+ *
+ * @throws InvalidOptionError for a bad term
+ */
+export function matcherOf({ text = '', group }: JobMatch): Matcher {
+  const { mayMatch, readsPayloads, look } = compileSearch(text);
+  return {
+    mayMatch,
+    readsPayloads,
+    look: (job) => (group !== undefined && kindOf(job) !== group ? 'none' : look(job)),
+  };
+}
 
 /** The time one request searches, in ms. The page asks for further slices until it is stopped. */
 const SLICE_MS = 300;
