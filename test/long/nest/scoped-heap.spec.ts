@@ -13,7 +13,7 @@ import { runInNewContext } from 'node:vm';
 import { Inject, Injectable, Module, Scope, UseGuards } from '@nestjs/common';
 import { NestFactory, REQUEST } from '@nestjs/core';
 import { JobHandler, JobPayload, JobQueueModule, JobQueueService, type Job } from 'nest-job-queue';
-import { sleep } from '../../support/faults/wait.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
