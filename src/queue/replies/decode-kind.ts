@@ -1,20 +1,25 @@
 import { z } from 'zod';
 import type { KindCount } from '../store/dead-letter-query.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
 
 const HOUR_MS = 3_600_000;
-const RECORD = /^(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (.*)$/s;
+/** A time of more digits is no date. */
+const RECORD = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (.*)$/s;
 
 /**
  * Decodes the record of a kind of error, see lua/lib/kind/change_kind. It counts by whole hours, so the last hour has a
- * share of the one before.
+ * share of the one before. Returns undefined for a record of another program, which the next death of the kind replaces.
  *
  * @param payloadBytes of the last job; -1 if that is no dead letter of the kind any more
  */
-export function decodeKind(nowMs: number, kind: string, record: string, payloadBytes: number): KindCount {
+export function decodeKind(
+  nowMs: number,
+  kind: string,
+  record: string,
+  payloadBytes: number,
+): KindCount | undefined {
   const found = RECORD.exec(record);
   if (!found) {
-    throw new UnexpectedReply('the record of a kind of error', record);
+    return undefined; // one such text must not keep the other kinds and queues from being shown
   }
   const [count, firstAtMs, lastAtMs, hour, inHour, before] = found.slice(1, 7).map(Number) as Six;
   const hoursAgo = Math.floor(nowMs / HOUR_MS) - hour;
@@ -35,7 +40,7 @@ const wordsSchema = z.object({
   note: z.string().optional(),
   by: z.string().optional(),
 });
-const MARK = /^(\d+) (\d+) (\{.*\})$/s;
+const MARK = /^(\d{1,15}) (\d{1,15}) (\{.*\})$/s;
 
 /** Decodes what people said of a kind, as a field. A text of another program or version counts as nothing. */
 export function markOf(text: string): Pick<KindCount, 'mark'> {

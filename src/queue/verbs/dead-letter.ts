@@ -3,6 +3,7 @@ import { flagOf, listOf, oneOf, textOf, wholeNumberOf } from '../replies/check-r
 import { decodeKind, markOf } from '../replies/decode-kind.js';
 import { decodeJob } from '../replies/decode-job.js';
 import { MARKS_KEPT_MS, MOST_MARKS } from '../runtime/lifetimes.js';
+import { slicesOf } from '../runtime/collections.js';
 import type { DeadLetterSlice, MarkWords } from '../store/dead-letter-query.js';
 import { by, each, fields, flag, number, optional, own, sealed, text, verb, word } from './verb.js';
 
@@ -43,12 +44,9 @@ export const DEAD_LETTERS = {
     reply(reply) {
       const [now, ...rest] = listOf(reply);
       const nowMs = Number(textOf(now));
-      const kinds = Array.from({ length: rest.length / 4 }, (_, i) => {
-        const [kind, record, bytes, mark] = rest.slice(4 * i);
-        return {
-          ...decodeKind(nowMs, textOf(kind), textOf(record), wholeNumberOf(bytes)),
-          ...markOf(textOf(mark)),
-        };
+      const kinds = slicesOf(rest, 4).flatMap(([kind, record, bytes, mark]) => {
+        const known = decodeKind(nowMs, textOf(kind), textOf(record), wholeNumberOf(bytes));
+        return known ? [{ ...known, ...markOf(textOf(mark)) }] : [];
       });
       return { nowMs, kinds };
     },

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { encrypted, NonRetryableError } from 'nest-job-queue/core';
-import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { serverOf } from '../../support/queue/inside.js';
+import { leaveBroken, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 
@@ -72,6 +73,33 @@ onEachStore('the kinds of error', () => {
     await die(queue, 'no account DE02');
     const [kind] = await queue.deadLetters.kinds();
     expect(kind).toMatchObject({ kind: expect.stringMatching(/^[0-9a-f]{10}$/), error: 'no account DE02' });
+  });
+
+  it.each(['__proto__', '', '1 2 3', `1 ${'9'.repeat(16)} 1 1 1 0 job`])(
+    'leave out the record %j of another program, and a mark of it',
+    async (record) => {
+      const queue = newQueue();
+      await die(queue, 'user 17 is gone', 'no address');
+      leaveBroken(queue);
+      const [first, second] = await queue.deadLetters.kinds();
+      const { client, scripts } = await serverOf(queue);
+      await client.hset(scripts.keys.errorKinds, first!.kind, record);
+      await client.hset(scripts.keys.errorMarks, second!.kind, `${'9'.repeat(16)} 0 {"known":true}`);
+      const { mark, ...left } = (await queue.deadLetters.kinds())[0]!;
+      expect([left, mark]).toMatchObject([{ kind: second!.kind, count: 1 }, undefined]);
+      expect(await queue.deadLetters.kinds()).toHaveLength(1);
+    },
+  );
+
+  it('count a record of another program anew', async () => {
+    const queue = newQueue();
+    leaveBroken(queue);
+    await die(queue, 'no address');
+    const { client, scripts } = await serverOf(queue);
+    const [{ kind } = { kind: '' }] = await queue.deadLetters.kinds();
+    await client.hset(scripts.keys.errorKinds, kind, '__proto__');
+    await die(queue, 'no address');
+    expect(await queue.deadLetters.kinds()).toMatchObject([{ kind, count: 1 }]);
   });
 
   it.each([[{ kind: '' }], [{ kind: 7 }]])('refuse the filter %j', async (filter) => {
