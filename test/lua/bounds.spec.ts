@@ -135,6 +135,25 @@ describe('of many', () => {
   });
 });
 
+describe('a setting of 65,536 bytes', () => {
+  const LONGEST_SETTING = 65_536;
+  it.each<[of: string, key: (q: TestQueue) => string, field: string]>([
+    ['the queue', (q) => q.keys.settings, 'rest_ms'],
+    ['all groups', (q) => `${q.keys.groupsPrefix}settings`, 'weight'],
+  ])('of %s stays at a claim, and a longer one is dropped', async (_, key, field) => {
+    const left = [LONGEST_SETTING, LONGEST_SETTING + 1].map(async (bytes) => {
+      const q = testQueue();
+      q.broken = true;
+      await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+      await q.add('a', { group: 'g' });
+      await q.redis.hset(key(q), { [field]: '1'.padStart(bytes, '0'), other: '1'.padStart(bytes, '0') });
+      await q.claim(1);
+      return await q.redis.hmget(key(q), field, 'other').then((values) => values.map((value) => value?.length));
+    });
+    expect(await Promise.all(left)).toEqual([[LONGEST_SETTING, LONGEST_SETTING], [undefined, undefined]]); // prettier-ignore
+  });
+});
+
 describe('in the very ms', () => {
   it('a wait for a rate that is over counts as over, so the next one is another', async () => {
     const q = queueOn(connectClocked({ nowMs: NOW }));

@@ -9,6 +9,7 @@ import { connectClocked } from '../support/redis/clocked-redis.js';
 const NOW = 1_800_000_000_000;
 const WEEK = 7 * 86_400_000;
 
+const watched = (fromMs: number, toMs: number, sinceOutageMs?: number) => ({ fromMs, toMs, sinceOutageMs });
 const queueAtNow = () => queueOn(connectClocked({ nowMs: NOW }));
 const claimed = async (q: TestQueue) => (await q.claim(1)).map(({ id }) => id);
 const stats = (q: TestQueue) => q.run(q.scripts.stats());
@@ -41,6 +42,15 @@ describe('at the very ms of its end', () => {
     expect(await claimed(q)).toEqual(['a']);
   });
 
+  it('a delay lets its job start beside a job of a group that runs one at a time', async () => {
+    const q = queueAtNow();
+    await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
+    await q.add('waits', { group: 'g' });
+    await q.add('due', { delay_ms: 60_000 });
+    await q.redis.zadd(q.keys.scheduled, NOW, 'due');
+    expect((await q.claim(2)).map(({ id }) => id).toSorted()).toEqual(['due', 'waits']);
+  });
+
   it('the time to start is over', async () => {
     const q = queueAtNow();
     await q.add('a', { expires_in_ms: 60_000 });
@@ -56,6 +66,37 @@ describe('at the very ms of its end', () => {
     expect((await stats(q)).expiredClaims).toBe(1);
     await q.run(q.scripts.sweep.reclaim({ limit: 10, gapMs: 1e12, waitMs: 0 }));
     expect(await q.pending()).toEqual(['a']);
+  });
+});
+
+describe('a reclaim after a gap waits for the heartbeats of workers', () => {
+  const [GAP, HEARTBEAT, RECONNECT] = [60_000, 10_000, 2_500];
+  const away = { last_run_at_ms: NOW - GAP - 1 };
+  const there = { last_run_at_ms: NOW };
+
+  it.each<
+    [what: string, reclaims: boolean, sweep: Record<string, number>, looks: ReturnType<typeof watched> | undefined]
+  >([
+    ['a sweep just before the gap', true, { last_run_at_ms: NOW - GAP }, undefined],
+    ['a sweep before it', false, away, undefined],
+    ['looks for a heartbeat', true, away, watched(NOW - HEARTBEAT, NOW)],
+    ['looks for less than a heartbeat', false, away, watched(NOW - HEARTBEAT + 1, NOW)],
+    ['looks that ended just before the gap', true, away, watched(1, NOW - GAP)],
+    ['looks that ended before it', false, away, watched(1, NOW - GAP - 1)],
+    ['looks of a time that has not come', false, away, watched(1, NOW + 1)],
+    ['an outage that ended a heartbeat and a reconnect ago', true, there, watched(1, NOW, HEARTBEAT + RECONNECT)],
+    ['an outage that ended after that', false, there, watched(1, NOW, HEARTBEAT + RECONNECT - 1)],
+    ['a wait that ends now', true, { ...there, hold_until_ms: NOW }, undefined],
+    ['a wait that ends later', false, { ...there, hold_until_ms: NOW + 1 }, undefined],
+    ['two waits before this one', false, { ...away, holds: 2 }, undefined],
+    ['three waits before this one', true, { ...away, holds: 3 }, undefined],
+  ])('%s: reclaims %s', async (_, reclaims, sweep, looks) => {
+    const q = queueAtNow();
+    await q.addAndClaim('a');
+    await q.redis.zadd(q.keys.claims, NOW - 1, 'a');
+    await q.redis.hset(q.keys.sweep, sweep);
+    const call = q.scripts.sweep.reclaim({ limit: 10, gapMs: GAP, waitMs: HEARTBEAT, watched: looks });
+    expect((await q.run(call)).reclaimed).toHaveLength(reclaims ? 1 : 0);
   });
 });
 

@@ -280,6 +280,32 @@ describe('job/enqueue.lua: replace', () => {
     expect(Object.keys({ ...told, ...failed }).filter((field) => field in hash)).toEqual([]);
   });
 
+  it.each([
+    ['its own group, which is full', 'g', { id: 'a', outcome: 'replaced' }],
+    ['another group with room', 'empty', { id: 'a', outcome: 'replaced' }],
+    ['another group, which is full', 'full', { full: { group: 'full', limit: 1 } }],
+  ])('replaces a job by one of %s, or refuses it', async (_, group, reply) => {
+    const q = testQueue();
+    await q.run(q.scripts.limits.set({ groups: { maxPending: 1 } }));
+    await q.add('other', { group: 'full' });
+    await q.add('a', { ...replacing, group: 'g' });
+    expect(await q.add('b', { ...replacing, group }, '"new"')).toMatchObject(reply);
+    expect(await q.field('a', 'payload')).toBe('full' in reply ? '{}' : '"new"');
+  });
+
+  it.each(['kk', 'k2', '2k'])('replaces no job whose window has only a name like its key: %s', async (window) => {
+    const q = testQueue();
+    await q.add('a');
+    await q.redis.hset(q.keys.unique, 'k', 'a');
+    await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) + 1_000, 'k');
+    await q.redis.hset(q.keys.job('a'), { window, window_ms: 1_000 });
+    q.broken = true;
+    const own = { ...windowKey, unique_for: 1_000, unique_replace: true };
+    expect(await q.add('b', own)).toMatchObject({ id: 'a', outcome: 'kept' });
+    await q.redis.hset(q.keys.job('a'), { window: 'k' });
+    expect(await q.add('b', own)).toMatchObject({ id: 'a', outcome: 'replaced' });
+  });
+
   it('gives the waiting job also another name', async () => {
     const q = testQueue();
     await q.add('a', replacing);

@@ -25,3 +25,17 @@ it('adds names with the time of the server, and the last added are read first', 
   expect(own).toEqual([b.scripts.keys.queue, a.scripts.keys.queue]);
   expect(Number(await b.redis.zscore(register, b.scripts.keys.queue))).toBeLessThanOrEqual(await b.now());
 });
+
+it('keeps the last 10,000 names, and drops the oldest for one more', async () => {
+  const [a, b] = [testQueue(), testQueue()];
+  const { queues } = RedisStore.of(a.redis);
+  const { register } = a.scripts.keys;
+  await a.redis.del(register);
+  await a.redis.zadd(register, ...Array.from({ length: 9_999 }, (_, i) => [i + 1, `old-${i}`]).flat());
+  const dropped = async () => (await a.redis.zrange(register, 0, '0'))[0];
+  await queues.register([a.scripts], LIMIT);
+  expect([await a.redis.zcard(register), await dropped()]).toEqual([10_000, 'old-0']);
+  await queues.register([b.scripts], LIMIT);
+  expect([await a.redis.zcard(register), await dropped()]).toEqual([10_000, 'old-1']);
+  await a.redis.del(register);
+});

@@ -21,6 +21,22 @@ it('shows due schedules, the longest due first, a bounded slice, and when the ne
   expect((await schedules.due(4)).more).toBe(false);
 });
 
+it('shows also others from a place on, without those that rest', async () => {
+  const { q, schedules } = testSchedules();
+  for (const [i, id] of ['a', 'b', 'c', 'rests'].entries())
+    await schedules.put(schedules.define(id), undefined, HOUR + i);
+  await q.run(schedules.scripts.pause({ id: 'rests' }));
+  await schedules.makeDue('a');
+  const shown = async (othersFrom?: number) => {
+    const { due } = await q.run(schedules.scripts.due({ limit: 10, othersFrom }));
+    return due.map(({ id }) => id);
+  };
+  expect(await shown()).toEqual(['a']);
+  expect(await shown(0)).toEqual(['a', 'b', 'c']);
+  expect(await shown(1)).toEqual(['a', 'c']);
+  expect(await shown(2)).toEqual(['a']);
+});
+
 it('finds nothing in a queue without schedules, or where all rest', async () => {
   const { schedules, q } = testSchedules();
   expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });

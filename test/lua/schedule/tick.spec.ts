@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { cutScript } from '../../support/queue/cut-script.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { HOUR, HOURLY, testSchedules } from '../../support/queue/schedules.js';
 
@@ -108,6 +109,46 @@ it('I3: makes no second job for a due time that comes again', async () => {
   await q.redis.zadd(q.keys.scheduleDue, due, 's');
   await schedules.tick();
   expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
+});
+
+it('makes no second job for a due time that comes again after the record of its job is gone', async () => {
+  const { q, schedules } = testSchedules();
+  await schedules.put(schedules.define('s'));
+  const due = await schedules.makeDue('s');
+  await schedules.tick();
+  const [job] = await q.claim(1);
+  await q.complete(job!);
+  await q.run(q.scripts.remove({ id: job!.id }));
+  for (const before of [0, 1_000]) {
+    await q.redis.zadd(q.keys.scheduleDue, due - before, 's');
+    expect(await schedules.tick()).toEqual(['lost']);
+  }
+  expect(await q.pending()).toEqual([]);
+  expect(await schedules.field('s', 'ticks')).toBe('1');
+});
+
+it('gives a job of its own to a due time that comes again after the clock was ahead', async () => {
+  const { q, schedules } = testSchedules();
+  await schedules.put(schedules.define('s'));
+  const due = await schedules.makeDue('s');
+  await schedules.tick();
+  const ahead = (await q.now()) + HOUR; // when the clock was ahead, there was a tick
+  await q.redis.hset(q.keys.schedule('s'), 'last_tick_at_ms', ahead);
+  await q.redis.zadd(q.keys.scheduleDue, due, 's');
+  expect(await schedules.tick()).toEqual(['enqueued']);
+  expect(await q.pending()).toEqual([`@schedule:s:${due}`, `@schedule:s:${due + 1}`]);
+  expect(await schedules.field('s', 'repeats_until_ms')).toBe(String(ahead));
+});
+
+it('moves on to the next due time before it makes a job, so that one that breaks off is not made again', async () => {
+  const { q, schedules } = testSchedules();
+  await schedules.put(schedules.define('s'));
+  await schedules.makeDue('s');
+  const { due } = await schedules.due();
+  const nextDueMs = (await q.now()) + HOUR;
+  const call = schedules.scripts.tick({ ticks: [{ ...due[0]!, nextDueMs }] });
+  expect(await cutScript(q.redis, call, 1)).toBe(true);
+  expect(await schedules.dueAt('s')).toBe(nextDueMs);
 });
 
 it('I5: makes no tick that is not due by the time of the server', async () => {

@@ -21,3 +21,17 @@ it('ends by itself', async () => {
   expect(await lease(one, 1)).toMatchObject({ granted: 1 });
   expect(await one.run(one.scripts.sharedLimits.pause({ limit }))).toBe(true);
 });
+
+it('of a time that is over counts as none for the next pause and resume', async () => {
+  const { one, limit, clock } = await testLimit();
+  const { pause, resume } = one.scripts.sharedLimits;
+  const endPause = async () => {
+    await one.run(pause({ limit, forMs: 5_000 }));
+    clock.nowMs += 5_000;
+  };
+  await endPause();
+  expect(await one.run(pause({ limit }))).toBe(true);
+  await one.run(resume({ limit }));
+  await endPause();
+  expect(await one.run(resume({ limit }))).toMatchObject({ wasPaused: false });
+});
