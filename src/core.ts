@@ -32,8 +32,8 @@ export type {
   JobReference,
 } from './queue/model/batch.js';
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/errors.js';
-export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
-export type { RedriveAsNewReply } from './queue/store/dead-letter-query.js';
+export { awaitAll, type ResultsOf } from './queue/results/awaited-results.js';
+export type { RedriveAsNewReply } from './queue/store/job-queries.js';
 export {
   DeadLetters,
   type DeadLetterFilter,
@@ -60,7 +60,7 @@ export {
   type SignalSchemas,
   type SignalsOf,
 } from './queue/enqueue/define-job.js';
-export type { DefinitionOf, EnqueueRest } from './queue/enqueue/enqueue-signature.js';
+export type { DefinitionOf, EnqueueRest } from './queue/job-queue.js';
 export type {
   InputOf,
   OutputOf,
@@ -68,7 +68,7 @@ export type {
   SchemaOutcome,
   StandardSchema,
 } from './queue/validation/validate-with-schema.js';
-export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
+export type { TypedEnqueueOptions } from './queue/enqueue/encode-job.js';
 export type {
   EnqueueFields,
   EnqueueOptions,
@@ -87,7 +87,7 @@ export type { ScheduleOptions, TypedScheduleOptions } from './queue/schedules/sc
 export type { ScheduledJobOptions, ScheduleRecord, ScheduleRun } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
-export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
+export { DurabilityTimeoutError } from './queue/enqueue/enqueue-batcher.js';
 export type { ActionFilter, ActionLog } from './queue/actions/action-log.js';
 export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/action-entry.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';

@@ -1,6 +1,6 @@
 import type { WorkerDeath } from '../queue/model/history.js';
 import type { QueueStats, UnservedName } from '../queue/model/job.js';
-import type { LostMember } from '../queue/operate/lost-members.js';
+import type { LostMember } from '../queue/operate/elsewhere.js';
 import type { SharedLimitState } from '../queue/model/shared-limit.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
 import type { GroupLimits, RateLimit, RuntimeLimits } from '../queue/model/limits.js';

@@ -3,7 +3,7 @@ import type { ScheduleRecord } from '../queue/model/schedule.js';
 import type { HistoryCounts, HistoryPoint, HistoryReport } from '../queue/model/history.js';
 import type { JobRecord, QueueStats } from '../queue/model/job.js';
 import { slotsOfJob, type WorkerRecord } from '../queue/model/worker-record.js';
-import type { LostMember } from '../queue/operate/lost-members.js';
+import type { LostMember } from '../queue/operate/elsewhere.js';
 import { announcedCosts, announcedLimits, type SharedLimitState } from '../queue/model/shared-limit.js';
 import type { LimitsInForce } from '../queue/model/limits.js';
 import type { AwaitedKeys, LimitsEntry, QueueSigns, RecentPace, RecentRates, SeenDeath } from './queue-signs.js';

@@ -11,7 +11,7 @@ import { within } from '../queue/runtime/waits.js';
 import { callsOfKnownQueue, callsOfQueue, READ_FIRST } from '../queue/scripts/audited-calls.js';
 import type { QueueCalls } from '../queue/scripts/all-calls.js';
 import { CANCEL_MARKER } from '../queue/scripts/queue-keys.js';
-import { WaitKeys } from '../queue/scripts/wait-keys.js';
+import { WaitKeys } from '../queue/scripts/worker-wait.js';
 import { queuesVerbs } from '../queue/scripts/queues-calls.js';
 import type { EncodedJob, EnqueueReply } from '../queue/store/enqueue-call.js';
 import type {

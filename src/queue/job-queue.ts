@@ -1,31 +1,77 @@
-import { Schedules } from './schedules/schedules.js';
-import { AwaitedResults } from './results/awaited-results.js';
 import { type BatchOptions, encodeBatch, type FindFollowUpQueue } from './batches/batch-options.js';
 import { Batch } from './batches/batch.js';
+import { redactValue, type Redact } from './codec/redact.js';
 import { type ClaimOptions, ManualConsumer } from './consume/manual-consumer.js';
-import { type ChunkFor, type JobDefinition, type ResultFor, isJobDefinition } from './enqueue/define-job.js';
-import { type JobToEnqueue, type TypedEnqueueOptions, typedSource } from './enqueue/encode-typed-job.js';
+import {
+  type JobDefinition,
+  type PayloadFor,
+  type ChunkFor,
+  type ResultFor,
+  isJobDefinition,
+} from './enqueue/define-job.js';
+import { type TypedEnqueueOptions, type JobToEnqueue, typedSource, validateBulk } from './enqueue/encode-job.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
-import { type DefinitionOf, type EnqueueRest, namedShapeError } from './enqueue/enqueue-signature.js';
 import { Producer } from './enqueue/producer.js';
-import { validateBulk } from './enqueue/validate-bulk.js';
 import { InvalidOptionError } from './errors/errors.js';
 import { checkLogger } from './errors/safe-logger.js';
-import { withCaller } from './runtime/with-caller.js';
-import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
+import { show } from './errors/show.js';
 import type { StreamItem } from './model/job-stream.js';
+import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import { QueueAdmin } from './queue-admin.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
+import { AwaitedResults } from './results/awaited-results.js';
 import type { JobHandle, ResultOptions, ResultSource } from './results/job-handle.js';
 import type { ReadStreamOptions } from './results/stream-options.js';
 import { StreamReaders } from './results/stream-reader.js';
+import { withCaller } from './runtime/with-caller.js';
+import { Schedules } from './schedules/schedules.js';
 import type { ExtendOutcome, FailOutcome, ReleaseOutcome } from './store/call-outcomes.js';
 import type { OutboxWriter } from './store/outbox-writer.js';
 import type { FollowReplies, QueueStore } from './store/queue-store.js';
 import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/validate-with-schema.js';
+
+// The arguments of an enqueue, in one signature for all its forms.
+
+/**
+ * The arguments after the first one of an enqueue. One signature instead of overloads, so that the compiler names the field
+ * of an invalid payload. A text takes no further argument, because it may be a payload or a name.
+ */
+export type EnqueueRest<First> = 0 extends First & 1
+  ? [options?: EnqueueOptions]
+  : [First] extends [JobDefinition]
+    ? [payload: PayloadFor<First>, options?: TypedEnqueueOptions]
+    : [First] extends [string]
+      ? [hint?: 'A text takes no further argument. Name the job by an option: enqueue(payload, { name })']
+      : [options?: EnqueueOptions];
+
+/** The definition that an argument may be; of `any` nothing is known. */
+export type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
+
+/** A queue that may hide parts of its payloads. */
+interface RedactingQueue {
+  readonly name: string;
+  readonly options: { readonly redact?: Redact | undefined };
+}
+
+/**
+ * Returns the error for the arguments of the service, `(name, payload, options)`. The name would be stored as the payload.
+ * The text may be a payload, so `redact` decides what is shown of it.
+ */
+function namedShapeError(given: unknown, third: unknown, queue: RedactingQueue): InvalidOptionError {
+  const job = { id: '', name: queue.name, queue: queue.name };
+  const first = redactValue(queue.options.redact, given, { part: 'payload', job });
+  const name = typeof first === 'string' ? show(first) : '…';
+  return new InvalidOptionError(
+    'enqueue',
+    '(payload, options) on a queue, where nothing follows a payload that is text',
+    `${third === undefined ? 'two' : 'three'} arguments, the first ${show(first)}`,
+    `To name the job: queue.enqueue({ … }, { name: ${name} }). ` +
+      `With text as its payload: queue.enqueueMany([{ payload: ${name}, … }]).`,
+  );
+}
 
 export type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 

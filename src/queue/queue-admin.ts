@@ -20,7 +20,7 @@ import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
 import { SharedLimit } from './operate/shared-limit.js';
 import { Topics } from './operate/topics.js';
-import { type LostMember, lostMembers } from './operate/lost-members.js';
+import { type LostMember, lostMembers } from './operate/elsewhere.js';
 import { purge, type PurgeOptions } from './operate/purge.js';
 import { Profiles } from './operate/profiles.js';
 import { LARGEST_PAGE } from './runtime/bounds.js';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
-import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import { DurabilityTimeoutError } from '#queue/enqueue/enqueue-batcher.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { RedisPermissionError } from '#queue/errors/redis-errors.js';
 import type { Job } from '#worker/handlers/job.js';

@@ -1,6 +1,6 @@
 // The first moment in which each rule of the verdict speaks.
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
-import { decodeSchedule } from '#queue/replies/decode-schedule.js';
+import { decodeSchedule } from '#queue/verbs/schedule.js';
 import type { ScheduleRecord } from '#queue/model/schedule.js';
 import type { QueueStats } from '#queue/model/job.js';
 import type { SharedLimitState } from '#queue/model/shared-limit.js';

@@ -1,5 +1,5 @@
 import type { Recurrence, ScheduleRecord } from '../../queue/model/schedule.js';
-import { nextDue } from '../../queue/schedules/next-due.js';
+import { nextDue } from '../../queue/schedules/recurrence.js';
 
 /** The number of next times that every window shows. */
 const SHOWN = 3;

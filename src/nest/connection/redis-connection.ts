@@ -2,13 +2,17 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { addressOf } from '../../queue/redis/address.js';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/errors/errors.js';
-import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
+import {
+  silenceOf,
+  type Silence,
+  unansweredError,
+  withResponseTimeout,
+} from '../../queue/redis/response-timeout.js';
 import { errorText, forwardErrors } from '../../queue/redis/connection-errors.js';
 import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { unansweredError, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';

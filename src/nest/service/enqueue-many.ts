@@ -1,7 +1,7 @@
 import { type JobDefinition, isJobDefinition } from '../../queue/enqueue/define-job.js';
 import { storedIn } from '../../queue/enqueue/enqueue-options.js';
 import { enqueueMixed, groupsOf, type MixedJob, ofCall } from '../../queue/enqueue/enqueue-mixed.js';
-import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
+import { validateBulk } from '../../queue/enqueue/encode-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';

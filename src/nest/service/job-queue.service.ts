@@ -30,7 +30,7 @@ import type { StatusCondition } from '../../queue/store/job-ref.js';
 import type { StoredIn } from '../../queue/store/outbox-writer.js';
 import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/validate-with-schema.js';
-import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
+import { typedSource } from '../../queue/enqueue/encode-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { onceIn, type Once } from './once.js';
 import { enqueueInShard, itemsOf, type QueueFinder, refuseOwnIdOfOthers } from '../../spread/shard-choice.js';

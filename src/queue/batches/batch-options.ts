@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { checkPayload } from '../enqueue/check-payload.js';
+import { checkPayload, encodeJob, payloadSubject, type EncodeTarget, typedOptions } from '../enqueue/encode-job.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
-import { encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
-import { typedOptions } from '../enqueue/encode-typed-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { InvalidOptionError, InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';

@@ -1,4 +1,4 @@
-import { announceGiant } from '../enqueue/check-payload.js';
+import { announceGiant, validateBulk } from '../enqueue/encode-job.js';
 import {
   type ChunkFor,
   type JobDefinition,
@@ -6,10 +6,9 @@ import {
   type ResultFor,
   isJobDefinition,
 } from '../enqueue/define-job.js';
-import { DurabilityTimeoutError } from '../enqueue/durable-batcher.js';
+import { DurabilityTimeoutError } from '../enqueue/enqueue-batcher.js';
 import type { EnqueueFields, StartTime } from '../enqueue/enqueue-options.js';
 import type { Producer } from '../enqueue/producer.js';
-import { validateBulk } from '../enqueue/validate-bulk.js';
 import { BatchNotFoundError, BatchSealedError, ClaimLostError, InvalidOptionError } from '../errors/errors.js';
 import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueue-errors.js';
 import { SafeLogger } from '../errors/safe-logger.js';

@@ -1,7 +1,7 @@
 import { REDACTED } from '../codec/redact.js';
 import { errorWords, JOINED, type RootCause, rootCauseOf } from '../errors/error-kind.js';
 import { CRASHED, type JobRecord } from '../model/job.js';
-import type { KindCount } from '../store/dead-letter-query.js';
+import type { KindCount } from '../store/job-queries.js';
 
 const HOUR_MS = 3_600_000;
 /** The largest payload of a job that is read as the sample of its kind, in bytes. */

@@ -1,19 +1,77 @@
 import { z } from 'zod';
-import type { ContentRules } from '../codec/codec.js';
+import { decodeContent, type ContentRules } from '../codec/codec.js';
 import { encodeContent } from '../codec/encode-content.js';
+import { hidingOf } from '../codec/redact.js';
 import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import type { JobReference } from '../model/batch.js';
 import { type GroupLimits, type GroupOverrides, type GroupsOptions, groupLimitFields } from '../model/limits.js';
 import { type JobMetadata, isMetadata } from '../model/metadata.js';
 import { checkLimitCosts, type SharedLimitUse } from '../model/shared-limit.js';
+import type { JobSource } from '../results/job-handle.js';
 import type { Clock } from '../runtime/clock.js';
+import { withoutUndefined } from '../runtime/collections.js';
 import { type AskedOptions, askedOptions } from '../store/asked-options.js';
+import { isGiant } from '../store/claim-refusal.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import { refTo } from '../store/job-ref.js';
+import type { QueueAccess } from '../store/queue-store.js';
 import { SCHEDULE_PREFIX, checkJobId, checkJobName } from '../validation/names.js';
 import type { UsedDefinitions } from '../validation/used-definitions.js';
 import { checkOptions } from '../validation/validate-options.js';
-import { type EnqueueOptions, checkEnqueueOptions, refuseContradictions } from './enqueue-options.js';
+import { validateWithSchema } from '../validation/validate-with-schema.js';
+import type { JobDefinition } from './define-job.js';
+import {
+  type EnqueueOptions,
+  checkEnqueueOptions,
+  refuseContradictions,
+  type EnqueueFields,
+  type StartTime,
+} from './enqueue-options.js';
+
+/** The queue of a payload, and how it stores and shows content. */
+export interface PayloadRules {
+  readonly name: string;
+  readonly options: Pick<ContentRules, 'codec' | 'redact'>;
+  /** The definitions that the queue uses. Absent where nobody compares them. */
+  readonly definitions?: UsedDefinitions;
+}
+
+/**
+ * Checks an encoded payload against the schema of its definition, in the form that the handler will receive. Returns a
+ * promise only if the schema needs one.
+ *
+ * @param json the payload as it is stored
+ * @param id the id of the job, or of its schedule
+ * @throws InvalidPayloadError with the path of the fault (a rejection, if the schema is asynchronous)
+ */
+export function checkPayload(
+  definition: JobDefinition,
+  json: string,
+  { name: queue, options: { codec, redact }, definitions }: PayloadRules,
+  id: string,
+  subject = 'payload',
+): unknown {
+  const { name, payload: schema } = definition;
+  definitions?.use(definition, 'a call that gives a payload');
+  const hiding = redact && hidingOf(redact, { part: 'payload', job: { id, name, queue } });
+  return validateWithSchema(
+    subject,
+    schema,
+    decodeContent(codec, JSON.parse(json), 'payload', { queue, id }),
+    hiding,
+  );
+}
+
+/**
+ * Announces the limit of this process before it sends a giant payload. Then workers with a lower limit run the job too. A
+ * purge forgets the limit, so each giant payload announces it again. Other payloads need no call.
+ */
+export async function announceGiant(queue: QueueAccess, ...payloads: readonly string[]): Promise<void> {
+  if (payloads.some((payload) => isGiant(payload))) {
+    await queue.exec((calls) => calls.notePayload());
+  }
+}
 
 /** The queue of a job to encode: its name, its rules for content, and its store's clock, which makes ids. */
 export interface EncodeTarget {
@@ -151,7 +209,7 @@ function refIn(home: string, job: string | JobReference): string {
 }
 
 const EXPECTED = 'expected the limits of a group, or undefined';
-const schema = z
+const groupLimitsSchema = z
   .custom<object>((limits) => !(limits instanceof Promise), EXPECTED) // it has no field of its own
   .pipe(z.strictObject(groupLimitFields, { error: EXPECTED }));
 
@@ -176,5 +234,121 @@ function overrideOf(group: string, overrides: GroupOverrides | undefined): Group
   }
   const limits = overrides(group);
   const subject = `groups.overrides(${JSON.stringify(group)})`;
-  return limits === undefined ? null : checkOptions(subject, schema, limits);
+  return limits === undefined ? null : checkOptions(subject, groupLimitsSchema, limits);
+}
+
+/** Options of an enqueue of a definition, which has its own name. */
+export type TypedEnqueueOptions = Omit<EnqueueFields, 'name'> & StartTime;
+
+/**
+ * Checks and encodes one job of a definition. The payload is checked in the form that its handler will receive.
+ *
+ * @param subject how errors name it, if its call has several
+ * @throws InvalidOptionError, InvalidPayloadError (a rejection, if the schema is asynchronous)
+ */
+export function encodeTypedJob(
+  target: EncodeTarget,
+  definition: JobDefinition,
+  payload: unknown,
+  options: TypedEnqueueOptions | undefined,
+  subject?: string,
+): EncodedJob | Promise<EncodedJob> {
+  const merged = typedOptions(target.name, definition, options, subject);
+  const job = encodeJob(target, payload, merged, subject);
+  const read = checkPayload(definition, job.payload, target, job.id, payloadSubject(subject));
+  if (!(read instanceof Promise)) {
+    return job;
+  }
+  const made = read.then(() => job);
+  // If a later job of a bulk is refused at once, no caller awaits this one. Its rejection would end the process.
+  made.catch(() => undefined);
+  return made;
+}
+
+/** A job of a bulk enqueue: its payload, beside its options. */
+export type JobToEnqueue = { payload: unknown } & EnqueueOptions;
+
+/** Checks and encodes many jobs, with or without a definition. Returns a promise only for an asynchronous schema. */
+export function encodeJobs(
+  target: EncodeTarget,
+  definition: JobDefinition | undefined,
+  requested: readonly JobToEnqueue[],
+): EncodedJob[] | Promise<EncodedJob[]> {
+  const made = requested.map(({ payload, ...rest }, i) => {
+    const options = Object.keys(rest).length > 0 ? rest : undefined;
+    const subject = `enqueueMany[${i}]`;
+    return definition
+      ? encodeTypedJob(target, definition, payload, options, subject)
+      : encodeJob(target, payload, options, subject);
+  });
+  // Waits only where it must, so that enqueues of one tick stay together.
+  return made.some((each) => each instanceof Promise)
+    ? Promise.all(made.map(async (each) => each))
+    : (made as EncodedJob[]);
+}
+
+/**
+ * Returns the options of an enqueue, with the definition's defaults. @throws InvalidOptionError for another name than its
+ * own
+ */
+export function typedOptions(
+  queue: string,
+  { name, enqueueDefaults }: JobDefinition,
+  options: TypedEnqueueOptions | undefined,
+  subject = 'enqueue',
+): EnqueueOptions | undefined {
+  const own: { name?: string } = name === queue ? {} : { name };
+  if (options === undefined) {
+    return enqueueDefaults || own.name ? { ...enqueueDefaults, ...own } : undefined;
+  }
+  if (typeof options !== 'object' || options === null) {
+    return options; // refused by the check of options
+  }
+  const other = (options as EnqueueOptions).name;
+  if (other !== undefined && other !== name) {
+    throw new InvalidOptionError(`${subject}.name`, `that of the definition, ${show(name)}`, show(other));
+  }
+  return { ...enqueueDefaults, ...(withoutUndefined<object>(options) as TypedEnqueueOptions), ...own };
+}
+
+/** Reads results by the schema of a definition, of jobs of its name only. */
+export function typedSource(source: JobSource, { name, result: schema }: JobDefinition): JobSource {
+  const hidingIn = (id: string) =>
+    hidingOf(source.options?.redact, { part: 'result', job: { id, name, queue: source.name ?? name } });
+  if (!schema) {
+    return source;
+  }
+  const typed: JobSource = {
+    get: (id) => source.get(id),
+    cancel: (id, options) => source.cancel(id, options),
+    readStream: (id, options) => source.readStream(id, options, typed),
+    awaitResult: async (id, options) => {
+      const value = await source.awaitResult(id, options, name);
+      // No result is stored, or the handler returned none, which its worker has checked.
+      return value === undefined ? undefined : validateWithSchema('result', schema, value, hidingIn(id));
+    },
+  };
+  return typed;
+}
+
+/**
+ * Checks that jobs are a list of objects with a payload and options.
+ *
+ * @throws InvalidOptionError
+ */
+export function validateBulk<Job>(jobs: readonly Job[]): readonly Job[] {
+  if (!Array.isArray(jobs)) {
+    throw new InvalidOptionError('enqueueMany', 'an array of { payload, … }', show(jobs));
+  }
+  const wrong = jobs.findIndex((job) => typeof job !== 'object' || job === null || isBare(job));
+  if (wrong !== -1) {
+    const hint = 'Write each job as { payload: … }.';
+    throw new InvalidOptionError(`enqueueMany[${wrong}]`, 'an object with a payload', show(jobs[wrong]), hint);
+  }
+  return jobs as readonly Job[];
+}
+
+/** Returns whether an item is probably the payload itself. */
+function isBare(job: object): boolean {
+  return !('payload' in job) && Object.keys(job).length > 0;
 }

@@ -4,10 +4,8 @@ import type { JobHandle } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
 import type { FollowReplies } from '../store/queue-store.js';
 import type { JobDefinition } from './define-job.js';
-import { DurabilityTimeoutError } from './durable-batcher.js';
-import { type EncodeTarget, encodeJob } from './encode-job.js';
-import { encodeTypedJob } from './encode-typed-job.js';
-import { mayBeRefused } from './enqueue-batcher.js';
+import { DurabilityTimeoutError, mayBeRefused } from './enqueue-batcher.js';
+import { type EncodeTarget, encodeJob, encodeTypedJob } from './encode-job.js';
 import type { EnqueueOptions } from './enqueue-options.js';
 import type { Producer } from './producer.js';
 

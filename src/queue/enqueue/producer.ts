@@ -1,21 +1,27 @@
 import { EnqueueError, type EnqueueItem, QueueFullError } from '../errors/enqueue-errors.js';
-import { SafeLogger } from '../errors/safe-logger.js';
 import { InvalidOptionError } from '../errors/errors.js';
+import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
-import { askBatches, batchElsewhere, dependElsewhere } from '../operate/elsewhere/ask-elsewhere.js';
+import { askBatches, batchElsewhere, dependElsewhere } from '../operate/elsewhere.js';
 import { OpenedQueues } from '../operate/opened-queues.js';
 import { registration } from '../register/register-queues.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { storeJobs } from '../results/store-jobs.js';
+import type { Timer } from '../runtime/clock.js';
 import { withCaller } from '../runtime/with-caller.js';
 import { type EncodedJob, EnqueueRejected, type EnqueueReply, faultOf } from '../store/enqueue-call.js';
-import type { ProducingQueue, QueueStore } from '../store/queue-store.js';
 import type { StoredIn } from '../store/outbox-writer.js';
+import type { ProducingQueue, QueueStore, QueueAccess } from '../store/queue-store.js';
 import type { JobDefinition } from './define-job.js';
-import { durableBatcher, requireReplicas } from './durable-batcher.js';
-import { encodeJob } from './encode-job.js';
-import { type JobToEnqueue, encodeJobs, encodeTypedJob, typedSource } from './encode-typed-job.js';
-import { EnqueueBatcher, SLICE_JOBS, fitOneCall, mayBeRefused } from './enqueue-batcher.js';
+import { encodeJob, type JobToEnqueue, encodeJobs, encodeTypedJob, typedSource } from './encode-job.js';
+import {
+  durableBatcher,
+  requireReplicas,
+  EnqueueBatcher,
+  SLICE_JOBS,
+  fitOneCall,
+  mayBeRefused,
+} from './enqueue-batcher.js';
 import {
   type EnqueueChain,
   type EnqueueGate,
@@ -27,7 +33,6 @@ import {
   requestedJob,
 } from './enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue-options.js';
-import { UnservedWatch } from './unserved-watch.js';
 
 /** The batchers by durability; the first durable enqueue creates its own. */
 interface Batchers {
@@ -405,4 +410,66 @@ function endedIdWarning(queue: { name: string; store: QueueStore }): (name: stri
         `${UNTIL[ended]}. To allow one job at a time, use \`unique\` instead of \`id\`.`,
     );
   };
+}
+
+/**
+ * The delay of the check for a worker after the first enqueue of a name, in ms. By then the workers of a fleet that
+ * starts, or of a deploy, have announced their names.
+ */
+const LOOK_AFTER_MS = 60_000;
+
+/**
+ * Logs once per name that enqueued jobs wait and no live worker handles their name, which may be misspelled. It checks
+ * a while after a name's first enqueue. Each enqueue costs only a look-up in a set.
+ */
+export class UnservedWatch {
+  private readonly known = new Set<string>();
+  private readonly asked = new Map<string, { id: string; name: string }>();
+  private timer: Timer | undefined;
+
+  constructor(
+    private readonly queue: QueueAccess & {
+      /** Returns what to say of a name that no live worker handles; '' for nothing. */
+      unservedHint?: (job: string) => string;
+    },
+    private readonly lookAfterMs: number = LOOK_AFTER_MS,
+  ) {}
+
+  /** Records an added job. */
+  added(id: string, name: string): void {
+    if (this.known.has(name) || this.known.size >= MOST_NAMES || SafeLogger.of(this.queue.store.logger).isSilent) {
+      return;
+    }
+    this.known.add(name);
+    this.asked.set(name, { id, name });
+    if (!this.timer) {
+      this.timer = this.queue.store.clock.setTimeout(() => void this.warnOfUnserved(), this.lookAfterMs);
+      this.timer.unref();
+    }
+  }
+
+  close(): void {
+    this.queue.store.clock.clear(this.timer);
+    this.asked.clear();
+  }
+
+  private async warnOfUnserved(): Promise<void> {
+    this.timer = undefined;
+    const jobs = [...this.asked.values()];
+    this.asked.clear();
+    const { store, name: queue } = this.queue;
+    try {
+      const { waiting, workers, names } = await this.queue.exec((calls) => calls.unserved({ jobs }));
+      const served = names.length > 0 ? `they handle ${names.map(show).join(', ')}` : 'they handle no name';
+      for (const { id, name } of waiting.map((index) => jobs[index]!)) {
+        store.logger.warn(
+          `No live worker handles the name ${show(name)} in queue "${queue}": job ${id} waits for one. ` +
+            `${workers === 0 ? 'The queue has no live worker' : `Live workers of the queue: ${workers}; ${served}`}. ` +
+            `Check the spelling of the name, or deploy a handler for it.${this.queue.unservedHint?.(name) ?? ''}`,
+        );
+      }
+    } catch {
+      jobs.forEach(({ name }) => this.known.delete(name)); // the next enqueue of the name asks again
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { encodeContent } from '../codec/encode-content.js';
-import { announceGiant, checkPayload } from './check-payload.js';
+import { announceGiant, checkPayload } from './encode-job.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
 import type { UpdateOutcome } from '../store/call-outcomes.js';
 import type { QueueAccess } from '../store/queue-store.js';

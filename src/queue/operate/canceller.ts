@@ -1,13 +1,13 @@
 import { InvalidOptionError } from '../errors/errors.js';
-import { JOB_STATUSES, type JobRecord, type JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
-import type { StatusCondition } from '../store/job-ref.js';
-import type { QueueAccess } from '../store/queue-store.js';
-import { checkKnown } from '../validation/validate-options.js';
-import type { CancelOutcome, CancelReply } from '../store/call-outcomes.js';
-import { CancelNotices } from './cancel-notices.js';
-import { deliverPosted } from './maintain-batches.js';
+import { JOB_STATUSES, type JobRecord, type JobStatus } from '../model/job.js';
 import { outsideOfCaller } from '../runtime/clock.js';
+import { keptIn } from '../runtime/collections.js';
+import type { CancelOutcome, CancelReply } from '../store/call-outcomes.js';
+import type { StatusCondition } from '../store/job-ref.js';
+import type { QueueAccess, QueueStore } from '../store/queue-store.js';
+import { checkKnown } from '../validation/validate-options.js';
+import { deliverPosted } from './maintain-batches.js';
 
 /** The most remembered calls without a reply. */
 const MOST_UNANSWERED = 1_000;
@@ -90,4 +90,36 @@ export function statusOf(verb: string, options: StatusCondition): JobStatus | un
     throw new InvalidOptionError(`${verb}.ifStatus`, JOB_STATUSES.join(', '), show(ifStatus));
   }
   return ifStatus;
+}
+
+type Listener = (jobId: string) => void;
+
+/** Notifies the workers of this process of cancelled running jobs at once. Other processes learn of them from Redis. */
+export class CancelNotices {
+  private static readonly known = new WeakMap<QueueStore, CancelNotices>();
+  private readonly listeners = new Map<string, Set<Listener>>();
+
+  static of(store: QueueStore): CancelNotices {
+    return keptIn(CancelNotices.known, store, () => new CancelNotices());
+  }
+
+  /**
+   * Calls the listener for each cancelled running job of a queue. Returns a function that unsubscribes.
+   *
+   * @param queueKey identifies the queue in this store
+   */
+  listen(queueKey: string, listener: Listener): () => void {
+    const listeners = this.listeners.get(queueKey) ?? new Set();
+    this.listeners.set(queueKey, listeners.add(listener));
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) {
+        this.listeners.delete(queueKey);
+      }
+    };
+  }
+
+  publish(queueKey: string, jobId: string): void {
+    // The signals of jobs are aborted, so their listeners run.
+    outsideOfCaller(() => this.listeners.get(queueKey)?.forEach((listener) => listener(jobId)));
+  }
 }

@@ -5,7 +5,7 @@ import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { JobFilter, JobRecord, JobStatus } from '../model/job.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { FoundJobs, JobQuery } from '../store/find-query.js';
+import type { FoundJobs, JobQuery } from '../store/job-queries.js';
 
 /** The most jobs that one script call looks at. */
 const LOOKS = 500;

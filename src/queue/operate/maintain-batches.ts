@@ -2,8 +2,7 @@ import type { CallLimit, QueueAccess } from '../store/queue-store.js';
 import type { MemberEnd } from '../model/batch.js';
 import type { ElsewhereMember } from '../verbs/sweep.js';
 import { OpenedQueues } from './opened-queues.js';
-import { isFollowUp, sendFollowUps } from './elsewhere/send-follow-ups.js';
-import { UnreachedQueues } from './elsewhere/unreached-queues.js';
+import { isFollowUp, sendFollowUps, UnreachedQueues } from './elsewhere.js';
 
 /** The most jobs that one script call looks at, and the most ends that one brings. */
 const SLICE = 200;

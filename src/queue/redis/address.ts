@@ -1,5 +1,6 @@
-import { startupNodesOf, type ServerAddress } from './ioredis-internals.js';
-import { isCluster, type RedisClient } from './redis-client.js';
+import slotOf from 'cluster-key-slot';
+import { startupNodesOf, type ServerAddress, addressOfSlot, masterOfSlot } from './ioredis-internals.js';
+import { isCluster, type RedisClient, streamOf } from './redis-client.js';
 
 /** The most servers that an address names. */
 const MOST_NAMED = 3;
@@ -30,4 +31,15 @@ function placeOf(place: ServerAddress): string {
     return URL.canParse(place) ? new URL(place).host : 'a URL that cannot be read';
   }
   return `${place.host ?? '127.0.0.1'}:${place.port ?? 6379}`;
+}
+
+/** Returns the address of the master that a client asks about a key; '' for the only one. */
+export function serverOfKey(client: RedisClient, key: string): string {
+  return isCluster(client) ? addressOfSlot(client, slotOf(key)) : '';
+}
+
+/** Returns the socket over which a client asks about a key. It is another one after a reconnect. */
+export function socketOfKey(client: RedisClient, key: string): object | undefined {
+  const node = isCluster(client) ? masterOfSlot(client, slotOf(key))?.node : client;
+  return node && streamOf(node);
 }

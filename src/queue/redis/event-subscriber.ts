@@ -1,5 +1,5 @@
 import type { Connection } from './connection.js';
-import { HubEvents } from './cluster/hub-events.js';
+import { HubEvents } from './cluster/hub.js';
 import { EventConnection, type EventSource } from './event-connection.js';
 import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';

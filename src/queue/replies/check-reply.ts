@@ -1,5 +1,6 @@
 // Checks replies where they enter. A proxy that mixes the replies of two calls must not end in an error without a name.
 import type { Replied } from '../codec/sealed.js';
+import type { CleanReply } from '../store/call-outcomes.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 
 /** Returns a decoder of one of these words. */
@@ -97,4 +98,22 @@ export function textOf(reply: unknown): string {
     throw new UnexpectedReply('a text', reply);
   }
   return String(reply);
+}
+
+/** Decodes an instant in ms since 1970. Returns undefined if it is invalid, because a broken hash must not break a reader. */
+export function decodeDate(ms: unknown): Date | undefined {
+  const isInstant = typeof ms === 'string' || typeof ms === 'number' || ms instanceof Date;
+  const at = new Date(isInstant ? Number(ms) : Number.NaN);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}
+
+/** Decodes an instant that every record has; 1970 if it is unknown. */
+export function decodeKnownDate(ms: unknown): Date {
+  return decodeDate(ms) ?? new Date(0);
+}
+
+/** Decodes the reply of `lua/queue/clean.lua` and `lua/group/clean.lua`. */
+export function decodeClean(reply: unknown): CleanReply {
+  const [deleted, next] = wholeNumbersOf(reply, 2);
+  return { deleted: deleted!, next: next === -1 ? undefined : next };
 }

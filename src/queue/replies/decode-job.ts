@@ -3,13 +3,79 @@ import { decodeStoredError } from '../errors/stored-error.js';
 import type { AttemptRecord, ClaimedJobOptions, JobRecord, JobStatus } from '../model/job.js';
 import { readMetadata } from '../model/metadata.js';
 import { limitCostsField } from '../model/shared-limit.js';
+import type { JobSignal, JobWait, WaitReply, WaitState } from '../model/signal.js';
+import type { StoredStep } from '../model/step.js';
 import { withoutUndefined } from '../runtime/collections.js';
 import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
-import { listOf, textOf } from './check-reply.js';
-import { decodeDate, decodeKnownDate } from './decode-date.js';
-import { decodeSteps } from './decode-steps.js';
-import { decodeSignals, decodeWaits } from './decode-waits.js';
+import { decodeKnownDate, listOf, textOf, wholeNumberOf, decodeDate } from './check-reply.js';
+
+/** Each step is a line: its name, time in ms, attempt and result. */
+const STEPS = /^(?:[^\t\n]+\t\d+\t\d+\t[^\n]*\n)*$/;
+
+/** Decodes the reply of a claim that reads its steps. @throws UnexpectedReply for the reply of another call */
+export function decodeStepsReply(reply: unknown): StoredStep[] {
+  if (typeof reply !== 'string' || !STEPS.test(reply)) {
+    throw new UnexpectedReply('recorded steps', reply);
+  }
+  return decodeSteps(reply);
+}
+
+/** Decodes the steps of a job's hash, see `lua/attempt/step.lua`. */
+function decodeSteps(text: string): StoredStep[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [name = '', at, attempt, result = ''] = line.split('\t');
+      return { name, at: decodeKnownDate(Number(at)), attempt: Number(attempt), result };
+    });
+}
+
+/** Decodes the reply of `lua/attempt/wait.lua`. */
+export function decodeWaitReply(reply: unknown): WaitReply {
+  const [is, detail] = listOf(reply);
+  switch (is) {
+    case 'lost':
+    case 'waits':
+    case 'over':
+      return { is };
+    case 'answered':
+      return { is, data: textOf(detail) };
+    case 'open':
+      return { is, leftMs: detail === '' ? undefined : wholeNumberOf(detail) };
+    default:
+      throw new UnexpectedReply('lost, waits, over, answered or open', is);
+  }
+}
+
+/** Decodes the waits of a job's hash. */
+export function decodeWaits(text: string): JobWait[] {
+  return linesOf(text).map(([name = '', kind, since, until, state = '']) => ({
+    name,
+    kind: kind === 'sleep' ? kind : 'signal',
+    since: decodeKnownDate(since),
+    ...(until && { until: decodeKnownDate(until) }),
+    state: stateOf(state),
+  }));
+}
+
+/** Returns the state of a wait. The scripts take any other text as an end without a signal. */
+function stateOf(stored: string): WaitState {
+  return stored === '' ? 'open' : stored === 'answered' ? stored : 'over';
+}
+
+/** Decodes the signals of a job's hash, without their data. */
+function decodeSignals(text: string): JobSignal[] {
+  return linesOf(text).map(([name = '', at]) => ({ name, at: decodeKnownDate(at) }));
+}
+
+function linesOf(text: string): string[][] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t'));
+}
 
 /** Returns the `kind` of a payload. Producers of the Redis pattern store no name, and their demo has it there. */
 export function kindOf(payload: unknown): string | undefined {

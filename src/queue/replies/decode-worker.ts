@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/worker-record.js';
-import { listOf, textOf, wholeNumberOf } from './check-reply.js';
-import { decodeDate, decodeKnownDate } from './decode-date.js';
+import { listOf, textOf, wholeNumberOf, decodeDate, decodeKnownDate } from './check-reply.js';
 import { parseJson } from '../codec/stored-value.js';
 import type { AttemptLimits } from '../store/attempt-forms.js';
 

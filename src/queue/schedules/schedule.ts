@@ -7,16 +7,22 @@ import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { withScheduleUniqueKey, encodeJob, payloadSubject, type EncodeTarget } from '../enqueue/encode-job.js';
+import {
+  withScheduleUniqueKey,
+  encodeJob,
+  payloadSubject,
+  type EncodeTarget,
+  checkPayload,
+  type PayloadRules,
+  typedOptions,
+} from '../enqueue/encode-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { duration, flag } from '../validation/numbers.js';
-import { checkPayload, type PayloadRules } from '../enqueue/check-payload.js';
 import type { JobCodec } from '../codec/codec.js';
 import type { Recurrence } from '../model/schedule.js';
 import type { StoredSchedule } from '../verbs/schedule.js';
 import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../validation/validate-with-schema.js';
-import { typedOptions } from '../enqueue/encode-typed-job.js';
 import { withoutUndefined } from '../runtime/collections.js';
 
 /** Options of a recurring job. */

@@ -1,6 +1,6 @@
 import type { Logged } from '../actions/action-log.js';
 import { inWords, onTarget } from '../actions/noted-action.js';
-import { announceGiant } from '../enqueue/check-payload.js';
+import { announceGiant } from '../enqueue/encode-job.js';
 import { InvalidOptionError, ScheduleNotFoundError } from '../errors/errors.js';
 import type { ActionName } from '../model/actions.js';
 import type { Recurrence, ScheduleRecord } from '../model/schedule.js';
@@ -15,7 +15,7 @@ import type { DueSchedule, StoredSchedule, UpsertOutcome } from '../verbs/schedu
 import { SCHEDULE_PREFIX, checkText } from '../validation/names.js';
 import type { StandardSchema } from '../validation/validate-with-schema.js';
 import { checkCount, checkKnown } from '../validation/validate-options.js';
-import { nextDue } from './next-due.js';
+import { nextDue } from './recurrence.js';
 import { type ScheduleOptions, type TypedScheduleOptions, checkSchedule, encodeSchedule } from './schedule.js';
 
 /** The most schedules that one script call ticks. */

@@ -1,9 +1,13 @@
 import { NO_TEXT } from '../codec/sealed.js';
-import type { Clock } from '../runtime/clock.js';
+import { scriptCommands } from '../digests.generated.js';
+import { RedisPermissionError } from '../errors/redis-errors.js';
+import { listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
+import type { Clock } from '../runtime/clock.js';
+import type { QueueStore } from '../store/queue-store.js';
+import type { RedisCall, ScriptCall } from '../transport/script-runner.js';
 import type { QueueCalls } from './all-calls.js';
-import type { RedisCall } from '../transport/script-runner.js';
-import { requirePermissions } from './script-permissions.js';
+import type { QueueKeys } from './queue-keys.js';
 
 /** The most queues of one check of permissions, so that it takes Redis about a millisecond. */
 const MOST_QUEUES = 16;
@@ -64,5 +68,46 @@ export class Preparation {
     const teach = (call: RedisCall<unknown>) =>
       this.store.exec(call, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined); // the first use teaches it then
     return Promise.all([start, calls.noteDeath({ claims: [], error: NO_TEXT }), calls.release([])].map(teach));
+  }
+}
+
+/** A permission that a queue needs and the user of the connection does not have. */
+interface MissingPermission {
+  /** The index of the queue. */
+  queue: number;
+  command: string;
+}
+
+/** Asks which of the commands are refused to the user of the connection, for queues of one slot. */
+export function permissionsCall(
+  queues: readonly QueueKeys[],
+  commands: readonly string[] = scriptCommands,
+): ScriptCall<MissingPermission[]> {
+  return {
+    script: 'queueCheckPermissions',
+    keys: queues.flatMap(({ jobPrefix, events }) => [jobPrefix, events]),
+    args: commands,
+    decode: (reply) =>
+      listOf(reply).map((pair) => {
+        const [number, command] = listOf(pair);
+        return { queue: wholeNumberOf(number) - 1, command: textOf(command) };
+      }),
+  };
+}
+
+/**
+ * Checks before the first job that Redis will not refuse a script halfway.
+ *
+ * @throws RedisPermissionError that names the missing permissions of the connection's user
+ */
+async function requirePermissions(store: Pick<QueueStore, 'exec'>, queues: readonly QueueKeys[]): Promise<void> {
+  const refused = await store.exec(permissionsCall(queues), { timeoutMs: LONGEST_TRIP_MS });
+  if (refused.length > 0) {
+    const missing = refused.map(({ queue, command }) =>
+      command === 'publish'
+        ? `the command publish on the channel ${queues[queue]?.events}`
+        : `the command ${command}`,
+    );
+    throw new RedisPermissionError([...new Set(missing)]);
   }
 }

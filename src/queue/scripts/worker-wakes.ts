@@ -7,7 +7,7 @@ import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { QueueStore, WakeListener, WakeSubscription } from '../store/queue-store.js';
 import type { QueueCalls } from './all-calls.js';
 import { CANCEL_MARKER } from './queue-keys.js';
-import { permissionsCall } from './script-permissions.js';
+import { permissionsCall } from './preparation.js';
 
 /** The commands that a directed wake needs beside those of every script. */
 const WAKE_COMMANDS = ['spublish', 'ssubscribe', 'pubsub|shardnumsub'];

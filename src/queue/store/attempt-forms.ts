@@ -1,7 +1,7 @@
 // What a claim asks for and brings, and how the attempts of its jobs end.
-import type { ClaimRef, ClaimedJob, RefusedJob } from '../model/job.js';
 import type { Sealed, SealedError } from '../codec/sealed.js';
 import type { StoredError } from '../errors/stored-error.js';
+import type { ClaimRef, ClaimedJob, RefusedJob } from '../model/job.js';
 
 /** The limits of a handler that has its own. */
 export interface AttemptLimits {
@@ -132,3 +132,19 @@ export interface Release extends ClaimRef {
   /** The number of snoozes, or of met rate limits: beyond it a job so released fails. @default the queue's */
   most?: number;
 }
+
+/** The completions that were not simply written, by position from 0. */
+export interface CompleteReply {
+  /** The claim was no longer the caller's. */
+  readonly lost: readonly number[];
+  /**
+   * The completions that were not written, because other jobs now wait for their end. They must be sent again as jobs
+   * that are not plain.
+   */
+  readonly followed: readonly number[];
+  /** True if the outbox got an end or a follow-up for another queue. */
+  readonly hasEnds?: true;
+}
+
+/** The reply where each completion was written. */
+export const ALL_COMPLETED: CompleteReply = { lost: [], followed: [] };

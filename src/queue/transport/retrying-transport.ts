@@ -2,7 +2,13 @@ import { RedisKeyTypeError } from '../errors/redis-errors.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import { systemClock } from '../runtime/clock.js';
 import { InterruptibleWait } from '../runtime/waits.js';
-import { cut } from '../redis/connection-silence.js';
+import {
+  cut,
+  isUnanswered,
+  unansweredError,
+  withResponseTimeout,
+  withHandshakeTimeout,
+} from '../redis/response-timeout.js';
 import { failUnanswered } from '../redis/ioredis-internals.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
@@ -11,12 +17,6 @@ import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { isOfUser, isPassing } from '../redis/passing-errors.js';
-import {
-  isUnanswered,
-  unansweredError,
-  withResponseTimeout,
-  withHandshakeTimeout,
-} from '../redis/response-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;

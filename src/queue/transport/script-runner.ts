@@ -1,17 +1,25 @@
-import { Command } from 'ioredis';
+import { Cluster, Redis, Command } from 'ioredis';
 import { clusterDigests, scriptDigests } from '../digests.generated.js';
 import { JobQueueError } from '../errors/errors.js';
 import type { LuaScriptName } from '../lua.generated.js';
+import { serverOfKey } from '../redis/address.js';
+import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
+import { type RedisClient, isCluster, leaveReplica } from '../redis/redis-client.js';
+import type { Settled, StoreCall } from '../store/store-call.js';
+import { UnexpectedReply } from '../store/unexpected-reply.js';
 import { auditedScript, frameArguments, type AuditMark } from './audited-script.js';
 import { newDigest, scriptText } from './late-files.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
-import type { Settled, StoreCall } from '../store/store-call.js';
-import { explainForCaller, explainRefusal } from '../redis/permission-error.js';
-import { isOfOurCopy } from './our-copy.js';
-import type { SentTexts } from './sent-texts.js';
 import { isWrongType, nameWrongKeys, nameWrongKeysOf } from './wrong-keys.js';
-import { isCluster, leaveReplica, type RedisClient } from '../redis/redis-client.js';
-import { serverOfKey } from '../redis/server-of-key.js';
+
+/** Returns whether the calls of a tick are sent after it: by a client of another copy with automatic pipelining. */
+export function isAutoPipelinedForeignClient(client: RedisClient): boolean {
+  return client.options.enableAutoPipelining === true && !isOfOurCopy(client);
+}
+
+/** Returns whether the client is of our copy of ioredis. Another copy may have other commands. */
+export function isOfOurCopy(client: RedisClient): boolean {
+  return client instanceof Redis || client instanceof Cluster;
+}
 
 export type ScriptName = LuaScriptName;
 export type ScriptArgument = string | number;
@@ -332,4 +340,25 @@ function isReply(error: unknown): boolean {
 
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+/** The texts of a call, and their bytes. A call with thousands of keys keeps them, because it is sent again and again. */
+export class SentTexts {
+  private built: { readonly script: string; readonly texts: string[] } | undefined;
+  private bytes: string | Buffer | undefined;
+
+  /** Returns the texts of the call of this script, or text of a script. */
+  of(script: string, build: () => string[]): string[] {
+    if (this.built?.script !== script) {
+      this.built = { script, texts: build() };
+      this.bytes = undefined;
+    }
+    return this.built.texts;
+  }
+
+  /** Returns the bytes of a command with these texts. */
+  bytesOf(written: () => string): string | Buffer {
+    this.bytes ??= Buffer.from(written());
+    return this.bytes;
+  }
 }

@@ -14,25 +14,24 @@ import {
 } from '../model/step.js';
 import { type JobWait, MOST_WAITS } from '../model/signal.js';
 import { flagOf, listOf, oneOf, oneOfEach, wholeNumberOf } from '../replies/check-reply.js';
-import { decodeClaim, decodeNamedClaim } from '../replies/decode-claim.js';
-import { decodeRefusal } from '../replies/decode-refusal.js';
-import { decodeStepsReply } from '../replies/decode-steps.js';
-import { decodeWaitReply } from '../replies/decode-waits.js';
+import { decodeClaim, decodeNamedClaim, decodeRefusal } from '../replies/decode-claim.js';
+import { decodeStepsReply, decodeWaitReply } from '../replies/decode-job.js';
 import { EVICTED_TTL_MS, RUN_KEPT_MS, USUAL_VISIBILITY_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import { inGroups } from '../scripts/in-groups.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
 import type { CallContext } from '../scripts/script-call.js';
-import type {
-  ClaimReply,
-  ClaimRequest,
-  Completion,
-  Failure,
-  Release,
-  StartedClaim,
+import {
+  type ClaimReply,
+  type ClaimRequest,
+  type Completion,
+  type Failure,
+  type Release,
+  type StartedClaim,
+  ALL_COMPLETED,
+  type CompleteReply,
 } from '../store/attempt-forms.js';
 import type { StartOutcome } from '../store/call-outcomes.js';
 import { USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
-import { ALL_COMPLETED, type CompleteReply } from '../store/complete-reply.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import { SCHEDULE_PREFIX } from '../validation/names.js';

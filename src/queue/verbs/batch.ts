@@ -28,8 +28,7 @@ import type { AskedOptions } from '../store/asked-options.js';
 import { aged, type EncodedJob } from '../store/enqueue-call.js';
 import { followUpOf, refTo, splitRef } from '../store/job-ref.js';
 import { UnexpectedReply } from '../store/unexpected-reply.js';
-import { PLAIN_OPTIONS } from './plain-options.js';
-import { by, each, fields, flag, number, optional, own, text, verb } from './verb.js';
+import { PLAIN_OPTIONS, by, each, fields, flag, number, optional, own, text, verb } from './verb.js';
 
 /** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */
 const BATCH_FIELDS = 11 + 2 * FOLLOW_UP_KINDS.length;

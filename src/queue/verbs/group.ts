@@ -1,8 +1,7 @@
 // The verbs of the groups of a queue: the scripts of lua/group.
 import type { AwaitingGroups, GroupStats } from '../model/group.js';
 import type { GroupLimits } from '../model/limits.js';
-import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
-import { decodeClean } from '../replies/decode-clean.js';
+import { flagOf, listOf, rowsOf, textOf, wholeNumberOf, decodeClean } from '../replies/check-reply.js';
 import { decodeGroupLimits } from '../replies/decode-limits.js';
 import { groupArguments } from '../scripts/encode-limits.js';
 import { by, each, number, optional, own, text, verb, word } from './verb.js';

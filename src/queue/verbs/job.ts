@@ -11,8 +11,7 @@ import type { CallContext } from '../scripts/script-call.js';
 import type { RescheduleOutcome } from '../store/call-outcomes.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue } from '../store/enqueue-call.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
-import { PLAIN_OPTIONS } from './plain-options.js';
-import { by, byHand, command, number, optional, own, sealed, text, verb, word } from './verb.js';
+import { PLAIN_OPTIONS, by, byHand, command, number, optional, own, sealed, text, verb, word } from './verb.js';
 
 const RESTARTED = oneOf('pending', 'refused', 'missing');
 const UPDATED = oneOf('updated', 'refused', 'missing');

@@ -7,8 +7,7 @@ import { encodeJobOptions } from '../scripts/encode-job-options.js';
 import type { CallContext } from '../scripts/script-call.js';
 import { type EncodedJob, type EnqueueReply, decodeEnqueue, EnqueueRejected } from '../store/enqueue-call.js';
 import type { ScriptArgument } from '../transport/script-runner.js';
-import { PLAIN_OPTIONS } from './plain-options.js';
-import { by, command, each, number, text, verb } from './verb.js';
+import { PLAIN_OPTIONS, by, command, each, number, text, verb } from './verb.js';
 
 /** A job that its sender keeps elsewhere. */
 export interface OnceEntry {

@@ -1,9 +1,17 @@
 // The verbs of a limit that queues share: the scripts of lua/shared-limit. Their keys are of the limit, and of no queue.
-import type { KeyRules, SharedLimitChanges, SharedLimitValues } from '../model/shared-limit.js';
-import { flagOf, listOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
-import { decodeConfigured, decodeLease, decodeSharedLimit } from '../replies/decode-shared-limit.js';
-import type { QueueKeys } from '../scripts/queue-keys.js';
+import type { RateLimit } from '../model/limits.js';
+import type {
+  KeyRules,
+  SharedLimitChanges,
+  SharedLimitValues,
+  Lease,
+  PermitHolder,
+  SharedLimitState,
+} from '../model/shared-limit.js';
+import { flagOf, listOf, textOf, wholeNumberOf, decodeDate, rowsOf } from '../replies/check-reply.js';
 import { sharedLimitArguments, sharedLimitText, valuesOfKey } from '../scripts/encode-limits.js';
+import type { QueueKeys } from '../scripts/queue-keys.js';
+import { nameOfSpelled } from '../validation/names.js';
 import { by, each, fields, flag, inKey, number, optional, own, text, verb } from './verb.js';
 
 /** The name of the limit. */
@@ -129,3 +137,75 @@ export const SHARED_LIMITS = {
     reply: (reply, given) => decodeSharedLimit(given.limit, reply),
   }),
 };
+
+/** Decodes the reply of `lua/shared-limit/lease.lua`. */
+function decodeLease(reply: unknown): Lease {
+  const [granted, wait, why, version, burst, cost, ...queues] = listOf(reply);
+  return {
+    granted: wholeNumberOf(granted),
+    waitMs: wait === null || wait === undefined ? undefined : Math.ceil(Number(textOf(wait))),
+    why: textOf(why),
+    version: textOf(version),
+    cost: wholeNumberOf(cost),
+    toWake: queues.map(textOf),
+    ...(textOf(burst) !== '' && { burst: wholeNumberOf(Number(textOf(burst))) }),
+  };
+}
+
+/** Decodes the reply of `lua/shared-limit/get.lua`. */
+function decodeSharedLimit(name: string, reply: unknown): SharedLimitState {
+  const all = listOf(reply);
+  const [now, isSet, configured, maxRunning, pausedAt, pausedUntil, reason, pausedBy, restsUntil] = all
+    .slice(0, 9)
+    .map((value) => (value === null || value === undefined ? undefined : textOf(value)));
+  const [rates, held, line, running, queues, keys, full, closed] = all.slice(9);
+  const rateRows = rowsOf(rates, 4);
+  const nextStartMs = Math.max(...rateRows.map(([, , , next]) => Number(next)), 0);
+  const isPaused = pausedAt !== undefined && !(pausedUntil !== undefined && Number(pausedUntil) <= Number(now));
+  const ofCode = decodeConfigured(configured);
+  return {
+    name,
+    source: isSet ? 'set' : ofCode ? 'configuration' : 'none',
+    ...(maxRunning && { maxRunning: Number(maxRunning) }),
+    rateLimit: rateRows.map(rateOf),
+    ...(isSet && ofCode && { configured: ofCode }),
+    running: wholeNumberOf(running),
+    holders: rowsOf(held, 3).map(([spelled, worker, permits]): PermitHolder => ({
+      queue: nameOfSpelled(spelled!),
+      worker: worker!,
+      permits: Number(permits),
+    })),
+    waiting: namesOf(line),
+    queues: namesOf(queues).toSorted(),
+    ...(listOf(keys).length > 0 && {
+      keys: listOf(keys).map(textOf),
+      waitingKeys: { full: wholeNumberOf(full), closed: wholeNumberOf(closed) },
+    }),
+    ...(nextStartMs > Number(now) && { nextStartAt: new Date(nextStartMs) }),
+    ...(Number(restsUntil ?? 0) > Number(now) && { restsUntil: decodeDate(restsUntil!)! }),
+    ...(isPaused && {
+      pausedAt: decodeDate(pausedAt)!,
+      ...(pausedUntil !== undefined && { pausedUntil: decodeDate(pausedUntil)! }),
+      ...(pausedBy !== undefined && { pausedBy }),
+      ...(reason !== undefined && { pauseReason: reason }),
+    }),
+  };
+}
+
+function namesOf(queues: unknown): string[] {
+  return listOf(queues).map((spelled) => nameOfSpelled(textOf(spelled)));
+}
+
+function rateOf([starts, periodMs, burst]: readonly (string | undefined)[]): RateLimit {
+  return { limit: Number(starts), periodMs: Number(periodMs), burst: Number(burst) };
+}
+
+/** Decodes the values that apps configure. Undefined for none, and for a text of another program. */
+function decodeConfigured(stored: string | undefined): SharedLimitValues | undefined {
+  try {
+    const [most, rates] = JSON.parse(stored ?? 'null') as [string, string[][]];
+    return { ...(most && { maxRunning: Number(most) }), ...(rates.length > 0 && { rateLimit: rates.map(rateOf) }) };
+  } catch {
+    return undefined;
+  }
+}

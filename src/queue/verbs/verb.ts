@@ -3,8 +3,8 @@
 import type { PlainNames, Sealed } from '../codec/sealed.js';
 import type { LuaScriptName } from '../lua.generated.js';
 import type { RedisClient } from '../redis/redis-client.js';
-import type { CallContext } from '../scripts/script-call.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
+import type { CallContext } from '../scripts/script-call.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 
 /** A row of the table, with the method that makes its call. */
@@ -210,3 +210,19 @@ export function rowsIn(rows: object): Verb<unknown>[] {
 function isVerb(row: Verb<unknown> | object): row is Verb<unknown> {
   return 'bind' in row;
 }
+
+/** The texts of a job that an encrypted queue stores in the clear. They name the job and its ties. */
+export const PLAIN_OPTIONS = {
+  id: true,
+  name: true,
+  key: true,
+  group: true,
+  metadata: true,
+  after: true,
+  batch: true,
+  addedBy: true,
+  queue: true,
+  request: true,
+  payloadId: true,
+  afterRefusal: true,
+} as const;

@@ -1,8 +1,7 @@
-import type { CompleteReply } from '../../queue/store/complete-reply.js';
+import type { CompleteReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import { show } from '../../queue/errors/show.js';
 import type { ClaimedJob, RefusedJob } from '../../queue/model/job.js';
 import { type StoredError, serializeError } from '../../queue/errors/stored-error.js';
-import type { Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { exhaustedError } from '../../queue/errors/errors.js';
 import type { ContentRules } from '../../queue/codec/codec.js';

@@ -1,7 +1,6 @@
-import type { CompleteReply } from '../../queue/store/complete-reply.js';
+import type { CompleteReply, ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { sealFailure } from '../../queue/codec/sealed.js';
-import type { ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
 import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
 import { groupBy } from '../../queue/runtime/collections.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';

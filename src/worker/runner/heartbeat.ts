@@ -1,4 +1,4 @@
-import { CancelNotices } from '../../queue/operate/cancel-notices.js';
+import { CancelNotices } from '../../queue/operate/canceller.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';

@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import { silenceOf } from '#queue/redis/connection-silence.js';
+import { silenceOf } from '#queue/redis/response-timeout.js';
 import { enqueueIsolated } from '../../support/worker/isolated-jobs.js';
 import { freeze, type OwnRedis } from '../../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';

@@ -8,7 +8,7 @@ import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
 import { unstickCluster } from '#queue/redis/cluster/ioredis-cluster-workarounds.js';
-import { cut } from '#queue/redis/connection-silence.js';
+import { cut } from '#queue/redis/response-timeout.js';
 import { handlerOf, startApp } from '../../nest/app.js';
 import {
   CLUSTER_PERMISSIONS,

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { type DeadLetterQuery } from '#queue/store/dead-letter-query.js';
+import type { DeadLetterQuery } from '#queue/store/job-queries.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 /** Adds dead letters that failed at these times, with hashes of their own. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
-import type { DeadLetterQuery } from '#queue/store/dead-letter-query.js';
+import type { DeadLetterQuery } from '#queue/store/job-queries.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { queueOn } from '../../support/queue/queue-state.js';

@@ -4,7 +4,7 @@ import { scriptCommands } from '#queue/digests.generated.js';
 import { clusterScripts, luaScripts } from '#queue/lua.generated.js';
 import { commandsOf } from '../../../scripts/build/embed-lua.mjs';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
-import { permissionsCall } from '#queue/scripts/script-permissions.js';
+import { permissionsCall } from '#queue/scripts/preparation.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { createUser, MINIMAL_PERMISSIONS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { JobQuery } from '#queue/store/find-query.js';
+import type { JobQuery } from '#queue/store/job-queries.js';
 import { expectUnchanged, testQueue, type TestQueue, queueWith } from '../../support/queue/queue-state.js';
 
 const QUERY = { place: 0, looks: 3, skip: 0, most: 10 };

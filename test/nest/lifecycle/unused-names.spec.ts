@@ -12,7 +12,7 @@ import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { HandlerRegistry } from '#nest/handlers/handler-registry.js';
 import { QuietLogger } from '#nest/connection/quiet-logger.js';
 import { UnusedNames } from '#nest/lifecycle/unused-names.js';
-import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
+import { UnservedWatch } from '#queue/enqueue/producer.js';
 import { eventually } from '../../support/faults/wait.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { handlerOf, KeptLog, onEachStore, startApp } from '../app.js';

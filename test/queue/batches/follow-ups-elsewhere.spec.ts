@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BatchNotFoundError, InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { sendFollowUps } from '#queue/operate/elsewhere/send-follow-ups.js';
+import { sendFollowUps } from '#queue/operate/elsewhere.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { OpenedQueues } from '#queue/operate/opened-queues.js';
 import type { Job } from '#worker/handlers/job.js';

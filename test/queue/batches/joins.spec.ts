@@ -1,7 +1,7 @@
 // How jobs join a batch, where something comes between: a full queue, a cancel, another batch of a similar id.
 import { expect, it } from '@jest/globals';
 import { BatchNotFoundError } from '#queue/errors/errors.js';
-import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import { DurabilityTimeoutError } from '#queue/enqueue/enqueue-batcher.js';
 import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
 import { newQueue, onEachStore } from '../../support/worker/workers.js';

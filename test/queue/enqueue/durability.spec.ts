@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import { DurabilityTimeoutError } from '#queue/enqueue/enqueue-batcher.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';

@@ -1,6 +1,6 @@
 // A name that no live worker handles is logged once, a while after its first enqueue.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
+import { UnservedWatch } from '#queue/enqueue/producer.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { Worker } from '#worker/worker.js';
 import { connect } from '../../support/redis/redis.js';

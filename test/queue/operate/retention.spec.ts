@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { awaitAll } from '#queue/results/await-all.js';
+import { awaitAll } from '#queue/results/awaited-results.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { silentLogger } from '#queue/runtime/logger.js';

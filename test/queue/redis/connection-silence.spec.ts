@@ -1,7 +1,7 @@
 // Which connections count as dead: those on which no byte arrives, and none leaves a full buffer.
 import { expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { silenceOf } from '#queue/redis/connection-silence.js';
+import { silenceOf } from '#queue/redis/response-timeout.js';
 
 const LIMIT_MS = 10_000;
 

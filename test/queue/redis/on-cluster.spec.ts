@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
-import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import { DurabilityTimeoutError } from '#queue/enqueue/enqueue-batcher.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { RedisStore } from '#queue/redis-store.js';

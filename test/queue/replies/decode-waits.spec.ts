@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { decodeWaits } from '#queue/replies/decode-waits.js';
+import { decodeWaits } from '#queue/replies/decode-job.js';
 
 it.each([
   ['', 'open'],

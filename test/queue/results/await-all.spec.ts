@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { awaitAll } from '#queue/results/await-all.js';
+import { awaitAll } from '#queue/results/awaited-results.js';
 import { InvalidOptionError, JobFailedError, JobTimeoutError } from '#queue/errors/errors.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';

@@ -2,8 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptStore } from '#memory/script-store.js';
 import type { StreamEntry, StreamItem } from '#queue/model/job-stream.js';
-import { StreamReaders } from '#queue/results/stream-reader.js';
-import { StreamPosition } from '#queue/results/stream-position.js';
+import { StreamReaders, StreamPosition } from '#queue/results/stream-reader.js';
 import { coreQueue, openedQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { eventually, gate } from '../../support/faults/wait.js';

@@ -1,7 +1,6 @@
 // The bounds of a recurrence: startAt, endAt, limit and jitterMs.
 import { describe, expect, it } from '@jest/globals';
-import { nextDue } from '#queue/schedules/next-due.js';
-import { checkRecurrence } from '#queue/schedules/recurrence.js';
+import { nextDue, checkRecurrence } from '#queue/schedules/recurrence.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import fc from '../../support/queue/properties.js';
 import { testQueue } from '../../support/queue/queue-state.js';

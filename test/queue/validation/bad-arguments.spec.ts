@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { awaitAll } from '#queue/results/await-all.js';
+import { awaitAll } from '#queue/results/awaited-results.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';

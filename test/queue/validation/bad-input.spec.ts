@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { awaitAll } from '#queue/results/await-all.js';
+import { awaitAll } from '#queue/results/awaited-results.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { YEAR_MS } from '#queue/runtime/bounds.js';

@@ -21,7 +21,7 @@ const NO_ROW: Record<string, string> = {
   auditFrame: 'wraps the other scripts; see audited-script.ts',
   jobEnqueueNewest: 'enqueue sends it for jobs that may end older ones',
   queueCheckKeys: 'transport/wrong-keys.ts sends it, after the error of any call',
-  queueCheckPermissions: 'asks Redis about the permissions of its user; see script-permissions.ts',
+  queueCheckPermissions: 'asks Redis about the permissions of its user; see preparation.ts',
   queueLook: 'of many queues; see queues-calls.ts',
   registerAdd: 'of all queues of a Redis; see src/queue/register',
   registerNames: 'of all queues of a Redis; see src/queue/register',

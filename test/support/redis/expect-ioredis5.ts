@@ -1,7 +1,7 @@
 // Fails a test file whose library or tests run on another ioredis than the oldest supported one.
 import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
-import { isOfOurCopy } from '#queue/transport/our-copy.js';
+import { isOfOurCopy } from '#queue/transport/script-runner.js';
 
 const require = createRequire(import.meta.url);
 const { Redis: Oldest } = require('ioredis5') as typeof import('ioredis');

@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { RedisPermissionError } from '../../errors/redis-errors.js';
+import { backgroundTimeout } from '../../runtime/clock.js';
 import { explainRefusal } from '../permission-error.js';
 import { isCluster, type RedisClient } from '../redis-client.js';
-import { orAnother } from './first-reply.js';
 
 /**
  * Reports a missing permission that keeps a Cluster client from becoming ready. The client sends CLUSTER SLOTS and
@@ -64,4 +64,31 @@ function missingRight(error: unknown): RedisPermissionError | undefined {
 /** Returns the connected nodes. The others would be connected only for this question. */
 function connected(client: Cluster): Redis[] {
   return client.nodes('all').filter((node) => node.status !== 'wait');
+}
+
+/** How long one node of a Cluster may keep silent before others are asked, in ms. */
+const SILENT_MS = 250;
+
+/**
+ * Asks a node of the client's choice, and all masters if it keeps silent. So a stopped master holds up nobody. Returns the first reply.
+ *
+ * @throws the error of the first node
+ */
+export function firstReply<Reply>(client: RedisClient, ask: (node: RedisClient) => Promise<Reply>): Promise<Reply> {
+  const first = ask(client);
+  return isCluster(client) ? orAnother(first, () => client.nodes('master').map(ask)) : first;
+}
+
+/** Returns the first reply: that of one node, or of others that are asked if it keeps silent. */
+async function orAnother<Reply>(first: Promise<Reply>, others: () => Promise<Reply>[]): Promise<Reply> {
+  let timer: NodeJS.Timeout | undefined;
+  const another = new Promise<Reply>((resolve) => {
+    const askOthers = () => void Promise.any(others()).then(resolve, () => undefined);
+    timer = backgroundTimeout(askOthers, SILENT_MS);
+  });
+  try {
+    return await Promise.race([first, another]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

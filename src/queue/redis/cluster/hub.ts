@@ -1,11 +1,12 @@
 import slotOf from 'cluster-key-slot';
 import type { Cluster } from 'ioredis';
+import { backgroundInterval, backgroundTimeout } from '../../runtime/clock.js';
+import { keptIn } from '../../runtime/collections.js';
 import type { Connection } from '../connection.js';
+import type { EventSource } from '../event-connection.js';
 import { addressOfSlot, masterOfSlot } from '../ioredis-internals.js';
 import { isPassing } from '../passing-errors.js';
 import { HubConnection } from './hub-connection.js';
-import { keptIn } from '../../runtime/collections.js';
-import { backgroundInterval, backgroundTimeout } from '../../runtime/clock.js';
 
 /** The interval at which the masters of the channels are compared with the known ones, in ms. */
 const LOOK_MS = 1_000;
@@ -222,3 +223,66 @@ export class Hub {
 
 /** The options of a connection that is opened once. The next one may be to another master. */
 const OWN = { lazyConnect: true, retryStrategy: () => null, connectTimeout: 3_000, enableReadyCheck: true };
+
+/** The time for which a channel without listeners is kept, in ms. So successive waits for results share it. */
+const KEPT_MS = 1_000;
+
+/** A channel of the hub. */
+interface EventChannel {
+  readonly confirmed: Promise<void>;
+  readonly leave: () => void;
+  /** Leaves the channel later; set while it has no listener. */
+  leaving?: NodeJS.Timeout | undefined;
+}
+
+/** The subscriptions of all queues of a client of a Cluster, on the connections of its hub. */
+export class HubEvents implements EventSource {
+  private readonly channels = new Map<string, EventChannel>();
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly onMessage: (channel: string, message: string) => void,
+  ) {}
+
+  subscribe(name: string): Promise<void> {
+    const channel = this.channels.get(name) ?? this.open(name);
+    this.channels.set(name, channel);
+    clearTimeout(channel.leaving);
+    channel.leaving = undefined;
+    return channel.confirmed;
+  }
+
+  unsubscribe(name: string): void {
+    const channel = this.channels.get(name);
+    if (channel) {
+      clearTimeout(channel.leaving);
+      channel.leaving = backgroundTimeout(() => this.leave(name), KEPT_MS);
+    }
+  }
+
+  closeIdle(): void {
+    [...this.channels.keys()].forEach((name) => this.leave(name));
+  }
+
+  private open(name: string): EventChannel {
+    let leave: (() => void) | undefined;
+    const confirmed = new Promise<void>((resolve, reject) => {
+      leave = Hub.of(this.connection).listenToAll(name, {
+        confirmed: resolve,
+        message: (text) => this.onMessage(name, text),
+        refused: (error) => {
+          this.leave(name); // a later listener asks again
+          reject(error);
+        },
+      });
+    });
+    return { confirmed, leave: () => leave?.() };
+  }
+
+  private leave(name: string): void {
+    const channel = this.channels.get(name);
+    clearTimeout(channel?.leaving);
+    this.channels.delete(name);
+    channel?.leave();
+  }
+}

@@ -1,5 +1,5 @@
 import type { JobQueue } from '../../../queue/job-queue.js';
-import { UnreachedQueues } from '../../../queue/operate/elsewhere/unreached-queues.js';
+import { UnreachedQueues } from '../../../queue/operate/elsewhere.js';
 import { tryToMaintainBatches } from '../../../queue/operate/maintain-batches.js';
 import { OpenedQueues } from '../../../queue/operate/opened-queues.js';
 import type { JobQueueLogger } from '../../../queue/runtime/logger.js';
