@@ -1,6 +1,6 @@
 // Entry point `nest-job-queue/core`: the queue, its worker and its errors. Needs ioredis, and nothing of Nest.
 export type { ClaimOptions } from './queue/consume/manual-consumer.js';
-export { JobQueue } from './queue/job-queue.js';
+export { JobQueue, type DefinitionOf, type EnqueueRest } from './queue/job-queue.js';
 export type { JobAdmin } from './queue/job-admin.js';
 export type { QueueAdmin } from './queue/queue-admin.js';
 export type { ListOptions } from './queue/operate/find-jobs.js';
@@ -16,8 +16,14 @@ export type {
   StreamResult,
   StreamTruncation,
 } from './queue/model/job-stream.js';
-export { StreamCursorError } from './queue/errors/errors.js';
-export type { StreamWriter } from './worker/handlers/stream-writer.js';
+export type {
+  InputOf,
+  OutputOf,
+  SchemaIssue,
+  SchemaOutcome,
+  StandardSchema,
+} from './queue/validation/validate-with-schema.js';
+export type { StreamWriter } from './worker/handlers/job.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export type { PurgeOptions } from './queue/operate/purge.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
@@ -31,9 +37,10 @@ export type {
   BatchRecord,
   JobReference,
 } from './queue/model/batch.js';
-export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/awaited-results.js';
 export type { RedriveAsNewReply } from './queue/store/job-queries.js';
+export type { TypedEnqueueOptions } from './queue/enqueue/encode-job.js';
+export { DurabilityTimeoutError } from './queue/enqueue/enqueue-batcher.js';
 export {
   DeadLetters,
   type DeadLetterFilter,
@@ -60,15 +67,6 @@ export {
   type SignalSchemas,
   type SignalsOf,
 } from './queue/enqueue/define-job.js';
-export type { DefinitionOf, EnqueueRest } from './queue/job-queue.js';
-export type {
-  InputOf,
-  OutputOf,
-  SchemaIssue,
-  SchemaOutcome,
-  StandardSchema,
-} from './queue/validation/validate-with-schema.js';
-export type { TypedEnqueueOptions } from './queue/enqueue/encode-job.js';
 export type {
   EnqueueFields,
   EnqueueOptions,
@@ -87,7 +85,6 @@ export type { ScheduleOptions, TypedScheduleOptions } from './queue/schedules/sc
 export type { ScheduledJobOptions, ScheduleRecord, ScheduleRun } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
-export { DurabilityTimeoutError } from './queue/enqueue/enqueue-batcher.js';
 export type { ActionFilter, ActionLog } from './queue/actions/action-log.js';
 export type { ActionAuthor, ActionEntry, ActionTarget } from './queue/store/action-entry.js';
 export type { AuditTrail } from './queue/operate/audit-trail.js';
@@ -106,9 +103,8 @@ export type { GroupStats } from './queue/model/group.js';
 export type { PauseOptions, ResumeOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { SharedLimit } from './queue/operate/shared-limit.js';
-export { NoSubscriptionError, PublishError } from './queue/errors/enqueue-errors.js';
-export { type SubscribeOptions, TopicClient, type TopicClientOptions } from './worker/topics/topic-client.js';
-export type { Publication, PublishFields, PublishOptions } from './worker/topics/topic-publisher.js';
+export { type SubscribeOptions, TopicClient, type TopicClientOptions } from './worker/topics.js';
+export type { Publication, PublishFields, PublishOptions } from './worker/topics.js';
 export {
   defineTopic,
   type TopicDefinition,
@@ -141,15 +137,8 @@ export type {
 } from './queue/store/call-outcomes.js';
 export type { JobStep, LogLine } from './queue/model/step.js';
 export type { ProfileKind, ProfileOptions, ProfileRecord } from './queue/model/profile.js';
-export { ProfileError } from './queue/errors/errors.js';
 export { Profiles } from './queue/operate/profiles.js';
 export type { JobSignal, JobWait, SignalOutcome, WaitState } from './queue/model/signal.js';
-export {
-  JobWaitsError,
-  SignalRefusedError,
-  SignalTimeoutError,
-  type SignalRefusal,
-} from './queue/errors/errors.js';
 export type { WaitOptions } from './worker/handlers/job-waits.js';
 export { InvalidStepError, type StepContext } from './worker/handlers/job-steps.js';
 export type { TransactionHandle } from './queue/store/outbox-writer.js';
@@ -206,27 +195,39 @@ export {
   RedisStateError,
   RedisUnsuitableError,
   RetryLaterError,
+  StreamCursorError,
+  BatchNotFoundError,
+  BatchSealedError,
+  BatchTimeoutError,
+  ProfileError,
+  JobWaitsError,
+  SignalRefusedError,
+  SignalTimeoutError,
+  type SignalRefusal,
+  RateLimitRetriesExhaustedError,
+  SnoozesExhaustedError,
+  ScheduleNotFoundError,
+  QueueLayoutError,
 } from './queue/errors/errors.js';
-export { RateLimitRetriesExhaustedError, SnoozesExhaustedError } from './queue/errors/errors.js';
-export { ScheduleNotFoundError } from './queue/errors/errors.js';
 export {
   EncryptedQueueError,
   EnqueueError,
   type EnqueueItem,
   QueueFullError,
+  NoSubscriptionError,
+  PublishError,
 } from './queue/errors/enqueue-errors.js';
-export { QueueLayoutError } from './queue/errors/errors.js';
 export { RedisKeyTypeError, type WrongKey, RedisPermissionError } from './queue/errors/redis-errors.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
-export type { DeclaredSchedule } from './worker/handlers/worker-queue.js';
+export type { DeclaredSchedule } from './worker/handlers/handler.js';
 export { Job } from './worker/handlers/job.js';
 export type { FailureLogging } from './worker/reports/failure-log.js';
 export type { AttemptMiddleware, JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';
-export { defineBulkHandler, type TypedBulkFunction } from './worker/bulk/define-bulk-handler.js';
+export { defineBulkHandler, type TypedBulkFunction } from './worker/handlers/define-handler.js';
 export type {
   BulkCall,
   BulkHandler,
@@ -234,12 +235,12 @@ export type {
   BulkOptions,
   BulkOutcome,
   BulkOutcomes,
-} from './worker/handlers/bulk-handler.js';
-export type { WorkerEvent, WorkerEventListener } from './worker/handlers/worker-event.js';
+} from './worker/handlers/handler.js';
+export type { WorkerEvent, WorkerEventListener } from './worker/handlers/attempt-middleware.js';
 export {
   HandlerTimeoutError,
   ShutdownError,
   ThreadCrashedError,
   ThreadTerminatedError,
 } from './worker/attempt/worker-errors.js';
-export type { ThreadBatch, ThreadJob, ThreadMember } from './worker/threads/thread-job.js';
+export type { ThreadBatch, ThreadJob, ThreadMember } from './worker/threads/thread-run.js';

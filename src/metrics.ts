@@ -13,4 +13,4 @@ export type { QueueScaling } from './metrics/scaling-report.js';
 export type { Labels } from './metrics/instruments.js';
 export type { QueueStats } from './queue/model/job.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
-export type { WorkerEvent } from './worker/handlers/worker-event.js';
+export type { WorkerEvent } from './worker/handlers/attempt-middleware.js';

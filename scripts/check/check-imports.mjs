@@ -79,14 +79,13 @@ const ROOMS = {
   },
   worker: {
     handlers: [],
-    bulk: ['handlers'],
     reports: ['handlers'],
-    attempt: ['handlers', 'bulk', 'reports'],
-    runner: ['handlers', 'bulk', 'reports', 'attempt'],
+    attempt: ['handlers', 'reports'],
+    runner: ['handlers', 'reports', 'attempt'],
     fetch: ['handlers', 'reports', 'attempt', 'runner'],
     maintenance: ['handlers', 'reports', 'attempt', 'runner'],
     threads: ['handlers', 'reports', 'attempt', 'runner'],
-    topics: ['handlers'],
+    'topics.ts': ['handlers'],
   },
   nest: {
     context: [],

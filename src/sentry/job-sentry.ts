@@ -9,11 +9,10 @@ import { wholeOfShard } from '../queue/model/spread.js';
 import { SCHEDULE_PREFIX } from '../queue/validation/names.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
-import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
-import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
-import { outcomeOf } from '../worker/handlers/bulk-handler.js';
+import { failureOfAttempt } from '../worker/attempt/worker-errors.js';
+import type { JobQueueMiddleware, WorkerEvent } from '../worker/handlers/attempt-middleware.js';
+import { outcomeOf } from '../worker/handlers/handler.js';
 import type { Job } from '../worker/handlers/job.js';
-import type { WorkerEvent } from '../worker/handlers/worker-event.js';
 
 /** A span of the SDK, as far as it is used here. */
 export interface SentrySpan {

@@ -18,7 +18,7 @@ import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
-import { failureOfAttempt } from '../worker/attempt/attempt-failure.js';
+import { failureOfAttempt } from '../worker/attempt/worker-errors.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';
 import { keptIn } from '../queue/runtime/collections.js';

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { checkOptions } from '../queue/validation/validate-options.js';
+import { checkCount, checkOptions } from '../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import { slotBounds } from '../queue/model/slots.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { isLogger, silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
@@ -7,14 +10,12 @@ import { sharedLimitsField, type SharedLimitValues } from '../queue/model/shared
 import { timerDuration, wholeNumber, flag } from '../queue/validation/numbers.js';
 import type { FailureLogging } from './reports/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
-import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
-import { isBulk, resolveBulk, type ResolvedHandler } from './bulk/resolve-bulk.js';
+import { withMiddleware, type AttemptMiddleware, type WorkerEventListener } from './handlers/attempt-middleware.js';
+import { isBulk, resolveBulk, type ResolvedHandler } from './handlers/bulk-gatherers.js';
 import type { WorkerTrip } from './fetch/fetch-loop.js';
-import { retriesOf } from './handlers/handler.js';
-import type { WorkerQueue } from './handlers/worker-queue.js';
-import type { WorkerEventListener } from './handlers/worker-event.js';
+import { retriesOf, type WorkerQueue } from './handlers/handler.js';
 
-export type { WorkerQueue } from './handlers/worker-queue.js';
+export type { WorkerQueue } from './handlers/handler.js';
 
 /** Options of a worker over all its queues. */
 export interface WorkerOptions {
@@ -137,4 +138,60 @@ export function resolveHandlers(
       return [name, { ...resolved, handle, ...retriesOf(resolved, queue.options) }];
     }),
   );
+}
+
+export const DEFAULT_CONCURRENCY = 10;
+/** The most jobs of a queue that one process runs at once. */
+export const HIGHEST_CONCURRENCY = 100_000;
+
+/**
+ * Checks that each job finds its slots in its queue and in the process.
+ *
+ * @param concurrencyOf returns the concurrency of a queue
+ * @throws InvalidOptionError that names the slots and the concurrency
+ */
+export function checkSlots(
+  queues: readonly WorkerQueue[],
+  ofProcess: number | undefined,
+  concurrencyOf = ({ concurrency = DEFAULT_CONCURRENCY }: WorkerQueue) => concurrency,
+): void {
+  for (const entry of queues) {
+    const most = Math.min(concurrencyOf(entry), ofProcess ?? Infinity);
+    const whose = most === ofProcess ? 'process' : 'queue';
+    for (const [place, handlers] of Object.entries({ handlers: entry.handlers, onFailed: entry.onFailed ?? {} })) {
+      for (const [name, handler] of Object.entries(handlers)) {
+        const given = typeof handler === 'function' ? undefined : handler.slots;
+        const slots = slotBounds(given).heaviest;
+        const field = typeof given === 'object' ? 'slots.most' : 'slots';
+        const subject = `worker queue "${entry.queue.name}".${place}.${name}.${field}`;
+        if (slots > 1 && Object.values(entry.handlers).some(isBulk)) {
+          const hint = 'In a queue with a bulk handler a slot is a call. Give the handler a queue of its own.';
+          throw new InvalidOptionError(subject, 'none beside a bulk handler', show(slots), hint);
+        }
+        if (slots > 1 && entry.prefetch) {
+          const hint = 'A queue with `slots` claims a job ahead only if it waits for its slots.';
+          const prefetch = `worker queue "${entry.queue.name}".prefetch`;
+          throw new InvalidOptionError(prefetch, '0, or none beside `slots`', show(entry.prefetch), hint);
+        }
+        if (slots > most) {
+          const hint = 'Such a job would never start. Raise `concurrency`, or lower `slots`.';
+          throw new InvalidOptionError(
+            subject,
+            `at most the concurrency ${most} of the ${whose}`,
+            show(slots),
+            hint,
+          );
+        }
+      }
+    }
+  }
+}
+
+/** @throws InvalidOptionError */
+export function checkConcurrency(queues: readonly WorkerQueue[], queue: string, concurrency: number): void {
+  checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
+  const served = queues.map((each) => each.queue.name);
+  if (!served.includes(queue)) {
+    throw new InvalidOptionError('setConcurrency queue', served.join(', '), show(queue));
+  }
 }

@@ -8,7 +8,7 @@ import request from 'supertest';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import { Worker } from '#worker/worker.js';
-import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/overdue-handler.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { handlerOf, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';

@@ -7,7 +7,7 @@ import { whyNotRunning } from '#inspect/why-not-running.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/overdue-handler.js';
 import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 import { inside } from '../support/queue/inside.js';

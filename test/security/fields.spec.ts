@@ -1,8 +1,7 @@
 // A marked secret in every field that a handler or a producer writes: no window shows it.
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue/core';
-import { Job } from '#worker/handlers/job.js';
-import { JobTexts } from '#worker/handlers/job-texts.js';
+import { Job, JobTexts } from '#worker/handlers/job.js';
 import { ShownContent } from '#queue/store/shown-content.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { someOf } from '../support/run/samples.js';

@@ -1,7 +1,7 @@
 import { expect, it, jest } from '@jest/globals';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueStore, WorkerWait } from '#queue/store/queue-store.js';
-import { openIdleWaits } from '#worker/open-fetch.js';
+import { openIdleWaits } from '#worker/worker.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 
 it('waits for all of 5,000 queues of one server, in commands of at most 3,999 arguments', () => {

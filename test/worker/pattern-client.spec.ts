@@ -5,7 +5,7 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
-import type { WorkerEvent } from '#worker/handlers/worker-event.js';
+import type { WorkerEvent } from '#worker/handlers/attempt-middleware.js';
 import { connect } from '../support/redis/redis.js';
 import { PatternClient, type PatternJob, type PatternOptions } from '../support/queue/pattern-client.js';
 import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';

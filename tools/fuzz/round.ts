@@ -9,7 +9,7 @@ import type { JobRecord } from '#queue/model/job.js';
 import { type RateLimit, ratesOf } from '#queue/model/limits.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { SlotRange } from '#queue/model/slots.js';
-import type { BulkOptions } from '#worker/handlers/bulk-handler.js';
+import type { BulkOptions } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { Random } from '../chaos/random.js';

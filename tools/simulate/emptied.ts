@@ -4,7 +4,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import type { WorkerRegistration } from '#worker/maintenance/worker-registration.js';
+import type { WorkerRegistration } from '#worker/maintenance/worker-reports.js';
 import { Worker } from '#worker/worker.js';
 import { settled } from './settled.js';
 import { Random } from '../chaos/random.js';

@@ -2,7 +2,7 @@
 // other, in both directions. They differ in options and handlers, not in the library. Only Redis runs two versions of
 // the scripts: see "earlier-version" in tools/chaos.
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
+import type { DeclaredSchedule } from '#worker/handlers/handler.js';
 
 const YEAR = 365 * 24 * 3_600_000;
 

@@ -6,7 +6,7 @@ import { jobIdOf, jobNameOf, PUBLICATIONS, publicationsOf } from '#queue/model/t
 import { DeclaredTopics } from '#queue/register/declared-topics.js';
 import { keptIn } from '#queue/runtime/collections.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { TopicPublisher } from '#worker/topics/topic-publisher.js';
+import { TopicPublisher } from '#worker/topics.js';
 import { Worker } from '#worker/worker.js';
 import { Random } from '../chaos/random.js';
 import { faultyStore, type Killed, PlantedServer } from './planted-server.js';

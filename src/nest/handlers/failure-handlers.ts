@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import { handlerOptionFields } from '../../worker/handlers/handler-options.js';
+import { handlerOptionFields } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
 import type { FoundHandler } from './handler-explorer.js';
 

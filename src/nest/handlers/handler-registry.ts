@@ -9,7 +9,7 @@ import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-op
 import { spreadFields } from '../../queue/model/spread.js';
 import { isOfPublications, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
-import { refuseBareContent } from '../../worker/topics/topic-publisher.js';
+import { refuseBareContent } from '../../worker/topics.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
@@ -18,12 +18,19 @@ import {
   type BulkHandler,
   type BulkHandlerFunction,
   setAroundEachJob,
-} from '../../worker/handlers/bulk-handler.js';
-import { handlerDefaults } from '../../worker/handlers/define-handler.js';
-import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
-import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
-import { withBulkSchemas, withSchemas } from '../../worker/handlers/schema-handler.js';
-import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
+  type Handler,
+  type HandlerFunction,
+  type HandlerOptions,
+  type DeclaredSchedule,
+} from '../../worker/handlers/handler.js';
+import {
+  handlerDefaults,
+  bulkSchema,
+  handlerOptionFields,
+  slotFields,
+  withBulkSchemas,
+  withSchemas,
+} from '../../worker/handlers/define-handler.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { findProvider } from '../connection/find-provider.js';

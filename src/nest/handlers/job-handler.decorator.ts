@@ -4,13 +4,11 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { ANY_NAME, isQueueName } from '../../queue/validation/names.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { declareQueue } from '../connection/inject-queue.decorator.js';
-import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';
-import type { BulkOptions } from '../../worker/handlers/bulk-handler.js';
-import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
+import type { TypedBulkFunction, TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
+import type { BulkOptions, HandlerOptions } from '../../worker/handlers/handler.js';
 import type { StreamOptions } from '../../queue/model/job-stream.js';
 import type { SharedLimitUse } from '../../queue/model/shared-limit.js';
 import type { QueueLimits, RateLimit } from '../../queue/model/limits.js';
-import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { ThreadOptions } from './thread-option.js';
 
 // A fixed text, so that classes decorated by another copy of the package are found.

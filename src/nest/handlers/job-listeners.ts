@@ -6,7 +6,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
 import type { WorkerTrip } from '../../worker/fetch/fetch-loop.js';
-import type { WorkerEvent, WorkerEventListener } from '../../worker/handlers/worker-event.js';
+import type { WorkerEvent, WorkerEventListener } from '../../worker/handlers/attempt-middleware.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
 import { listenerRecords, type JobEventType, type ListenerRecord } from './on-job-event.decorator.js';
 import { QuietLogger } from '../connection/quiet-logger.js';

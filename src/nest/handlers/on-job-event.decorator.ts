@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import type { WorkerEvent } from '../../worker/handlers/worker-event.js';
+import type { WorkerEvent } from '../../worker/handlers/attempt-middleware.js';
 
 // A fixed text, so that classes decorated by another copy of the package are found.
 const LISTENER_METADATA = 'nest-job-queue:event-listeners';

@@ -12,13 +12,15 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { within } from '../../queue/runtime/waits.js';
 import { cancelledError } from '../../queue/store/claim-refusal.js';
 import { checkCount } from '../../queue/validation/validate-options.js';
-import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
-import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
+import { unclaimedJob } from '../../worker/maintenance/end-reports.js';
+import {
+  type AttemptMiddleware,
+  eventListener,
+  type WorkerEventListener,
+} from '../../worker/handlers/attempt-middleware.js';
 import { Repetition } from '../../worker/maintenance/repeated-start.js';
-import type { WorkerQueue } from '../../worker/handlers/worker-queue.js';
-import { checkSlots, HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
-import { eventListener } from '../../worker/reports/safe-listener.js';
-import type { WorkerEventListener } from '../../worker/handlers/worker-event.js';
+import type { WorkerQueue } from '../../worker/handlers/handler.js';
+import { checkSlots, HIGHEST_CONCURRENCY } from '../../worker/worker-options.js';
 import { Worker } from '../../worker/worker.js';
 import { causeInWords } from '../connection/connection-remedy.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';

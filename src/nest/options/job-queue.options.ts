@@ -9,7 +9,7 @@ import { spreadFields } from '../../queue/model/spread.js';
 import { sharedLimitsField, type SharedLimitValues } from '../../queue/model/shared-limit.js';
 import { duration, timerDuration, flag } from '../../queue/validation/numbers.js';
 import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { slotFields } from '../../worker/handlers/handler-options.js';
+import { slotFields } from '../../worker/handlers/define-handler.js';
 import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';

@@ -5,7 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { JOB_EVENT_STATUSES, type JobEvent, type JobEventStatus } from '../../queue/model/job-event.js';
 import { decodeEvent } from '../../queue/store/decode-event.js';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import { LISTENER_THREW } from '../../worker/reports/safe-listener.js';
+import { LISTENER_THREW } from '../../worker/handlers/attempt-middleware.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { SafeObservable } from './safe-observable.js';
 

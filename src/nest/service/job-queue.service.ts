@@ -12,7 +12,7 @@ import {
   type SignalName,
 } from '../../queue/enqueue/define-job.js';
 import { storedIn } from '../../queue/enqueue/enqueue-options.js';
-import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics/topic-publisher.js';
+import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics.js';
 import type { TopicDefinition, TopicInput } from '../../queue/enqueue/define-topic.js';
 import type { EnqueueFields, StartTime } from '../../queue/enqueue/enqueue-options.js';
 import { Topics } from '../../queue/operate/topics.js';

@@ -16,13 +16,13 @@ import { inTime, unreadable, unreadableByAny } from '../../inspect/unreadable.js
 import { verdictOf } from '../../inspect/verdict.js';
 import { lastCause, lastErrorWords } from '../../queue/dead-letters/error-kinds.js';
 import { nameOfCode } from '../../queue/errors/stored-error.js';
+import { within } from '../../queue/runtime/waits.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { ShownContent } from '../../queue/store/shown-content.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { within } from '../../queue/runtime/waits.js';
-import { FaultLog } from '../../worker/reports/fault-log.js';
+import { FaultLog } from '../../worker/reports/failure-log.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { SpreadQueue } from '../../spread/spread-queue.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';

@@ -16,7 +16,7 @@ import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { OutboxWriter, StoredIn, TransactionHandle } from '../../queue/store/outbox-writer.js';
 import { checkFlag, checkKnown, checkMs, checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
-import { outcomeOf } from '../../worker/handlers/bulk-handler.js';
+import { outcomeOf } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { VirtualClock } from '../time/virtual-clock.js';
 import type { EnqueuedJob } from './enqueued-job.js';

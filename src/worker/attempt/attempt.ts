@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import type { ContentRules } from '../../queue/codec/codec.js';
 import { encodeContent } from '../../queue/codec/encode-content.js';
 import type { Sealed } from '../../queue/codec/sealed.js';
 import { ownKindOf } from '../../queue/errors/error-kind.js';
@@ -15,19 +16,44 @@ import { stateErrorIn } from '../../queue/errors/redis-errors.js';
 import { serializeError } from '../../queue/errors/stored-error.js';
 import { backoffDelay } from '../../queue/model/backoff.js';
 import type { ClaimRef, ClaimedJob } from '../../queue/model/job.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { slotsTaken } from '../../queue/model/slots.js';
 import type { StuckJob } from '../../queue/model/worker-record.js';
 import type { Clock } from '../../queue/runtime/clock.js';
-import type { Completion, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
+import type { Release, UnsealedFailure, Completion } from '../../queue/store/attempt-forms.js';
 import type { Handler } from '../handlers/handler.js';
-import type { JobTexts } from '../handlers/job-texts.js';
-import { Job } from '../handlers/job.js';
-import { isStreamed, streamed } from '../handlers/stream-writer.js';
-import type { ListItem } from './attempt-list.js';
-import type { AttemptOwner } from './attempt-owner.js';
-import { AttemptTimeout } from './attempt-timeout.js';
-import { StuckWatch } from './stuck-watch.js';
+import { type JobTexts, type JobReporter, Job, isStreamed, streamed } from '../handlers/job.js';
+import type { AskedProfile } from './asked-profile.js';
+import { AttemptTimeout, StuckWatch } from './overdue-handler.js';
+import type { Outages } from './queue-reporter.js';
 import type { HandlerTimeoutError } from './worker-errors.js';
+
+/** The runner of an attempt. */
+export interface AttemptOwner<Attempt> {
+  readonly reports: JobReporter;
+  /** Takes the end of the attempt, at most once. */
+  readonly settlements: {
+    complete(attempt: Attempt): void;
+    fail(attempt: Attempt, failure: UnsealedFailure): void;
+    release(attempt: Attempt, release: Release): void;
+  };
+  /** The options of the queue. An option of the handler overrides them. */
+  readonly content: ContentRules &
+    Pick<ResolvedQueueOptions, 'limits' | 'rates' | 'maxRateLimitRetries' | 'maxSnoozes' | 'errorKind'>;
+  /** Rests a limit of the queue; with a key only that of this group. */
+  restLimit(limit: string, ms: number, group: string | undefined): void;
+  /** A request for a profile that the next attempt tries to take; undefined without one. */
+  readonly askedProfile?: AskedProfile | undefined;
+  readonly clock: Clock;
+  readonly outages: Outages;
+  readonly host: { readonly warn: (message: string) => void };
+  /** Called once, when the handler has really ended, or will not be called. @param hadSlot whether it leaves a free slot */
+  handlerEnded(attempt: Attempt, hadSlot: boolean): void;
+  /** Called when the end is decided before the attempt has a slot. */
+  endedInLine(attempt: Attempt): void;
+  /** Called when the handler continues although its signal was aborted. */
+  reportStuck(attempt: Attempt): void;
+}
 
 /**
  * One run of a handler for one claim, from its start to its settlement. Its end is decided once: by the handler's return or
@@ -537,5 +563,74 @@ class AttemptState {
     const isFirst = !this.decided;
     this.decided = true;
     return isFirst;
+  }
+}
+
+/** An item that knows its neighbours in its list. Both are undefined outside of a list. */
+export interface ListItem<Item> {
+  before: Item | undefined;
+  behind: Item | undefined;
+}
+
+/**
+ * The claimed attempts of a runner, in the order of their claims. It is no Set, because V8 often replaces the table of a
+ * Set, and each table refers to the next. Once one is among the old objects, all later tables and their attempts outlive
+ * scavenges. See docs/internals/performance.md, "Young objects".
+ */
+export class AttemptList<Item extends ListItem<Item>> implements Iterable<Item> {
+  private first: Item | undefined;
+  private last: Item | undefined;
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  has(item: Item): boolean {
+    return item === this.first || item.before !== undefined;
+  }
+
+  /** Adds an item, and returns it. */
+  add(item: Item): Item {
+    item.before = this.last;
+    if (this.last) {
+      this.last.behind = item;
+    } else {
+      this.first = item;
+    }
+    this.last = item;
+    this.count++;
+    return item;
+  }
+
+  /** Removes an item. Returns whether it was in the list. */
+  delete(item: Item): boolean {
+    if (!this.has(item)) {
+      return false;
+    }
+    const { before, behind } = item;
+    if (before) {
+      before.behind = behind;
+    } else {
+      this.first = behind;
+    }
+    if (behind) {
+      behind.before = before;
+    } else {
+      this.last = before;
+    }
+    item.before = undefined;
+    item.behind = undefined;
+    this.count--;
+    return true;
+  }
+
+  /** Iterates over the items of now, which may be removed meanwhile. */
+  [Symbol.iterator](): Iterator<Item> {
+    const items: Item[] = [];
+    for (let item = this.first; item; item = item.behind) {
+      items.push(item);
+    }
+    return items[Symbol.iterator]();
   }
 }

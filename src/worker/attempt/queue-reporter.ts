@@ -1,25 +1,26 @@
 import { Batch } from '../../queue/batches/batch.js';
-import { CodecError, decodeContent } from '../../queue/codec/codec.js';
+import { CodecError, decodeContent, type ContentRules } from '../../queue/codec/codec.js';
 import { encodeContent } from '../../queue/codec/encode-content.js';
 import { isEncoded, parseJson } from '../../queue/codec/stored-value.js';
 import { type Sealed, sealLine } from '../../queue/codec/sealed.js';
-import { ClaimLostError, RedisStateError } from '../../queue/errors/errors.js';
+import { ClaimLostError, RedisStateError, InvalidPayloadError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { LONGEST_CHUNK } from '../../queue/model/job-stream.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { checkRestedLimit } from '../../queue/model/shared-limit.js';
 import { type JobWait, MOST_WAITS } from '../../queue/model/signal.js';
 import { MOST_BYTES_OF_STEPS, MOST_STEPS, MOST_STEP_BYTES } from '../../queue/model/step.js';
 import { otherQueue } from '../../queue/operate/opened-queues.js';
+import type { Clock } from '../../queue/runtime/clock.js';
 import { startOf, wellFormed } from '../../queue/runtime/cut.js';
 import { splitRef } from '../../queue/store/job-ref.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { StoredChunk, StreamWrite } from '../../queue/verbs/stream.js';
 import { InvalidStepError } from '../handlers/job-steps.js';
 import type { WaitEnd } from '../handlers/job-waits.js';
 import type { JobReporter } from '../handlers/job.js';
-import type { Outages } from './outages.js';
-import { StreamWrites } from './stream-writes.js';
 
 /** The number of the newest lines that a job's log keeps, and of the characters of each. */
 const LOG_LINES = 100;
@@ -276,4 +277,204 @@ class OrderedCalls<Value> {
       this.onIdle();
     }
   };
+}
+
+/** The most bytes of chunks in one call. Heartbeats and claims would wait behind more. */
+const MOST_CALL_BYTES = 262_144;
+
+/** The most arguments of one call, fewer than the 3,999 that some hosts of Redis allow. An attempt has six beside its chunks. */
+const MOST_CALL_ARGS = 3_500;
+const ARGS_OF_ATTEMPT = 6;
+
+/** A chunk that is not acknowledged. */
+interface Waiting extends StoredChunk {
+  readonly bytes: number;
+  readonly resolve: (bytes: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The chunks of one attempt. */
+interface Writes {
+  readonly claim: ClaimedJob;
+  /** How many of its chunks were sent. */
+  sent: number;
+  waiting: Waiting[];
+  /** Why a chunk was not stored. Then no later one is, because the stream would have a gap. */
+  fault?: { readonly error: unknown };
+}
+
+/**
+ * Writes the chunks of all running jobs of a queue. One call is in flight at a time. Chunks that are written meanwhile share the next
+ * one, whatever their job. So each job's chunks keep their order.
+ */
+class StreamWrites {
+  private readonly writes = new Map<number, Writes>();
+  private isSending = false;
+  private readonly rules: ContentRules;
+  private readonly longest: number;
+
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly calls: StoreCalls,
+    private readonly onLost: (job: ClaimedJob) => void,
+  ) {
+    const { codec, redact, stream } = queue.options;
+    this.rules = { maxPayloadBytes: Infinity, ...(codec && { codec }), ...(redact && { redact }) };
+    this.longest = Math.min(LONGEST_CHUNK, stream.maxBytes);
+  }
+
+  /**
+   * Writes a chunk; resolves with its bytes once Redis has it.
+   *
+   * @throws InvalidPayloadError at once
+   */
+  write(job: ClaimedJob, chunk: unknown): Promise<number> {
+    const stored = this.stored(job, chunk);
+    const writes = this.writesOf(job);
+    if (writes.fault) {
+      return Promise.reject(writes.fault.error);
+    }
+    const written = new Promise<number>((resolve, reject) => writes.waiting.push({ ...stored, resolve, reject }));
+    if (!this.isSending) {
+      void this.send();
+    }
+    return written;
+  }
+
+  /** Forgets an attempt whose handler has ended. All its chunks are answered by then. */
+  forget({ fence }: ClaimedJob): void {
+    this.writes.delete(fence);
+  }
+
+  private writesOf(claim: ClaimedJob): Writes {
+    const { fence } = claim;
+    const known = this.writes.get(fence) ?? { claim, sent: 0, waiting: [] };
+    this.writes.set(fence, known);
+    return known;
+  }
+
+  private stored(job: ClaimedJob, chunk: unknown): StoredChunk & { readonly bytes: number } {
+    const isBytes = chunk instanceof Uint8Array;
+    if (chunk === undefined) {
+      throw new InvalidPayloadError('chunk', 'text, JSON or bytes', 'undefined');
+    }
+    const value = isBytes
+      ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('base64')
+      : chunk;
+    const json = encodeContent('chunk', value, this.rules, job);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > this.longest) {
+      throw new InvalidPayloadError(
+        'chunk',
+        `at most ${this.longest} bytes as stored; write it in several chunks`,
+        `${bytes} bytes`,
+      );
+    }
+    return { kind: isBytes ? 'b' : 'j', json, bytes };
+  }
+
+  private async send(): Promise<void> {
+    this.isSending = true;
+    for (let taken = this.take(); taken.length > 0; taken = this.take()) {
+      try {
+        const calls = taken.map(({ writes: { claim, sent }, chunks }): StreamWrite => ({
+          claim,
+          first: sent + 1,
+          chunks,
+        }));
+        const lost = await this.queue.store.exec(this.calls.streams.write({ writes: calls }));
+        taken.forEach((each, i) => (lost.includes(i) ? this.lose(each.writes, each.chunks) : confirm(each)));
+      } catch (error) {
+        taken.forEach(({ writes, chunks }) => fail(writes, chunks, error));
+      }
+    }
+    this.isSending = false;
+  }
+
+  /** Takes waiting chunks, of each attempt from its first on. Attempts take turns, so that none starves the others. */
+  private take(): { writes: Writes; chunks: Waiting[] }[] {
+    const taken: { writes: Writes; chunks: Waiting[] }[] = [];
+    let [bytes, args] = [0, 0];
+    for (const writes of this.writes.values()) {
+      const chunks: Waiting[] = [];
+      for (const chunk of writes.waiting) {
+        if (args > 0 && (bytes + chunk.bytes > MOST_CALL_BYTES || args > MOST_CALL_ARGS)) break;
+        args += chunks.length === 0 ? ARGS_OF_ATTEMPT + 2 : 2;
+        bytes += chunk.bytes;
+        chunks.push(chunk);
+      }
+      if (chunks.length > 0) {
+        writes.waiting.splice(0, chunks.length);
+        taken.push({ writes, chunks });
+      }
+    }
+    for (const { writes } of taken) {
+      this.writes.delete(writes.claim.fence);
+      this.writes.set(writes.claim.fence, writes); // behind the others
+    }
+    return taken;
+  }
+
+  private lose(writes: Writes, chunks: readonly Waiting[]): void {
+    this.writes.delete(writes.claim.fence); // its handler may write on, and learns the same again
+    this.onLost(writes.claim);
+    fail(writes, chunks, new ClaimLostError(writes.claim.id));
+  }
+}
+
+function confirm({ writes, chunks }: { writes: Writes; chunks: readonly Waiting[] }): void {
+  writes.sent += chunks.length;
+  chunks.forEach(({ resolve, bytes }) => resolve(bytes));
+}
+
+function fail(writes: Writes, chunks: readonly Waiting[], error: unknown): void {
+  writes.fault = { error };
+  [...chunks, ...writes.waiting.splice(0)].forEach(({ reject }) => reject(error));
+}
+
+const FIRST_REST_MS = 1_000;
+/** Short, because jobs that write nothing to Redis go on in between, and make room. */
+const LONGEST_REST_MS = 10_000;
+/** The time without a refusal after which an outage is over, in ms. */
+const OVER_AFTER_MS = 60_000;
+
+/** What the handlers of a queue met while Redis refused calls because of its state. Each outage is logged once. */
+export class Outages {
+  private restMs = 0;
+  private restsUntil = -Infinity;
+  private droppedAt = -Infinity;
+
+  constructor(
+    private readonly queue: string,
+    private readonly clock: Clock,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  /** Notes a job that goes back because of a refusal. Returns how long its queue or group rests, in ms. */
+  rest({ message }: RedisStateError): number {
+    const now = this.clock.monotonic();
+    const isNew = now > this.restsUntil + OVER_AFTER_MS;
+    if (now >= this.restsUntil) {
+      this.restMs = isNew ? FIRST_REST_MS : Math.min(LONGEST_REST_MS, 2 * this.restMs);
+      this.restsUntil = now + this.restMs;
+    }
+    if (isNew) {
+      this.warn(
+        `A handler of queue "${this.queue}" could not go on: ${message} Its job goes back without using an attempt. ` +
+          `The queue, or the job's group, rests for a second, and for up to ${LONGEST_REST_MS / 1_000} s while this goes on.`,
+      );
+    }
+    return Math.max(1, Math.ceil(this.restsUntil - now));
+  }
+
+  /** Notes progress or a log line that is not stored. */
+  drop({ message }: RedisStateError): void {
+    const now = this.clock.monotonic();
+    if (now > this.droppedAt + OVER_AFTER_MS) {
+      this.warn(
+        `Progress and log lines of running jobs of queue "${this.queue}" are dropped until Redis takes them: ${message}`,
+      );
+    }
+    this.droppedAt = now;
+  }
 }

@@ -7,10 +7,9 @@ import { exhaustedError } from '../../queue/errors/errors.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from '../reports/failure-log.js';
-import { JobTexts } from '../handlers/job-texts.js';
-import { Job, type JobReporter } from '../handlers/job.js';
+import { JobTexts, Job, type JobReporter } from '../handlers/job.js';
 import type { QueueReporter } from './queue-reporter.js';
-import type { WorkerEvent } from '../handlers/worker-event.js';
+import type { WorkerEvent } from '../handlers/attempt-middleware.js';
 
 /** A settlement in flight, with its attempt, or with the job that no handler got and the reason. */
 export interface Settling<Settlement> {

@@ -1,16 +1,14 @@
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import { RedisPermissionError } from '../../queue/errors/redis-errors.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import { groupBy } from '../../queue/runtime/collections.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, WakeSubscription } from '../../queue/store/queue-store.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
-import { RedisUnsuitableError } from '../../queue/errors/errors.js';
-import { RedisPermissionError } from '../../queue/errors/redis-errors.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { groupBy } from '../../queue/runtime/collections.js';
-import { IdleLooks } from './idle-looks.js';
-import { isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
-import { passWake } from './pass-wake.js';
-import { UnheardQueues } from './unheard-queues.js';
+import { IdleLooks, isIdle, type IdleWait, type IdleWaitListener } from './idle-wait.js';
+import type { WaitRoom } from './process-capacity.js';
 
 /** The interval in which each waiter registers again, in ms. Scripts forget a waiter after two and a half of these. */
 const REGISTER_MS = 60_000;
@@ -29,13 +27,9 @@ const PAUSE_MS = 1_000;
 
 const PASS_LIMIT = { timeoutMs: 2_000 };
 
-interface DirectedWaitOptions {
+interface DirectedWaitOptions extends WaitRoom {
   readonly worker: string;
   readonly runners: readonly QueueRunner[];
-  /** Returns how many more jobs the process may claim. */
-  readonly capacity: () => number;
-  /** Returns whether jobs use all slots of the process. Claims in flight do not count. */
-  readonly hasNoSlot: () => boolean;
   readonly store: QueueStore;
   readonly logger: JobQueueLogger;
   /** Returns a wait for a runner, for a server that cannot wake it. */
@@ -229,7 +223,7 @@ export class DirectedWait implements BackgroundRole {
   }
 
   private async passed(runner: QueueRunner): Promise<void> {
-    await passWake(this.options, runner, PASS_LIMIT);
+    await runner.passWake(this.options.worker, PASS_LIMIT);
     if (!this.stopped && !runner.outlook.isWoken) {
       // A claim was sent meanwhile. The pass may have taken away the waiter that this claim made.
       this.claimSoon(runner);
@@ -281,5 +275,126 @@ export class DirectedWait implements BackgroundRole {
     this.waits = this.options.runners.map(this.options.openWait);
     this.waits.forEach((wait) => wait.start());
     this.waits.forEach((wait) => wait.check());
+  }
+}
+
+/** The time without being heard after which a queue gets a wait, in ms. A failover or a moved slot takes less. */
+const LONGEST_UNHEARD_MS = 10_000;
+
+/** The fewest claims that were not heard in that time. */
+const FEWEST_MISSES = 3;
+
+/** The most queues with a wait. Each has a connection to all masters, and hundreds would drown in reconnects. */
+const MOST_WAITS = 64;
+
+/** The claims of a queue that were not heard, one after another. */
+interface Misses {
+  readonly sinceMs: number;
+  count: number;
+  /** The reply that was counted last. */
+  reply?: number;
+}
+
+interface UnheardQueuesOptions {
+  readonly clock: Clock;
+  readonly logger: JobQueueLogger;
+  readonly openWait: (runner: QueueRunner) => IdleWait;
+}
+
+/**
+ * The queues whose wakes do not reach the worker, although the server may have confirmed its channels. A proxy or a
+ * half-dead master does that. The claims find out, because they ask the server on which they run. Such a queue gets a
+ * wait of its own until it is heard again. With many of them the looks must do.
+ */
+export class UnheardQueues {
+  private readonly misses = new Map<QueueRunner, Misses>();
+  private readonly givenUp = new Map<QueueRunner, IdleWait | undefined>();
+  private readonly ending = new Set<Promise<void>>();
+  private stopped = false;
+
+  constructor(private readonly options: UnheardQueuesOptions) {}
+
+  /** The queues that were not heard for long. */
+  get names(): string[] {
+    return [...this.givenUp.keys()].map(({ name }) => name);
+  }
+
+  /** The queues whose last claim was not heard. They are to be subscribed again. */
+  get missing(): QueueRunner[] {
+    return [...this.misses.keys()];
+  }
+
+  /** Evaluates the last claim of a queue. Once it is stopped, no wait may open that nobody ends. */
+  check(runner: QueueRunner): void {
+    if (this.stopped) {
+      return;
+    }
+    const { isUnheard, replies } = runner.outlook;
+    if (!isUnheard) {
+      this.heard(runner);
+      return;
+    }
+    const now = this.options.clock.monotonic();
+    const misses: Misses = this.misses.get(runner) ?? { sinceMs: now, count: 0 };
+    this.misses.set(runner, misses);
+    if (misses.reply !== replies) {
+      misses.reply = replies;
+      misses.count++;
+    }
+    if (misses.count >= FEWEST_MISSES && now - misses.sinceMs >= LONGEST_UNHEARD_MS) {
+      this.giveUp(runner);
+    }
+    this.givenUp.get(runner)?.check();
+  }
+
+  interrupt(): void {
+    this.givenUp.forEach((wait) => wait?.interrupt());
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    [...this.givenUp.keys()].forEach((runner) => this.end(runner));
+    await Promise.all(this.ending);
+  }
+
+  abandon(): void {
+    this.stopped = true;
+    this.givenUp.forEach((wait) => wait?.abandon());
+  }
+
+  private giveUp(runner: QueueRunner): void {
+    if (this.givenUp.has(runner)) {
+      return;
+    }
+    if (this.givenUp.size === 0) {
+      this.options.logger.warn(
+        `Redis counts no subscriber of the wake channel of queue "${runner.name}", so its scripts cannot wake this ` +
+          `worker. It waits with a connection for each such queue, for at most ${MOST_WAITS} of them, and looks once a ` +
+          'second for the jobs of others. Look for a proxy that swallows SSUBSCRIBE.',
+      );
+    }
+    const wait = this.givenUp.size < MOST_WAITS ? this.options.openWait(runner) : undefined;
+    this.givenUp.set(runner, wait);
+    wait?.start();
+  }
+
+  private heard(runner: QueueRunner): void {
+    this.misses.delete(runner);
+    if (this.givenUp.has(runner)) {
+      this.end(runner);
+      if (this.givenUp.size === 0) {
+        this.options.logger.log('The scripts of Redis wake this worker again in all its queues.');
+      }
+    }
+  }
+
+  private end(runner: QueueRunner): void {
+    const wait = this.givenUp.get(runner);
+    this.givenUp.delete(runner);
+    if (wait) {
+      const ended = wait.stop().finally(() => wait.abandon());
+      this.ending.add(ended);
+      void ended.finally(() => this.ending.delete(ended));
+    }
   }
 }

@@ -1,23 +1,22 @@
-import type { CompleteReply, ClaimReply, Release, UnsealedFailure } from '../../queue/store/attempt-forms.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { sealFailure } from '../../queue/codec/sealed.js';
-import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
-import { groupBy } from '../../queue/runtime/collections.js';
-import type { Clock, Timer } from '../../queue/runtime/clock.js';
-import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
-import type { StoreCall } from '../../queue/store/store-call.js';
-import type { Attempt } from '../attempt/attempt.js';
-import type { QueueRunner } from '../runner/queue-runner.js';
-import { FaultLog } from '../reports/fault-log.js';
-import type { Settling } from '../attempt/settlement-buffer.js';
-import { nameOfSpelled } from '../../queue/validation/names.js';
 import type { Lease } from '../../queue/model/shared-limit.js';
 import { endRests, wakeQueues } from '../../queue/operate/shared-limit.js';
-import type { ClaimInFlight } from '../runner/claim-ledger.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import { groupBy } from '../../queue/runtime/collections.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { ClaimReply, Release, UnsealedFailure, CompleteReply } from '../../queue/store/attempt-forms.js';
+import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-outcomes.js';
+import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import { nameOfSpelled } from '../../queue/validation/names.js';
+import type { Attempt } from '../attempt/attempt.js';
+import type { Settling } from '../attempt/settlement-buffer.js';
+import { FaultLog } from '../reports/failure-log.js';
+import type { ClaimInFlight, ClaimStream } from '../runner/claims.js';
 import type { GroupLeases, GroupWaiters, KeyPermits } from '../runner/key-permits.js';
 import type { Permits } from '../runner/permits.js';
-import { claimReserved } from './claim-call.js';
-import { SlotDeal, type ClaimRoom, type Share } from './slot-deal.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
+import { SlotDeal, type ClaimRoom, type Share } from './process-capacity.js';
 
 /** The most claims and settlements of each kind for one queue in a trip, so that no script runs long. */
 const MOST_PER_CALL = 500;
@@ -491,4 +490,136 @@ function sharesLimits({ permits, keys }: QueueRunner): boolean {
 
 function pendingCall<Reply>(call: StoreCall<Reply>, done: (outcome: Settled<Reply>) => void): PendingCall {
   return { call, done: (outcome) => done(outcome as Settled<Reply>) };
+}
+
+interface RunnerClaim {
+  readonly call: StoreCall<ClaimReply>;
+  /** Receives the reply before `conclude` starts its jobs. */
+  learn(outcome: Settled<ClaimReply>): void;
+  /** Receives the reply, or the final error. */
+  conclude(outcome: Settled<ClaimReply>): void;
+}
+
+interface RunnerClaimRequest {
+  worker: string;
+  stream: ClaimStream;
+  /** The number of slots to reserve. */
+  count: number;
+  /** How many of the jobs start at once. */
+  atOnce: number;
+  /** The time of the call, by the monotonic clock, in ms. Claims of one trip have the same. */
+  askedAtMs: number;
+  /** The number of claims that share the bytes of the connection. */
+  sharers: number;
+}
+
+/** Reserves slots of a runner and builds the claim for them, which asks for less after a cut. */
+export function claimFor(runner: QueueRunner, { sharers, ...asked }: RunnerClaimRequest): RunnerClaim {
+  const claim = runner.claims.reserve(asked);
+  runner.outlook.claims();
+  return claimReserved(runner, claim, sharers);
+}
+
+/** Builds the claim for slots that are reserved. @param sharers the number of claims that share the bytes of the connection */
+function claimReserved(runner: QueueRunner, claim: ClaimInFlight, sharers: number): RunnerClaim {
+  const { calls, limits, prefetcher } = runner;
+  const { budget } = runner.claims;
+  const { only } = runner.names;
+  const { token, worker, stream, count, askedAtMs } = claim;
+  const slots = runner.keys ? 0 : claim.atOnce; // with a key each job starts once it has its permit
+  const { maxAttempts } = limits.others;
+  const turnsInRow = runner.bulk?.sizeByGroup ?? 1;
+  const waits = runner.keys || runner.capacity.heaviest > 1 ? count - slots : 0; // for their permits, or for more slots
+  const units = runner.permits?.unitsOf(token);
+  const build = (bytes: number): StoreCall<ClaimReply> => {
+    // With two fields behind a spread V8 makes a hidden class for each object, and caches no read of it.
+    const call = calls.claim({
+      count,
+      token,
+      worker,
+      stream,
+      maxAttempts,
+      attemptLimits: limits.own,
+      slots,
+      only,
+      turnsInRow,
+      waits,
+      units,
+      announces: true,
+      mostBytes: Math.floor(bytes / sharers),
+    });
+    call.afterCut = () => build(budget.afterCut(bytes));
+    return call;
+  };
+  const learn = (outcome: Settled<ClaimReply>) => {
+    if (outcome.ok) {
+      const { reply } = outcome;
+      if (runner.permits?.hasPaid(token, reply)) delete reply.short;
+      runner.permits?.learn(reply);
+      runner.learn(reply, claim);
+    }
+  };
+  const conclude = (outcome: Settled<ClaimReply>) => {
+    if (!outcome.ok) {
+      return runner.abandon(claim);
+    }
+    if (outcome.reply.isUnannounced) {
+      runner.abandon(claim);
+      return runner.host.announce(runner);
+    }
+    if (stream === 'trip') {
+      const tookMs = runner.clock.monotonic() - askedAtMs;
+      budget.answered(tookMs, outcome.reply.isFull);
+      prefetcher.tripEnded(tookMs);
+    } else {
+      runner.learn(outcome.reply, claim);
+    }
+    runner.take(outcome.reply, claim);
+  };
+  return { call: build(budget.bytes), learn, conclude };
+}
+
+/**
+ * Measures the time since Redis last answered a fetch of a worker. It stops while all slots are busy, so that a long
+ * job does not look like a hanging worker.
+ */
+export class FetchLiveness {
+  private lastReply: number | undefined;
+  private full = false;
+  /** The ends of the long waits for jobs that are open, by the monotonic clock. */
+  private readonly waits = new Set<{ readonly untilMs: number }>();
+
+  constructor(private readonly now: () => number) {}
+
+  answered(): void {
+    this.lastReply = this.now();
+  }
+
+  /** Notes a long wait for jobs, which counts as a fetch until its time is over. Returns a function to call at its end. */
+  waitsFor(ms: number): () => void {
+    const wait = { untilMs: this.now() + ms };
+    this.waits.add(wait);
+    return () => this.waits.delete(wait);
+  }
+
+  /** Notes whether all slots are busy. Must be called whenever a slot was filled or freed. */
+  noteSlots(full: boolean): void {
+    if (this.full && !full) {
+      this.answered(); // it can be asked for again only from now on
+    }
+    this.full = full;
+  }
+
+  /** The time in ms; 0 while all slots are busy, undefined before the first reply. */
+  get sinceMs(): number | undefined {
+    if (this.full) {
+      return 0;
+    }
+    if (this.lastReply === undefined) {
+      return undefined;
+    }
+    const now = this.now();
+    const waited = [...this.waits].map(({ untilMs }) => Math.min(untilMs, now));
+    return Math.round(now - Math.max(this.lastReply, ...waited));
+  }
 }

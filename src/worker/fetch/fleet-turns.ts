@@ -4,7 +4,7 @@ import type { WorkerRecord } from '../../queue/model/worker-record.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { Place } from '../../queue/validation/key-table.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { passWake } from './pass-wake.js';
+import type { WaitRoom } from './process-capacity.js';
 
 /** The most queues in which a look wakes another worker. The next look of the fleet begins at a further queue. */
 const MOST_WOKEN = 20;
@@ -16,12 +16,10 @@ const JUST_USED = 0.1;
 
 const LIMIT = { timeoutMs: 2_000 };
 
-interface Member {
+interface Member extends Pick<WaitRoom, 'capacity'> {
   readonly worker: string;
   readonly store: QueueStore;
   readonly runners: readonly QueueRunner[];
-  /** Returns how many more jobs the process may claim. */
-  readonly capacity: () => number;
 }
 
 /**
@@ -136,6 +134,6 @@ export class FleetTurns {
     const from = (Math.round(this.serverMs / lengthMs) * MOST_WOKEN) % Math.max(1, unmarked.length);
     [...unmarked.slice(from), ...unmarked.slice(0, from)]
       .slice(0, MOST_WOKEN)
-      .forEach((runner) => void passWake(this.member, runner, LIMIT));
+      .forEach((runner) => void runner.passWake(this.member.worker, LIMIT));
   }
 }

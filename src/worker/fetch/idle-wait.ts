@@ -1,18 +1,20 @@
 import { RedisKeyTypeError } from '../../queue/errors/redis-errors.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
-import type { Clock } from '../../queue/runtime/clock.js';
+import { MOST_ARGUMENTS } from '../../queue/runtime/bounds.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { InterruptibleWait } from '../../queue/runtime/waits.js';
+import { keptArray, slicesOf } from '../../queue/runtime/collections.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
-import type { ClaimOutlook } from '../runner/claim-outlook.js';
+import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
+import type { Look } from '../../queue/store/queues-verbs.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import type { Place } from '../../queue/validation/key-table.js';
+import type { ClaimOutlook } from '../runner/claims.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
-import { claimFor } from './claim-call.js';
+import { claimFor } from './fetch-loop.js';
 import type { FleetTurns } from './fleet-turns.js';
-import { IdleLooks } from './idle-looks.js';
-import { passWake } from './pass-wake.js';
-import { areAtRest, LONGEST_WAIT_MS, longestWaitMs } from './wait-length.js';
+import { MOST_CLAIMED_AT_ONCE, type WaitRoom } from './process-capacity.js';
 
 /** The shortest wait where a job is due now and the last claim did not take it, in ms. */
 const SHORTEST_WAIT_MS = 5;
@@ -26,17 +28,10 @@ const EARLY_MS = 1;
 /** The time without a waiting runner, in ms, after which the worker listens only for cancels of running jobs. */
 const LISTEN_AFTER_MS = 250;
 
-/** The number of runners above which a wake-up only names the queue. A module-wide limit has the same effect. */
-export const MOST_CLAIMED_AT_ONCE = 4;
-
 /** The runners that one connection waits for. */
-interface IdleWaitOptions {
+interface IdleWaitOptions extends WaitRoom {
   readonly worker: string;
   readonly runners: readonly QueueRunner[];
-  /** Returns how many more jobs the process may claim. */
-  readonly capacity: () => number;
-  /** Returns whether jobs use all slots of the process. Claims in flight do not count. */
-  readonly hasNoSlot: () => boolean;
   /** True if claims travel behind the wait. */
   readonly claimsAlong: boolean;
   /** The turns of the worker in its fleet; undefined if it looks by itself. */
@@ -144,7 +139,7 @@ export class IdleWait implements BackgroundRole {
     const isFull = claims.slots === 0 && (this.options.hasNoSlot() || capacity.freeForWait === 0);
     if (isFull || !outlook.isWoken) this.woken.delete(runner);
     if (isFull && outlook.isWoken) {
-      void passWake(this.options, runner, { timeoutMs: LONGEST_WAIT_MS });
+      void runner.passWake(this.options.worker, { timeoutMs: LONGEST_WAIT_MS });
     }
   }
 
@@ -363,4 +358,210 @@ function dueWaitMs(
 /** Returns whether a runner has a free slot and no job for it. */
 export function isIdle(runner: QueueRunner): boolean {
   return !runner.outlook.mayHaveJobs && runner.capacity.freeForWait > 0;
+}
+
+/** The interval of the looks, in ms, unless the worker is at rest. */
+const INTERVAL_MS = 1_000;
+
+/** The most workers of a fleet that look one after another. One that is left looks after as many intervals at the latest. */
+const MOST_TURNS = 10;
+
+/** The places of jobs that a claim could find. */
+const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'due', 'groupDepths'];
+
+/** The places of many queues. A client of the Redis pattern leaves its jobs in `pending`, so that is looked at more often. */
+const IN_TURN: readonly (readonly Place[])[] = [['pending'], ['prioritized', 'due', 'groupDepths']];
+
+const LIMIT = { timeoutMs: 2_000 };
+
+/** The runners of one connection that wait for jobs. */
+interface WaitingRunners {
+  readonly store: QueueStore;
+  readonly runners: readonly QueueRunner[];
+  /** Returns whether a runner waits, with a free slot. */
+  isIdle(runner: QueueRunner): boolean;
+  /** The turns of the worker in its fleet; undefined if it looks by itself. */
+  readonly turns?: FleetTurns | undefined;
+  /** Returns whether each job sets a marker that reaches this worker. Then it looks seldom. Absent if it never knows. */
+  readonly isAtRest?: () => boolean;
+  /** Called when some of them may have jobs. */
+  found(): void;
+}
+
+/** Looks at some places of all queues. A look has a bounded number of keys; beyond that the queues take turns. */
+class TurnedLook {
+  private readonly slices: (readonly QueueRunner[])[];
+  private readonly kept: (readonly StoreCalls[])[] = [];
+  private next = 0;
+
+  constructor(
+    private readonly waiting: WaitingRunners,
+    private readonly places: readonly Place[],
+  ) {
+    const { runners } = waiting;
+    this.slices = slicesOf(runners, Math.floor(MOST_ARGUMENTS / places.length));
+  }
+
+  /** Looks at the idle queues whose turn it is. Returns the queues that may have jobs. */
+  look(): Promise<QueueRunner[]> {
+    const turn = this.next;
+    this.next = (turn + 1) % this.slices.length;
+    return this.lookAt(
+      turn,
+      this.slices[turn]!.filter((runner) => this.waiting.isIdle(runner)),
+    );
+  }
+
+  /** Looks at all queues, also for workers that wait for jobs where this one does not. */
+  async lookForFleet(): Promise<QueueRunner[]> {
+    return (await Promise.all(this.slices.map((slice, turn) => this.lookAt(turn, slice)))).flat();
+  }
+
+  private async lookAt(turn: number, runners: readonly QueueRunner[]): Promise<QueueRunner[]> {
+    if (runners.length === 0) {
+      return [];
+    }
+    const calls = keptArray(
+      this.kept[turn],
+      runners.map((runner) => runner.calls),
+    );
+    this.kept[turn] = calls;
+    const looks = await this.waiting.store.queues.look(calls, this.places, LIMIT);
+    const answered = looks.find((look) => look.ok);
+    if (answered) {
+      this.waiting.turns?.noteTime(answered.reply.atMs);
+    }
+    // After an error the claims find out.
+    return runners.filter((runner, i) => {
+      const look = looks[i]!;
+      return !look.ok || isNews(runner, look.reply.found);
+    });
+  }
+}
+
+/**
+ * Looks for jobs without a marker, once a second for all idle queues together. Clients of the Redis pattern set no marker,
+ * and a worker may die after it has taken one. A claim for each queue would cost far more. The workers of a fleet look in
+ * turn, each at all queues.
+ */
+export class IdleLooks implements BackgroundRole {
+  private timer: Timer | undefined;
+  private running: Promise<void> | undefined;
+  private readonly looks: readonly TurnedLook[];
+
+  constructor(private readonly waiting: WaitingRunners) {
+    const isSplit = waiting.runners.length * CLAIMABLE.length > MOST_ARGUMENTS;
+    this.looks = (isSplit ? IN_TURN : [CLAIMABLE]).map((places) => new TurnedLook(waiting, places));
+  }
+
+  start(): void {
+    if (this.waiting.turns) {
+      this.lookInTurn(this.waiting.turns);
+    } else {
+      this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+    }
+  }
+
+  private lookInTurn(turns: FleetTurns): void {
+    const look = () => {
+      void this.runOnce();
+      this.lookInTurn(turns);
+    };
+    const { store, isAtRest } = this.waiting;
+    const intervalMs = isAtRest?.() ? LONGEST_REST_MS : INTERVAL_MS;
+    this.timer = store.clock.setTimeout(look, turns.untilNext(intervalMs, MOST_TURNS));
+  }
+
+  async stop(): Promise<void> {
+    this.waiting.store.clock.clear(this.timer);
+    this.waiting.turns?.leave();
+    await this.running;
+  }
+
+  /** Looks at the idle queues whose turn it is. A call during a look returns that look. */
+  runOnce(): Promise<void> {
+    this.running ??= this.look().finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async look(): Promise<void> {
+    const { store, turns } = this.waiting;
+    if (!store.isReady) {
+      return;
+    }
+    const isShared = turns?.areShared === true;
+    const looks = this.looks.map((look) => (isShared ? look.lookForFleet() : look.look()));
+    const found = (await Promise.all(looks)).flat();
+    const claimable = found.filter((runner) => this.waiting.isIdle(runner));
+    claimable.forEach(({ outlook }) => outlook.expectJobs());
+    if (claimable.length > 0) {
+      this.waiting.found();
+    }
+    if (isShared) {
+      await turns.wakeOthers(found, INTERVAL_MS);
+    }
+  }
+}
+
+/**
+ * Returns whether a claim may find a job. Jobs that are all due later are news if no claim has learned of them. A runner
+ * without a free slot cannot claim them before anyway.
+ */
+function isNews({ outlook, capacity }: QueueRunner, found: Look['found']): boolean {
+  const canWait = outlook.nextDueInMs !== undefined || capacity.freeForWait === 0;
+  return found.size > (found.has('scheduled') && canWait ? 1 : 0);
+}
+
+/**
+ * The longest wait while a job may come without a marker, in ms. The worker then polls. A producer of the Redis pattern
+ * sets none, and a limit may open while another worker waits for it.
+ */
+const LONGEST_WAIT_MS = 1_000;
+
+/** The longest wait at rest with claims behind it, in ms. It is also the time between two looks of a worker with many queues. */
+const LONGEST_REST_MS = 10_000;
+
+/** The longest wait of a worker with many queues, in ms. It looks for jobs without a marker in other ways, see IdleLooks. */
+const LONGEST_WAIT_FOR_MANY_MS = 5_000;
+
+/** The longest wait of such a worker at rest, or while other workers look for jobs too, in ms. */
+const LONGEST_LOOKED_WAIT_MS = 15_000;
+
+/**
+ * The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. A heartbeat
+ * comes each third, and would extend an older claim in flight.
+ */
+const WAIT_SHARE = 0.32;
+
+/** How long a worker does not rest after its start, in ms. The workers that it replaces may have died with a marker. */
+const START_MS = 30_000;
+
+/**
+ * Returns whether each job for these runners sets a marker. Not so soon after the start, and not behind
+ * limits or beside jobs of other names. Not once a job came from a producer of the Redis pattern.
+ */
+export function areAtRest(runners: readonly QueueRunner[], sinceStartMs: number): boolean {
+  return (
+    sinceStartMs >= START_MS &&
+    runners.every(({ outlook, names }) => !(outlook.isLimited || outlook.meetsForeign || names.only))
+  );
+}
+
+/**
+ * Returns the longest time to wait for jobs of these runners, in ms.
+ *
+ * @param looks how often the worker looks for jobs without a marker; undefined if the wait must end for that. Few looks need
+ *   a wait without claims behind it. Such a claim would be old at its job.
+ */
+export function longestWaitMs(
+  runners: readonly QueueRunner[],
+  looks: 'each-second' | 'few' | undefined,
+  isAtRest: boolean,
+): number {
+  if (looks === 'few') {
+    return LONGEST_LOOKED_WAIT_MS;
+  }
+  const shares = runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs);
+  const longestMs = looks ? LONGEST_WAIT_FOR_MANY_MS : isAtRest ? LONGEST_REST_MS : LONGEST_WAIT_MS;
+  return Math.min(longestMs, ...shares);
 }

@@ -1,20 +1,30 @@
-import { redactValue } from '../../queue/codec/redact.js';
 import { setMaxListeners } from 'node:events';
 import type { Batch } from '../../queue/batches/batch.js';
-import type { JobQueue } from '../../queue/job-queue.js';
+import { failedPayloads } from '../../queue/codec/failure-job.js';
+import {
+  redactValue,
+  HIDE_ALL,
+  hidingOf,
+  type Redact,
+  type RedactedPart,
+  TextRedaction,
+} from '../../queue/codec/redact.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { RetryLaterError, type JobWaitsError } from '../../queue/errors/errors.js';
+import { RetryLaterError, InvalidOptionError, type JobWaitsError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { readyAtMsOf, type ClaimedJob } from '../../queue/model/job.js';
-import type { JobWait } from '../../queue/model/signal.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
-import { HIDE_ALL, hidingOf, type Redact, type RedactedPart } from '../../queue/codec/redact.js';
-import type { Hiding } from '../../queue/validation/validate-with-schema.js';
+import type { JobWait } from '../../queue/model/signal.js';
+import {
+  type Hiding,
+  validateWithSchema,
+  type StandardSchema,
+} from '../../queue/validation/validate-with-schema.js';
 import { JobSteps, type StepContext } from './job-steps.js';
 import { JobWaits, type WaitEnd, type WaitOptions } from './job-waits.js';
-import { JobTexts } from './job-texts.js';
 import { checkLogLine } from './log-line.js';
 import type { Measurement } from './measurement.js';
-import { StreamWriter } from './stream-writer.js';
 
 /** Writes progress, log lines and checkpoints of a running job. */
 export interface JobReporter {
@@ -386,4 +396,199 @@ export class Job<Payload = unknown, Signals extends object = Readonly<Record<str
 function harmless<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
+}
+
+/** A claim, as far as words about its job may quote it. */
+interface QuotedClaim {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly payload: unknown;
+  readonly checkpoint?: unknown;
+}
+
+/** What words about one job must not tell, in a queue with `redact`. */
+export class JobTexts {
+  private readonly payload = new TextRedaction();
+  /** The texts of all other parts. No window knows them once the parts have changed. */
+  private readonly others = new TextRedaction();
+  private readonly job: RedactedPart['job'];
+  /** The jobs of its call, whose payloads an error may quote too. */
+  private peers: readonly JobTexts[] = [];
+
+  constructor(
+    private readonly redact: Redact,
+    { id, name, queue, payload, checkpoint }: QuotedClaim,
+  ) {
+    this.job = { id, name, queue };
+    this.knowPayload(payload);
+    this.know('checkpoint', checkpoint);
+  }
+
+  /** Hides what `redact` hides of the payload, in each form that the handler gets. */
+  knowPayload(payload: unknown): void {
+    const about = { part: 'payload', job: this.job } as const;
+    const all = failedPayloads(this.job.name, payload) ?? [payload];
+    const known = all.filter((each) => each !== undefined);
+    known.forEach((each) => this.payload.know(this.redact, each, about));
+    if (known.length === 0) {
+      this.payload.hideAll();
+    }
+  }
+
+  know(part: Exclude<RedactedPart['part'], 'payload'>, value: unknown): void {
+    this.others.know(this.redact, value, { part, job: this.job });
+  }
+
+  /** Hides all texts of the result of a step, which no window shows. */
+  knowStep(result: unknown): void {
+    this.others.knowAll(result);
+  }
+
+  shareErrors(jobs: readonly JobTexts[]): void {
+    this.peers = jobs;
+  }
+
+  /** Returns what the stored words hide: all but the job's payload, which each window knows. */
+  get stored(): TextRedaction {
+    const stored = new TextRedaction().include(this.others);
+    for (const peer of this.peers) {
+      if (stored.hidesAll) break;
+      if (peer !== this) stored.include(peer.payload).include(peer.others);
+    }
+    return stored;
+  }
+
+  /** Returns what is hidden in words for people. */
+  get shown(): TextRedaction {
+    return this.stored.include(this.payload);
+  }
+}
+
+/** How many yielded chunks may wait for Redis before the next is asked for. */
+const MOST_UNWRITTEN = 64;
+
+/** The schema of the chunks of a definition. */
+interface ChunkSchema {
+  readonly name: string;
+  readonly chunk: StandardSchema;
+}
+
+/** Sends a chunk. Resolves with its bytes once Redis has it. */
+type SendChunk = (chunk: unknown) => Promise<number>;
+
+/**
+ * Writes the stream of a job, which any process can read while the job runs: `job.stream`.
+ *
+ * @example for await (const token of model.answer(job.payload)) await job.stream.write(token);
+ */
+export class StreamWriter<Chunk = unknown> {
+  private last: Promise<void> | undefined;
+  /** The chunks that Redis has, and their bytes as stored. For metrics. @internal */
+  readonly written = { chunks: 0, bytes: 0 };
+  private unanswered = 0;
+  private fault: { readonly error: unknown } | undefined;
+  /** Private, so that a logged job does not show it. */
+  readonly #send: SendChunk;
+  #check: ((chunk: unknown) => void) | undefined;
+  #refused: Promise<never> | undefined;
+
+  /** @internal */
+  constructor(send: SendChunk) {
+    this.#send = send;
+  }
+
+  /**
+   * Appends a chunk: text, JSON or bytes, of at most 262,144 bytes as stored. It need not be awaited: chunks keep their order, and the
+   * attempt does not end before Redis has them. Awaiting it holds up a handler that is faster than Redis. If a chunk cannot be stored,
+   * the attempt fails, because its stream would have a gap.
+   *
+   * @throws InvalidPayloadError at once, for a chunk that is too large, no JSON, or not as its definition has it
+   * @returns rejects with a ClaimLostError after the end of the claim or the handler. Else with the error of Redis
+   * @example await job.stream.write('Hello');
+   */
+  write(chunk: Chunk): Promise<void> {
+    if (this.#refused) {
+      return this.#refused;
+    }
+    this.#check?.(chunk);
+    const written = this.count(this.#send(chunk));
+    this.unanswered++;
+    this.last = written.catch((error: unknown) => void (this.fault ??= { error })).finally(() => this.unanswered--);
+    return written;
+  }
+
+  private async count(sent: Promise<number>): Promise<void> {
+    const bytes = await sent;
+    this.written.chunks++;
+    this.written.bytes += bytes;
+  }
+
+  /** Sets the schema that checks each chunk. For the worker. @internal */
+  define({ name, chunk: schema }: ChunkSchema, hiding: Hiding | undefined): void {
+    this.#check = (chunk) => {
+      const checked = validateWithSchema('chunk', schema, chunk, hiding);
+      if (checked instanceof Promise) {
+        checked.catch(() => undefined); // the schema is refused, whatever it says
+        const expected = 'a schema without asynchronous parts, because chunks keep their order';
+        throw new InvalidOptionError(`defineJob(${show(name)}).chunk`, expected, 'an asynchronous one');
+      }
+    };
+  }
+
+  /** Refuses what is written behind the end of the handler, because the attempt waits for nothing more. @internal */
+  end(reason: Error): void {
+    this.#refused ??= Promise.reject(reason);
+    this.#refused.catch(() => undefined);
+  }
+
+  /** The end of the chunks that Redis has not answered; undefined if there are none. It does not reject. @internal */
+  get pending(): Promise<void> | undefined {
+    return this.unanswered > 0 ? this.last : undefined;
+  }
+
+  /** Waits until Redis has all chunks. @throws the error of the first that was not stored @internal */
+  async flush(): Promise<void> {
+    await this.last;
+    if (this.fault) {
+      throw this.fault.error;
+    }
+  }
+}
+
+/** Returns whether a handler returned chunks to stream. */
+export function isStreamed(returned: unknown): returned is AsyncIterable<unknown> {
+  return typeof returned === 'object' && returned !== null && Symbol.asyncIterator in returned;
+}
+
+/** The job of a handler that yields. */
+interface StreamedJob {
+  readonly stream: StreamWriter;
+  readonly abortReason: Error | undefined;
+}
+
+/**
+ * Writes what a handler yields to the stream of its job. Stops at the next chunk once the signal of the job has aborted.
+ *
+ * @returns what the generator returns: the result of the job
+ */
+export async function streamed(job: StreamedJob, chunks: AsyncIterable<unknown>): Promise<unknown> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (let count = 1; ; count++) {
+      const step = await iterator.next();
+      if (step.done) {
+        isOver = true;
+        return step.value;
+      }
+      if (job.abortReason) {
+        throw job.abortReason;
+      }
+      const written = job.stream.write(step.value);
+      if (count % MOST_UNWRITTEN === 0) await written;
+    }
+  } finally {
+    if (!isOver) await iterator.return?.().catch(() => undefined); // the error of the loop counts
+  }
 }

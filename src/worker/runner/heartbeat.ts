@@ -1,13 +1,13 @@
 import { CancelNotices } from '../../queue/operate/canceller.js';
-import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { BackgroundRole } from '../../queue/runtime/background-role.js';
+import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
-import { FaultLog } from '../reports/fault-log.js';
 import type { Attempt } from '../attempt/attempt.js';
-import type { ClaimInFlight } from './claim-ledger.js';
+import { FaultLog } from '../reports/failure-log.js';
+import type { ClaimInFlight } from './claims.js';
 import type { QueueRunner } from './queue-runner.js';
-import type { SharedIntervals } from './shared-intervals.js';
 
 const MOST_PER_CALL = 500;
 
@@ -176,5 +176,39 @@ export class Heartbeat implements BackgroundRole {
     } catch (error) {
       this.warn(error);
     }
+  }
+}
+
+/** Tasks that run together, and the timer that runs them. */
+interface SharedInterval {
+  readonly timer: Timer;
+  readonly tasks: Set<() => void>;
+}
+
+/** Intervals of many tasks: those of the same length share a timer. Each timer would wake an idle process by itself. */
+export class SharedIntervals {
+  private readonly intervals = new Map<number, SharedInterval>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Runs a task at each interval of this length, until the returned function is called. */
+  every(ms: number, task: () => void): () => void {
+    const { timer, tasks } = this.intervals.get(ms) ?? this.begin(ms);
+    tasks.add(task);
+    return () => {
+      tasks.delete(task);
+      if (tasks.size === 0) {
+        this.clock.clear(timer);
+        this.intervals.delete(ms);
+      }
+    };
+  }
+
+  private begin(ms: number): SharedInterval {
+    const tasks = new Set<() => void>();
+    const timer = this.clock.setInterval(() => [...tasks].forEach((task) => task()), ms);
+    const interval = { timer, tasks };
+    this.intervals.set(ms, interval);
+    return interval;
   }
 }

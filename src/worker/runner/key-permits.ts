@@ -13,7 +13,7 @@ import {
   numbersTo,
   PermitCalls,
   type PermitsOptions,
-} from './permit-calls.js';
+} from './permits.js';
 
 /** The time between two notes of a key that is used all the time, in ms. A limit lists the keys of the last day. */
 const NOTES_EVERY_MS = 60_000;

@@ -1,38 +1,45 @@
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { type ClaimedJob, readyAtMsOf } from '../../queue/model/job.js';
+import { ownLimit, type PermitNeed, permitsNeeded } from '../../queue/model/shared-limit.js';
 import { deliverEnds, maintainBatches } from '../../queue/operate/maintain-batches.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { LAST_BUCKET, bucketOf } from '../../queue/runtime/histogram.js';
-import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { ClaimReply } from '../../queue/store/attempt-forms.js';
+import type { CallLimit } from '../../queue/store/queue-store.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { handledAs } from '../../queue/validation/names.js';
 import type { AskedProfile } from '../attempt/asked-profile.js';
-import { AttemptList } from '../attempt/attempt-list.js';
-import type { AttemptOwner } from '../attempt/attempt-owner.js';
-import { Attempt } from '../attempt/attempt.js';
-import { Outages } from '../attempt/outages.js';
-import { QueueReporter } from '../attempt/queue-reporter.js';
-import { reportLost, reportStuck } from '../attempt/report-trouble.js';
+import { AttemptList, type AttemptOwner, Attempt } from '../attempt/attempt.js';
+import { Outages, QueueReporter } from '../attempt/queue-reporter.js';
+import { reportLost, reportStuck, type AttemptStarter, mayBeLost, startAttempt } from '../attempt/start-attempt.js';
 import { SettlementBuffer } from '../attempt/settlement-buffer.js';
-import { type AttemptStarter, mayBeLost, startAttempt } from '../attempt/start-attempt.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
-import type { BulkOwner } from '../bulk/bulk-gatherer.js';
-import { BulkGatherers } from '../bulk/bulk-gatherers.js';
-import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
+import type { BulkOwner } from '../handlers/bulk-calls.js';
+import { BulkGatherers, type ResolvedHandler } from '../handlers/bulk-gatherers.js';
 import { type HandlerLimits, handlerLimits, withRetries } from '../handlers/handler.js';
+import type { WorkerEvent } from '../handlers/attempt-middleware.js';
 import { DrainedWatch } from '../reports/drained-watch.js';
-import { BeginTurn } from './begin-turn.js';
-import { type ClaimInFlight, ClaimLedger } from './claim-ledger.js';
-import { ClaimOutlook } from './claim-outlook.js';
-import { NameFilter } from './name-filter.js';
-import { ownLimit, type PermitNeed, permitsNeeded } from '../../queue/model/shared-limit.js';
+import type { FailureLog } from '../reports/failure-log.js';
+import { type ClaimBudget, type ClaimInFlight, ClaimLedger, ClaimOutlook, NameFilter } from './claims.js';
 import { KeyPermits } from './key-permits.js';
-import type { PermitsOptions } from './permit-calls.js';
-import { Permits } from './permits.js';
-import { type PrefetchOwner, Prefetcher } from './prefetcher.js';
-import type { QueueRunnerHost } from './queue-runner-host.js';
-import { RunnerSlots, weightsOf } from './runner-slots.js';
-import { type RunnerOptions, type RunnerState, newRunnerState } from './runner-state.js';
+import { type ConfiguredLimits, type PermitsOptions, Permits } from './permits.js';
+import { BeginTurn, type PrefetchOwner, Prefetcher, type SharedTurns } from './prefetcher.js';
+import { newRunnerState, RunnerSlots, type RunnerState, weightsOf } from './runner-slots.js';
+
+/** The queue of a runner, and how it is served. */
+interface RunnerOptions {
+  readonly queue: JobQueue;
+  readonly calls: StoreCalls;
+  readonly handlers: ReadonlyMap<string, ResolvedHandler>;
+  readonly concurrency: number;
+  /** Undefined: by the measured pace. */
+  readonly prefetch: number | undefined;
+  /** The payload bytes that a claim may bring. Runners of one connection share it. */
+  readonly budget: ClaimBudget;
+  /** The id of the worker, which holds permits, and the limits of the app that queues share. Absent for none. */
+  readonly sharing?: { readonly worker: string; readonly configured: ConfiguredLimits };
+}
 
 /** The time without claim or wait, in ms, after which a runner gets a turn although all slots are used. */
 const LONGEST_UNPOLLED_MS = 1_000;
@@ -259,6 +266,17 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
     this.clock.setTimeout(end, ms).unref();
   }
 
+  /** Wakes another worker of the queue in place of this one. An error does no harm, because a look finds the job. */
+  async passWake(worker: string, limit: CallLimit): Promise<void> {
+    const { store } = this.queue;
+    try {
+      await store.exec(this.calls.workers.passWake({ worker }), limit);
+    } catch (error) {
+      const what = `Could not wake another worker of queue "${this.name}"; a look finds its job`;
+      SafeLogger.of(store.logger).debug(what, error);
+    }
+  }
+
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
     const name = handledAs(this.handlers, job.name);
     if (name === undefined) {
@@ -469,4 +487,36 @@ function taken(kind: 'w' | 'r', counts: Uint32Array): (string | number)[] {
   const pairs = [...counts].flatMap((count, bucket) => (count > 0 ? [`${kind}${bucket}`, count] : []));
   counts.fill(0);
   return pairs;
+}
+
+/** The worker of a runner: receives its reports, and coordinates it with the other runners. */
+export interface QueueRunnerHost<Runner = unknown> {
+  readonly failures: FailureLog;
+  /** Announces a queue whose limits the store does not know. Nothing is claimed until then. */
+  announce(runner: Runner): void;
+  /** Undefined without a limit of the process. */
+  readonly shared?: SharedTurns | undefined;
+  /** Called when a claim of the runner may find something. */
+  expectsJobs(runner: Runner): void;
+  /** Called after the claim that follows a wake. The wake may be of a schedule that another process made. */
+  afterWake(runner: Runner, foundJobs: boolean): void;
+  /** Called when there is something to send or to fetch. */
+  changed(): void;
+  /** Absent without a listener, so that no event is created. */
+  emit: ((event: WorkerEvent) => void) | undefined;
+  /** Called with each settlement that a runner has to send. */
+  holdsSettlements(runner: Runner): void;
+  /** Sends ended jobs before a waiting job begins, because that job may crash the process. */
+  settle(): void;
+  /** Starts an isolated job when nothing else runs in the worker. Its claim was requested at `askedAtMs`. */
+  isolate(runner: Runner, attempt: Attempt, askedAtMs: number): void;
+  /** Called with a claim that has an isolated job, before any job of the claims of its trip begins. */
+  expectIsolated(): void;
+  /** Returns whether other jobs of the claims of an isolated job go back. */
+  sendsBack(): boolean;
+  /** Releases the isolated jobs of a closed runner that have not started. */
+  releaseIsolated(runner: Runner): void;
+  /** Ends the wait in flight, which asks for more jobs than there is room for. */
+  interruptWait(): void;
+  readonly warn: (message: string) => void;
 }

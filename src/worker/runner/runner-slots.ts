@@ -1,10 +1,8 @@
 import { slotBounds, type SlotRange } from '../../queue/model/slots.js';
 import type { WorkerDetails } from '../../queue/model/worker-record.js';
-import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
-import type { ClaimOutlook } from './claim-outlook.js';
-import type { Prefetcher } from './prefetcher.js';
-import type { SharedTurns } from './queue-runner-host.js';
-import type { RunnerState } from './runner-state.js';
+import type { BulkGatherers } from '../handlers/bulk-gatherers.js';
+import type { ClaimOutlook } from './claims.js';
+import type { Prefetcher, SharedTurns } from './prefetcher.js';
 
 /** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
 const MAX_UNSETTLED_ROUNDS = 2;
@@ -22,6 +20,24 @@ interface SlotOwner {
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
   /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
+}
+
+/** What a runner does now. */
+export interface RunnerState {
+  /** The number of jobs that have a slot. */
+  running: number;
+  /** True during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
+  isClosed: boolean;
+  /** True while nothing is claimed for a moment, after an error or a pass over other names. */
+  isResting: boolean;
+  /** True if the idle wait listens for this runner. */
+  isBlockedOn: boolean;
+  /** True once a job has begun here, which may have left a promise behind. */
+  hasBegun: boolean;
+}
+
+export function newRunnerState(): RunnerState {
+  return { running: 0, isClosed: false, isResting: false, isBlockedOn: false, hasBegun: false };
 }
 
 /** The slots of the lightest and the heaviest job of a queue. */

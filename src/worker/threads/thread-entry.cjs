@@ -3,7 +3,7 @@
  * compiled, so that both builds and the sources use one file. It knows its own path and imports as Node does.
  *
  * A job and its thread communicate over the job's own port. To the thread: `abort` (reason) and `answer` (ask, value or
- * error). From it: the questions of thread-answers.ts, each with its number (ask). `profile` (json) is what was measured. Last comes `done` (a sent value),
+ * error). From it: the questions of thread-run.ts, each with its number (ask). `profile` (json) is what was measured. Last comes `done` (a sent value),
  * `refused` (a result that cannot be stored: path, expected, found) or `failed` (error). A sent value is JSON or a copy,
  * see thread-values.ts.
  */

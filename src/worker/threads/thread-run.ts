@@ -1,6 +1,8 @@
-import { systemClock, type Timer } from '../../queue/runtime/clock.js';
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
+import type { BatchReader } from '../../queue/batches/batch-reader.js';
+import type { BatchJobOptions } from '../../queue/batches/batch.js';
+import { JobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
 import {
   InvalidPayloadError,
   NonRetryableError,
@@ -8,10 +10,95 @@ import {
   RedisStateError,
   RetryLaterError,
 } from '../../queue/errors/errors.js';
-import type { Job } from '../handlers/job.js';
+import { stateErrorIn } from '../../queue/errors/redis-errors.js';
+import type { JobHandle } from '../../queue/results/job-handle.js';
+import { systemClock, type Timer } from '../../queue/runtime/clock.js';
+import { CHECKED } from '../../queue/validation/validate-with-schema.js';
 import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
-import { answerOf, errorData, type Question } from './thread-answers.js';
-import { portable, receivedValue, type SentValue, type ThreadContent } from './thread-values.js';
+import type { Job, StreamWriter } from '../handlers/job.js';
+import {
+  portable,
+  receivedValue,
+  type SentValue,
+  type ThreadContent,
+  type SentJob,
+  type SentMember,
+} from './thread-values.js';
+
+/** A member that a handler in a thread added: the fields of its handle. */
+export type ThreadMember = Pick<JobHandle, 'id' | 'name' | 'queue' | 'outcome'>;
+
+/** The batch of a job in a thread. Each call is a message to the main thread. */
+export type ThreadBatch = Pick<
+  BatchReader,
+  'id' | 'queue' | 'status' | 'results' | 'members' | 'wait' | 'progress'
+> & {
+  /**
+   * Enqueues a job as a member, while the member that adds it runs.
+   *
+   * @param job its name, or its definition
+   * @throws as `job.batch.add` in the process
+   * @example await job.batch!.add('page', { url });
+   */
+  add<Definition extends string | JobDefinition>(
+    job: Definition,
+    payload: PayloadFor<Definition>,
+    options?: BatchJobOptions<string>,
+  ): Promise<ThreadMember>;
+  /**
+   * Enqueues many jobs of one name as members, at most 500 in one atomic step.
+   *
+   * @throws as `job.batch.addMany` in the process
+   * @example await job.batch!.addMany('page', urls.map((url) => ({ payload: { url } })));
+   */
+  addMany<Definition extends string | JobDefinition>(
+    job: Definition,
+    jobs: readonly ({ payload: PayloadFor<Definition> } & Omit<BatchJobOptions, 'queue'>)[],
+    options?: Pick<BatchJobOptions<string>, 'queue'>,
+  ): Promise<ThreadMember[]>;
+};
+
+/**
+ * A job for a handler in a thread, which works by messages. Its payload is copied as plain data (structured clone). Its
+ * result, progress and checkpoints become the same JSON as in the process. The reason of its signal is an Error with the
+ * original's name and message.
+ *
+ * @example
+ * // render.worker.ts
+ * export default async function render(job: ThreadJob<Scene>) {
+ *   for (const [i, frame] of job.payload.frames.entries()) {
+ *     job.signal.throwIfAborted();
+ *     draw(frame);
+ *     await job.progress({ frame: i });
+ *   }
+ * }
+ */
+export type ThreadJob<Payload = unknown> = Pick<
+  Job<Payload>,
+  | 'id'
+  | 'name'
+  | 'queue'
+  | 'payload'
+  | 'group'
+  | 'metadata'
+  | 'attempt'
+  | 'maxAttempts'
+  | 'fence'
+  | 'enqueuedAt'
+  | 'readyAt'
+  | 'claimedAt'
+  | 'signal'
+  | 'progress'
+  | 'checkpoint'
+  | 'lastCheckpoint'
+  | 'log'
+  | 'snooze'
+> & {
+  /** Writes the stream of the job. */
+  readonly stream: Pick<StreamWriter, 'write'>;
+  /** The batch of a member or a follow-up. Undefined for every other job. */
+  readonly batch: ThreadBatch | undefined;
+};
 
 /** An error that crossed from the thread; `kind` names the class that says what becomes of the job. */
 interface PlainError {
@@ -224,4 +311,76 @@ function ofItsKind({ message, kind, delayMs, retryAfterMs, limit }: PlainError):
     default:
       return new Error(message);
   }
+}
+
+// What the main thread does for a handler in a thread, by its messages.
+
+/** A message of a thread that waits for an answer. */
+type Question = { ask: number } & (
+  | ({ type: 'progress' | 'checkpoint' } & SentValue)
+  | { type: 'log'; message: string }
+  | ({ type: 'stream'; isBytes: boolean } & SentValue)
+  | { type: 'batch.status' | 'batch.wait' | 'batch.results'; options?: object }
+  | { type: 'batch.add'; job: SentJob; payload: SentValue; options: object }
+  | { type: 'batch.addMany'; job: SentJob; members: SentMember[]; options: object }
+);
+
+/** Does what a thread asks for, and returns the answer. @throws the error of the call */
+async function answerOf(job: Job, question: Question): Promise<unknown> {
+  switch (question.type) {
+    case 'log':
+      return job.log(question.message);
+    case 'stream': {
+      const chunk = receivedValue(question);
+      return job.stream.write(question.isBytes ? Buffer.from(chunk as string, 'base64') : chunk);
+    }
+    case 'batch.status':
+      return job.batch!.status();
+    case 'batch.wait':
+      return job.batch!.wait(question.options);
+    case 'batch.results':
+      return job.batch!.results(question.options);
+    case 'batch.add': {
+      const payload = receivedValue(question.payload);
+      return memberOf(await job.batch!.add(jobOf(question.job), payload, question.options));
+    }
+    case 'batch.addMany': {
+      const members = question.members.map(({ payload, options }) => ({
+        ...options,
+        payload: receivedValue(payload),
+      }));
+      return (await job.batch!.addMany(jobOf(question.job), members, question.options)).map(memberOf);
+    }
+    default:
+      return job[question.type](receivedValue(question));
+  }
+}
+
+/**
+ * Returns an error as data: its name, its message, and what it has besides, such as its code. Of causes it has only the
+ * refusal by the state of Redis, which decides about the job.
+ */
+function errorData(error: Error): object {
+  const { name, message } = error;
+  const fields = Object.entries(error).filter(([, value]) => isData(value));
+  const cause = stateErrorIn(error.cause);
+  return {
+    ...Object.fromEntries(fields.map(([key, value]) => [key, portable(value)])),
+    name,
+    message,
+    ...(cause && { cause: { name: cause.name, message: cause.message } }),
+  };
+}
+
+/** Returns the name, or a definition whose payloads the thread has checked. */
+function jobOf({ name, defaults }: SentJob): string | JobDefinition {
+  return defaults ? new JobDefinition(name as string, { ...defaults, payload: CHECKED }) : (name as string);
+}
+
+function memberOf({ id, name, queue, outcome }: JobHandle): ThreadMember {
+  return { id, name, queue, outcome };
+}
+
+function isData(value: unknown): boolean {
+  return Array.isArray(value) || !['object', 'function', 'symbol'].includes(typeof value);
 }

@@ -2,7 +2,7 @@
 // typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { z } from 'zod';
-import { checkHandlerOptions } from '#worker/handlers/handler-options.js';
+import { checkHandlerOptions } from '#worker/handlers/define-handler.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';

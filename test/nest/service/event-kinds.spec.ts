@@ -14,7 +14,7 @@ import {
   type JobHandlerOptions,
   type WorkerEvent,
 } from 'nest-job-queue';
-import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/overdue-handler.js';
 import { untilAborted } from '../../support/worker/workers.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';

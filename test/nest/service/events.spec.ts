@@ -9,7 +9,7 @@ import {
   type JobEventFilter,
 } from 'nest-job-queue';
 import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
-import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/overdue-handler.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { handlerOf, KeptLog, startApp } from '../app.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineHandler, defineJob, InvalidOptionError, JobQueue, Worker, type Redact } from 'nest-job-queue/core';
-import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { BulkHandler } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { redactValue, TextRedaction } from '#queue/codec/redact.js';
 import { jsonOf, ShownContent } from '#queue/store/shown-content.js';

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { restoreLifetimes } from '#worker/maintenance/sweep/queue-sweep.js';
+import { restoreLifetimes } from '#worker/maintenance/sweeper.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { eventually } from '../../support/faults/wait.js';

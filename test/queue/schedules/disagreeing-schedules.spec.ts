@@ -5,7 +5,7 @@ import { silentLogger } from '#queue/runtime/logger.js';
 import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
 import { type Recurrence } from '#queue/model/schedule.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
-import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
+import { ScheduleDeclarer } from '#worker/maintenance/worker-schedules.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
-import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
+import type { DeclaredSchedule } from '#worker/handlers/handler.js';
 import { Worker } from '#worker/worker.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { HOURLY } from '../../support/queue/schedules.js';

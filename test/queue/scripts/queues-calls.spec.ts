@@ -5,7 +5,7 @@ import { allCalls } from '#queue/scripts/all-calls.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { queuesVerbs } from '#queue/scripts/queues-calls.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
-import { LOOKED_AT, REMAINS } from '#worker/maintenance/sweep/due-queues.js';
+import { LOOKED_AT, REMAINS } from '#worker/maintenance/maintenance-right.js';
 
 const QUEUES = 5_000;
 const LIMIT = { timeoutMs: 1_000 };

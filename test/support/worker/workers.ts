@@ -8,7 +8,7 @@ import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
-import type { WorkerEvent } from '#worker/handlers/worker-event.js';
+import type { WorkerEvent } from '#worker/handlers/attempt-middleware.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import { ScriptStore } from '#memory/script-store.js';

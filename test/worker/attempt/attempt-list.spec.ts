@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { AttemptList, type ListItem } from '#worker/attempt/attempt-list.js';
+import { AttemptList, type ListItem } from '#worker/attempt/attempt.js';
 
 class Item implements ListItem<Item> {
   before: Item | undefined;

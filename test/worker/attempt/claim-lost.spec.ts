@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ClaimLostError, JobCancelledError, NonRetryableError, RetryLaterError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
-import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/overdue-handler.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';

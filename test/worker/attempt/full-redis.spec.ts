@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { NonRetryableError, RedisOutOfMemoryError, RedisStateError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { BulkHandler } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { failure } from '../../support/faults/failure.js';
 import { refuse, PASSING_FAULTS } from '../../support/faults/refusing-server.js';

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { RedisStateError } from '#queue/errors/errors.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { Outages } from '#worker/attempt/outages.js';
+import { Outages } from '#worker/attempt/queue-reporter.js';
 
 const REFUSED = new RedisStateError('Redis refused a call: READONLY.');
 

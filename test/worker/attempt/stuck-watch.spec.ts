@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { resolveThread } from '#nest/handlers/thread-option.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { STUCK_AFTER_MS, StuckWatch } from '#worker/attempt/stuck-watch.js';
+import { STUCK_AFTER_MS, StuckWatch } from '#worker/attempt/overdue-handler.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { holdTimers } from '../../support/worker/held-timers.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

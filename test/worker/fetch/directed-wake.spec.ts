@@ -8,7 +8,7 @@ import { Connection } from '#queue/redis/connection.js';
 import { RedisStore } from '#queue/redis-store.js';
 import type { StoreCall } from '#queue/store/store-call.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
-import { IdleLooks } from '#worker/fetch/idle-looks.js';
+import { IdleLooks } from '#worker/fetch/idle-wait.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { BACK_MS } from '../../support/queue/bounds.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { FetchLiveness } from '#worker/fetch/fetch-liveness.js';
+import { FetchLiveness } from '#worker/fetch/fetch-loop.js';
 
 function makeLiveness() {
   const clock = { nowMs: 0 };

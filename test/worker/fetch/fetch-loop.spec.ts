@@ -9,7 +9,7 @@ import { silentLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/reports/failure-log.js';
 import type { Attempt } from '#worker/attempt/attempt.js';
-import { ClaimBudget } from '#worker/runner/claim-budget.js';
+import { ClaimBudget } from '#worker/runner/claims.js';
 import { QueueRunner } from '#worker/runner/queue-runner.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import type { RetryingTransport } from '#queue/transport/retrying-transport.js';

@@ -1,7 +1,7 @@
 // A worker of many queues looks for jobs without a marker by one call for all of them. It claims where it finds some.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { IdleLooks } from '#worker/fetch/idle-looks.js';
+import { IdleLooks } from '#worker/fetch/idle-wait.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import type { StoreCalls } from '#queue/store/store-calls.js';
 import { connect } from '../../support/redis/redis.js';

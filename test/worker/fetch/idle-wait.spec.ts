@@ -1,8 +1,7 @@
 // How long a worker without jobs waits, for which queues, and in which order.
 import { expect, it } from '@jest/globals';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { IdleWait } from '#worker/fetch/idle-wait.js';
-import { areAtRest, longestWaitMs } from '#worker/fetch/wait-length.js';
+import { IdleWait, areAtRest, longestWaitMs } from '#worker/fetch/idle-wait.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 
 interface Scene {

@@ -5,8 +5,8 @@ import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueStore, WaitOutcome } from '#queue/store/queue-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { IdleWait } from '#worker/fetch/idle-wait.js';
-import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
-import type { QueueRunner } from '#worker/runner/queue-runner.js';
+import { ClaimOutlook } from '#worker/runner/claims.js';
+import { QueueRunner } from '#worker/runner/queue-runner.js';
 
 /** Lets a wait of one queue end with a marker, and then looks as after each trip. Returns the calls that it sends. */
 async function scene({
@@ -30,6 +30,13 @@ async function scene({
     () => undefined,
   );
   outlook.learn({ jobs: [], refused: [] } as never, 1);
+  const taken = { outcomes: [], wokenIn: calls } as unknown as WaitOutcome<[]>;
+  const store = {
+    clock: new VirtualClock(),
+    workerWait: () => ({ wait: () => Promise.resolve(taken), interrupt() {}, close() {} }),
+    logger: { ...silentLogger, debug: (line: string) => void debugged.push(line) },
+    exec: (call: unknown) => (sent.push(call), exec()),
+  } as unknown as QueueStore;
   const runner = {
     name: 'jobs',
     calls,
@@ -38,17 +45,11 @@ async function scene({
     claims: { slots: inFlight },
     attempts: new Set(),
     state: { isBlockedOn: false },
-    queue: { options: { visibilityMs: 30_000 } },
+    queue: { store, options: { visibilityMs: 30_000 } },
+    passWake: QueueRunner.prototype.passWake,
     waitBegins: () => undefined,
     waitEnds: () => undefined,
   } as unknown as QueueRunner;
-  const taken = { outcomes: [], wokenIn: calls } as unknown as WaitOutcome<[]>;
-  const store = {
-    clock: new VirtualClock(),
-    workerWait: () => ({ wait: () => Promise.resolve(taken), interrupt() {}, close() {} }),
-    logger: { ...silentLogger, debug: (line: string) => void debugged.push(line) },
-    exec: (call: unknown) => (sent.push(call), exec()),
-  } as unknown as QueueStore;
   const wait = new IdleWait(
     {
       worker: 'w',

@@ -1,6 +1,6 @@
 // The slots that all queues of a process share: who owns a free one, and what may be claimed.
 import { expect, it } from '@jest/globals';
-import { SharedSlots } from '#worker/fetch/shared-slots.js';
+import { SharedSlots } from '#worker/fetch/process-capacity.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 

@@ -1,6 +1,6 @@
 // How the free slots of a process are dealt to its queues: none twice, and each queue gets its turn.
 import { expect, it } from '@jest/globals';
-import { SlotDeal, type ClaimRoom } from '#worker/fetch/slot-deal.js';
+import { SlotDeal, type ClaimRoom } from '#worker/fetch/process-capacity.js';
 import type { QueueRunner } from '#worker/runner/queue-runner.js';
 
 interface Wishes {

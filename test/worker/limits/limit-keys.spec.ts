@@ -3,7 +3,7 @@ import { expect, it, jest } from '@jest/globals';
 import { type InvalidOptionError, RateLimitedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { SharedLimit } from '#queue/operate/shared-limit.js';
-import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { BulkHandler } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';

@@ -1,7 +1,7 @@
 // A job whose handler was never called uses no attempt, and gets back what the rates were charged for it.
 import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { BulkHandler } from '#worker/handlers/handler.js';
 import { gate } from '../../support/faults/wait.js';
 import { intercept } from '../../support/faults/intercept.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

@@ -4,9 +4,8 @@ import { expect, it } from '@jest/globals';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { RepeatedStart } from '#worker/maintenance/repeated-start.js';
-import type { WorkerContext } from '#worker/maintenance/worker-context.js';
-import { WorkerRegistration } from '#worker/maintenance/worker-registration.js';
-import { Announcement, type AnnouncementEvent } from '#worker/runner/claim-outlook.js';
+import { type WorkerContext, WorkerRegistration } from '#worker/maintenance/worker-reports.js';
+import { Announcement, type AnnouncementEvent } from '#worker/runner/claims.js';
 import fc from '../../support/queue/properties.js';
 
 /** Each repetition of a failed announcement pauses a second at most, and the longest schedule fails so many. */

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { Look } from '#queue/store/queues-verbs.js';
 import type { Place } from '#queue/validation/key-table.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { DueQueues, LOOKED_AT, REMAINS } from '#worker/maintenance/sweep/due-queues.js';
+import { DueQueues, LOOKED_AT, REMAINS } from '#worker/maintenance/maintenance-right.js';
 import { newQueue } from '../../support/worker/workers.js';
 
 const DAY = 86_400_000;

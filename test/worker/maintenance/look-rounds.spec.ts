@@ -3,11 +3,10 @@ import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore } from '#memory/script-store.js';
-import { LookRounds } from '#worker/maintenance/sweep/look-rounds.js';
+import { LookRounds, type OpenQueue } from '#worker/maintenance/maintenance-right.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
-import type { OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
 
 async function opened(count: number, visibilityMs: number): Promise<OpenQueue[]> {
   const store = new ScriptStore(systemClock, { server: new ScriptServer(() => 0) });

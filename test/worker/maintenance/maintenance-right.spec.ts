@@ -4,7 +4,7 @@ import { allCalls } from '#queue/scripts/all-calls.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
-import { MaintenanceRight, type OpenQueue } from '#worker/maintenance/sweep/maintenance-right.js';
+import { MaintenanceRight, type OpenQueue } from '#worker/maintenance/maintenance-right.js';
 
 const options = resolveQueueOptions('test queue', {});
 

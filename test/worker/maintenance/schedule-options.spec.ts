@@ -6,7 +6,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
-import type { WorkerEvent } from '#worker/handlers/worker-event.js';
+import type { WorkerEvent } from '#worker/handlers/attempt-middleware.js';
 import { startApp } from '../../nest/app.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';

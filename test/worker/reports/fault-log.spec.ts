@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { FaultLog } from '#worker/reports/fault-log.js';
+import { FaultLog } from '#worker/reports/failure-log.js';
 
 it('logs an error once, until the step succeeds or has another error', () => {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 // The bytes that the claims of a connection may bring, by the speed of its link.
 import { expect, it } from '@jest/globals';
-import { ClaimBudget } from '#worker/runner/claim-budget.js';
+import { ClaimBudget } from '#worker/runner/claims.js';
 
 const KIB = 1_024;
 

@@ -1,8 +1,7 @@
 // The slots that claims in flight reserve. A slot that is counted twice, or never freed, would leave a worker idle.
 import { expect, it } from '@jest/globals';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { ClaimBudget } from '#worker/runner/claim-budget.js';
-import { ClaimLedger, type ClaimStream } from '#worker/runner/claim-ledger.js';
+import { ClaimBudget, ClaimLedger, type ClaimStream } from '#worker/runner/claims.js';
 
 function newLedger() {
   let changes = 0;

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ClaimOutlook } from '#worker/runner/claim-outlook.js';
+import { ClaimOutlook } from '#worker/runner/claims.js';
 import type { ClaimReply } from '#queue/store/attempt-forms.js';
 
 const NOTHING = { jobs: [], refused: [], isFull: false, awaitsSlots: false } as Partial<ClaimReply> as ClaimReply;

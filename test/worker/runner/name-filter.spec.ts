@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { NameFilter } from '#worker/runner/name-filter.js';
+import { NameFilter } from '#worker/runner/claims.js';
 
 const limits = [{ name: 'mail', maxAttempts: 3, maxCrashes: 3 }];
 

@@ -4,7 +4,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Job } from '#worker/handlers/job.js';
-import type { WorkerEvent } from '#worker/handlers/worker-event.js';
+import type { WorkerEvent } from '#worker/handlers/attempt-middleware.js';
 import type { WorkerOptions } from '#worker/worker-options.js';
 import { Worker } from '#worker/worker.js';
 import { monotonicMs } from '../histories/clock.js';

@@ -1,6 +1,6 @@
 // A worker of the simulated fleet, with its sweeps and schedules. Its handlers act by the seed, and report to the history.
 import { NonRetryableError } from '#queue/errors/errors.js';
-import type { BulkHandler } from '#worker/handlers/bulk-handler.js';
+import type { BulkHandler } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { BULK_NAME, BULK_SIZE, declaredSchedules, FAILING, type Release } from '../release.js';

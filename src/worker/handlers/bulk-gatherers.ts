@@ -1,6 +1,18 @@
-import type { BulkMember } from './bulk-run.js';
-import { BulkGatherer, type BulkOwner } from './bulk-gatherer.js';
-import type { ResolvedHandler } from './resolve-bulk.js';
+import { compose, type Link } from '../../queue/model/compose.js';
+import { BulkGatherer, type BulkOwner, type BulkMember } from './bulk-calls.js';
+import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
+import { definitionOf, schemaMiddleware } from './define-handler.js';
+import {
+  type Handler,
+  type HandlerFunction,
+  type HandlerRetries,
+  aroundEachJob,
+  resolveBulkOptions,
+  type BulkCall,
+  type BulkHandler,
+  type ResolvedBulk,
+} from './handler.js';
+import type { Job } from './job.js';
 
 /** The bulk handlers of a queue runner, and the count of its slots. A slot is a call of any handler. */
 export class BulkGatherers {
@@ -89,4 +101,46 @@ export class BulkGatherers {
   private sum(count: (gatherer: BulkGatherer) => number): number {
     return this.all.reduce((sum, gatherer) => sum + count(gatherer), 0);
   }
+}
+
+/** A handler as a queue runner uses it. With `bulk`, that does the work, and `handle` is never called. */
+export interface ResolvedHandler extends Handler, HandlerRetries {
+  bulk?: ResolvedBulk;
+}
+
+/** A call that passes through the middleware. */
+interface CallInMiddleware {
+  jobs: Job[];
+  call: BulkCall;
+}
+
+export function isBulk(handler: HandlerFunction | Handler | BulkHandler): handler is BulkHandler {
+  return typeof handler === 'object' && (handler as Partial<BulkHandler>).bulk !== undefined;
+}
+
+/** Puts a bulk handler inside of the middleware, which acts once around each call. */
+export function resolveBulk(
+  handler: BulkHandler,
+  middleware: readonly AttemptMiddleware[],
+): Omit<ResolvedHandler, keyof HandlerRetries> {
+  const { bulk, handle: _handle, ...options } = handler;
+  const links = middleware
+    .filter((each) => each.bulk)
+    .map(
+      (each): Link<CallInMiddleware, unknown> =>
+        ({ jobs }, next) =>
+          each.bulk!(jobs, next),
+    );
+  const chain = compose<CallInMiddleware, unknown>(links, ({ jobs, call }) => handler.handle(jobs, call));
+  const definition = definitionOf(handler);
+  const schemas = definition ? [schemaMiddleware(definition)] : [];
+  return {
+    ...options,
+    handle: () => undefined,
+    bulk: {
+      ...resolveBulkOptions(bulk),
+      call: (jobs, call) => chain({ jobs, call }),
+      around: (join) => withMiddleware(schemas, aroundEachJob(handler)?.(join) ?? join),
+    },
+  };
 }

@@ -1,4 +1,159 @@
-import type { ClaimReply } from '../../queue/store/attempt-forms.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { ClaimReply, AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/attempt-forms.js';
+
+/** `trip` for a claim that is answered at once, `wait` for one behind a wait. */
+export type ClaimStream = 'trip' | 'wait';
+
+/** A claim in flight, and the slots that its jobs may fill. */
+export interface ClaimInFlight {
+  readonly token: string;
+  readonly worker: string;
+  readonly stream: ClaimStream;
+  /** The number of reserved slots. */
+  readonly count: number;
+  /** How many of its jobs start at once. */
+  readonly atOnce: number;
+  /** The time of the call, by the monotonic clock, in ms. */
+  readonly askedAtMs: number;
+}
+
+/** The claims of a runner in flight. A claim is in it from its call to its reply, or to its final error. */
+export class ClaimLedger {
+  private reserved = 0;
+  private reservedAtOnce = 0;
+  /** The claims in flight whose slots others may use. Their jobs wait here for a slot. */
+  private readonly lent = new Set<ClaimInFlight>();
+  private lentSlots = 0;
+  private readonly newest: Record<ClaimStream, ClaimInFlight | undefined> = { trip: undefined, wait: undefined };
+
+  /**
+   * @param budget the payload bytes that a claim may bring
+   * @param changed called after each change
+   */
+  constructor(
+    private readonly clock: Clock,
+    readonly budget: ClaimBudget,
+    private readonly changed: () => void,
+  ) {}
+
+  /** The slots that claims in flight may fill. Slots that were lent because a reply is late do not count. */
+  get slots(): number {
+    return this.reserved;
+  }
+
+  /** The jobs that claims in flight may bring, also those whose reply is late. */
+  get inFlight(): number {
+    return this.reserved + this.lentSlots;
+  }
+
+  /** The jobs of claims in flight that start at once. */
+  get atOnce(): number {
+    return this.reservedAtOnce;
+  }
+
+  /** Reserves slots for a claim that is sent now. */
+  reserve(asked: Omit<ClaimInFlight, 'token'>): ClaimInFlight {
+    const claim = { token: this.clock.randomId(), ...asked };
+    this.reserved += claim.count;
+    this.reservedAtOnce += claim.atOnce;
+    this.newest[claim.stream] = claim;
+    this.changed();
+    return claim;
+  }
+
+  /** Frees the slots of a claim that got no permits. Returns the smaller claim. */
+  shrink(claim: ClaimInFlight, count: number): ClaimInFlight {
+    const smaller = { ...claim, count, atOnce: Math.min(claim.atOnce, count) };
+    this.reserved -= claim.count - count;
+    this.reservedAtOnce -= claim.atOnce - smaller.atOnce;
+    this.newest[claim.stream] = smaller;
+    this.changed();
+    return smaller;
+  }
+
+  /** Frees the slots of a claim, because its jobs are here, or never come. */
+  end(claim: ClaimInFlight): void {
+    if (this.lent.delete(claim)) {
+      this.lentSlots -= claim.count;
+    } else {
+      this.reserved -= claim.count;
+      this.reservedAtOnce -= claim.atOnce;
+    }
+    this.changed();
+    if (this.newest[claim.stream] === claim) {
+      this.newest[claim.stream] = undefined; // else the next claim of the stream is already in flight
+    }
+  }
+
+  /** Frees the slots of a claim whose reply is late. */
+  lend(claim: ClaimInFlight): void {
+    this.reserved -= claim.count;
+    this.reservedAtOnce -= claim.atOnce;
+    this.lent.add(claim);
+    this.lentSlots += claim.count;
+    this.changed();
+  }
+
+  /** Returns the claims that were asked for by then, whose jobs are not known here yet. */
+  askedBy(atMs: number): ClaimInFlight[] {
+    const { trip, wait } = this.newest;
+    return [trip, wait].filter((claim) => claim !== undefined && claim.askedAtMs <= atMs) as ClaimInFlight[];
+  }
+}
+
+/** The budget of a claim at the start, in bytes. */
+const FIRST_BYTES = 256 * 1_024;
+
+/** Bounds of the budget, in bytes. A claim brings its first job in any case. */
+const LEAST_BYTES = 16 * 1_024;
+const MOST_BYTES = 4 * 1_024 * 1_024;
+
+/** A reply that fills the budget within this time has more room next time, in ms. */
+const QUICK_MS = 250;
+
+/** After a reply that took longer, in ms, the budget shrinks, because settlements and heartbeats wait behind it. */
+const SLOW_MS = 2_000;
+
+/**
+ * The payload bytes that the claims of one connection may bring at a time. The budget follows the speed of the link:
+ *
+ * | state | event | next |
+ * |---|---|---|
+ * | any | a full reply came quickly | twice as much |
+ * | any | a reply was slow | half as much |
+ * | any | the connection was cut before the reply | half of what was asked for |
+ */
+export class ClaimBudget {
+  private most = FIRST_BYTES;
+
+  /** The budget in bytes. */
+  get bytes(): number {
+    return this.most;
+  }
+
+  /** @param isFull whether more jobs waited than the bytes allowed */
+  answered(tookMs: number, isFull: boolean): void {
+    if (tookMs > SLOW_MS) {
+      this.limit(this.most / 2);
+    } else if (isFull && tookMs < QUICK_MS) {
+      this.limit(this.most * 2);
+    }
+  }
+
+  /**
+   * Returns what to ask for again after a cut. Several claims of one trip lower it once.
+   *
+   * @param askedBytes the budget when it was asked for
+   */
+  afterCut(askedBytes: number): number {
+    this.limit(Math.min(this.most, askedBytes / 2));
+    return this.most;
+  }
+
+  private limit(bytes: number): void {
+    this.most = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, Math.floor(bytes)));
+  }
+}
 
 /** The shortest wait for a job that is due later, in ms. */
 const SHORTEST_DUE_MS = 1;
@@ -231,5 +386,89 @@ export class Announcement {
       throw new Error(`An announcement that is ${this.now} cannot be ${event}`);
     }
     this.now = next;
+  }
+}
+
+/** The time without a job of another name after which the queue is claimed from normally, in ms. */
+const QUIET_MS = 60_000;
+
+/** The pause after a slice of a pass over the queue that had no job for this worker, in ms. */
+const SLICE_PAUSE_MS = 2;
+
+/** The pause between two claims, in ms, while jobs wait here that another live worker handles. */
+const POLL_MS = 100;
+
+/** The least pause between two passes over the whole queue, in ms. */
+const PASS_PAUSE_MS = 2_000;
+
+/** The least pause after a pass, as a multiple of its duration. */
+const PASS_PAUSE_FACTOR = 20;
+
+/** The most remembered names of other workers. */
+const MOST_NAMES = 100;
+
+/**
+ * Keeps a worker that handles only some names of a queue from claiming the others repeatedly. After it met another name
+ * it claims only its own names, and the other jobs keep their places. Each claim reads the front, the back and a slice
+ * between them. Passes over the whole queue are bounded in time.
+ */
+export class NameFilter {
+  private metAt = -Infinity;
+  private cursor = 0;
+  private passBeganAt = 0;
+  private nextPassAt = 0;
+  private readonly names = new Set<string>();
+
+  /** @param limits of all handlers of this worker, by name */
+  constructor(
+    private readonly limits: readonly AttemptLimits[],
+    private readonly now: () => number,
+  ) {}
+
+  /** The names that the next claim asks for; undefined while it claims any job. */
+  get only(): OnlyNames | undefined {
+    const now = this.now();
+    if (now - this.metAt > QUIET_MS) {
+      return undefined;
+    }
+    if (this.cursor === -1 && now >= this.nextPassAt) {
+      this.cursor = 0;
+      this.passBeganAt = now;
+    }
+    return { limits: this.limits, cursor: this.cursor };
+  }
+
+  /** Records that a claim brought a job of another name. Returns whether this name is new, up to a number of names. */
+  met(name: string): boolean {
+    const now = this.now();
+    if (now - this.metAt > QUIET_MS) {
+      this.cursor = 0;
+      this.passBeganAt = now;
+    }
+    this.metAt = now;
+    const isNew = !this.names.has(name) && this.names.size < MOST_NAMES;
+    return isNew && this.names.add(name).has(name);
+  }
+
+  /**
+   * Records which jobs a claim left to others. Returns the pause until the next claim, in ms, or undefined if it must wait
+   * for a wake-up.
+   *
+   * @param found how many jobs it brought
+   */
+  looked({ cursor, elsewhere, unserved }: LeftJobs, found: number): number | undefined {
+    const now = this.now();
+    if (elsewhere || unserved.length > 0) {
+      this.metAt = now;
+    }
+    if (cursor === -1 && this.cursor !== -1) {
+      this.nextPassAt = now + Math.max(PASS_PAUSE_MS, PASS_PAUSE_FACTOR * (now - this.passBeganAt));
+    }
+    const isHeld = found === 0 && cursor === this.cursor; // a limit lets none of its jobs start
+    this.cursor = cursor;
+    if (cursor !== -1 && !isHeld) {
+      return found > 0 ? 0 : SLICE_PAUSE_MS;
+    }
+    return elsewhere ? POLL_MS : undefined;
   }
 }
