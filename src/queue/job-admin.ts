@@ -1,6 +1,5 @@
 import { ActionLog } from './actions/action-log.js';
-import { authoredBy } from './actions/author.js';
-import { onTarget } from './actions/noted-action.js';
+import { authoredBy, onTarget } from './actions/noted-action.js';
 import type { JobDefinition, PayloadInput, SignalData, SignalName } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
 import { EncryptedQueueError } from './errors/enqueue-errors.js';
@@ -25,10 +24,9 @@ import type {
   RestartOutcome,
   UpdateOutcome,
 } from './store/call-outcomes.js';
-import { codedCalls } from './store/coded-calls.js';
+import { codedCalls, watchContent } from './store/coded-calls.js';
 import type { StatusCondition } from './store/job-ref.js';
 import { afterLayoutCheck } from './store/layout-check.js';
-import { watchContent } from './store/plain-guard.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { StoreCalls } from './store/store-calls.js';

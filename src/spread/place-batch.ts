@@ -6,8 +6,8 @@ import {
   jobOfFollowUp,
   type BatchOptions,
   type FindFollowUpQueue,
+  refuseUnreachable,
 } from '../queue/batches/batch-options.js';
-import { refuseUnreachable } from '../queue/batches/refuse-unreachable.js';
 import type { JobDefinition } from '../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';

@@ -5,8 +5,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/action-entry.js';
 import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
-import { programAsAuthor } from './author.js';
-import type { NewAction } from './noted-action.js';
+import { programAsAuthor, type NewAction } from './noted-action.js';
 
 /** The most entries that one command reads. */
 const PAGE = 1_000;

@@ -1,19 +1,20 @@
 import { z } from 'zod';
-import { checkPayload, encodeJob, payloadSubject, type EncodeTarget, typedOptions } from '../enqueue/encode-job.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
+import { checkPayload, encodeJob, payloadSubject, type EncodeTarget, typedOptions } from '../enqueue/encode-job.js';
 import type { JobRules } from '../enqueue/enqueue-options.js';
 import { InvalidOptionError, InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { BATCH_PARTS } from '../model/batch.js';
 import { jobOptionsAt } from '../model/job-options.js';
 import type { JobMetadata } from '../model/metadata.js';
-import type { EncodedBatch, EncodedFollowUp } from '../verbs/batch.js';
 import { isGiant, USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
 import { followUpMaker, followUpRef, refTo } from '../store/job-ref.js';
+import type { QueueAccess } from '../store/queue-store.js';
 import { checkJobId, checkQueueName } from '../validation/names.js';
 import { duration, flag } from '../validation/numbers.js';
-import type { InputOf, StandardSchema } from '../validation/validate-with-schema.js';
 import { checkKnown, checkObject, checkOptions } from '../validation/validate-options.js';
+import type { InputOf, StandardSchema } from '../validation/validate-with-schema.js';
+import type { EncodedBatch, EncodedFollowUp } from '../verbs/batch.js';
 
 /**
  * A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. In another
@@ -235,5 +236,14 @@ function refuseFarPayload(subject: string, json: string, isHere: boolean): void 
       `at most ${USUAL_PAYLOAD_BYTES} bytes of JSON for another queue than that of the batch`,
       `${Buffer.byteLength(json)} bytes`,
     );
+  }
+}
+
+/** @throws InvalidOptionError for a queue that a batch cannot reach, because its keys are elsewhere */
+export function refuseUnreachable(subject: string, home: QueueAccess, target: QueueAccess): void {
+  const { prefix, hashTag } = target.options;
+  if (target.store !== home.store || prefix !== home.options.prefix || hashTag !== home.options.hashTag) {
+    const place = `a queue on the same Redis as ${show(home.name)}, with the same prefix and hashTag`;
+    throw new InvalidOptionError(subject, place, show(target.name));
   }
 }

@@ -22,9 +22,8 @@ import { refTo } from '../store/job-ref.js';
 import type { QueueStore, SleepingQueue } from '../store/queue-store.js';
 import type { BatchAdder } from '../verbs/batch.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
-import type { CheckedBatch } from './batch-options.js';
+import { type CheckedBatch, refuseUnreachable } from './batch-options.js';
 import { BatchReader } from './batch-reader.js';
-import { refuseUnreachable } from './refuse-unreachable.js';
 
 /** The most members that one call makes join. */
 const SLICE = 500;

@@ -5,8 +5,7 @@ import { keptIn } from '../runtime/collections.js';
 import { type JobQueueLogger, silentLogger } from '../runtime/logger.js';
 import { outsideOfCaller } from '../runtime/clock.js';
 import { onPermissionError, requireAsking, firstReply } from './cluster/cluster-permissions.js';
-import { errorText, forwardErrors } from './connection-errors.js';
-import { explainRefusal } from './permission-error.js';
+import { errorText, forwardErrors, explainRefusal } from './connection-errors.js';
 import { type RedisClient, isCluster, streamOf } from './redis-client.js';
 import { retryUntilAnswered, withHandshakeTimeout } from './response-timeout.js';
 

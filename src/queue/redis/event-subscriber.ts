@@ -2,7 +2,7 @@ import type { Connection } from './connection.js';
 import { HubEvents } from './cluster/hub.js';
 import { EventConnection, type EventSource } from './event-connection.js';
 import { parseEvent } from './parse-event.js';
-import { explainRefusal } from './permission-error.js';
+import { explainRefusal } from './connection-errors.js';
 import { isCluster } from './redis-client.js';
 import { startOf } from '../runtime/cut.js';
 import { keptIn } from '../runtime/collections.js';

@@ -3,7 +3,7 @@ import { RedisUnsuitableError } from '../errors/errors.js';
 import { backgroundInterval, backgroundTimeout } from '../runtime/clock.js';
 import { unstickCluster, replaceNodes, replaceUnanswering } from './cluster/ioredis-cluster-workarounds.js';
 import { bytesOf, owesAnswer, sentCommands, type UnansweredCommand } from './ioredis-internals.js';
-import { explainForCaller } from './permission-error.js';
+import { explainForCaller } from './connection-errors.js';
 import { streamOf, type RedisClient, isCluster } from './redis-client.js';
 
 /** The time an accepted connection may take to become ready, in ms, before it counts as dead. */

@@ -1,7 +1,7 @@
 // Checks replies where they enter. A proxy that mixes the replies of two calls must not end in an error without a name.
 import type { Replied } from '../codec/sealed.js';
 import type { CleanReply } from '../store/call-outcomes.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 
 /** Returns a decoder of one of these words. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): (reply: unknown) => Word {

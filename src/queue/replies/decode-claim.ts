@@ -8,7 +8,7 @@ import { startOf } from '../runtime/cut.js';
 import type { ClaimReply, LeftJobs } from '../store/attempt-forms.js';
 import { isRefusalReason, refusalError, type UnmetJob } from '../store/claim-refusal.js';
 import { splitRef } from '../store/job-ref.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { listOf } from './check-reply.js';
 import { kindOf } from './decode-job.js';
 

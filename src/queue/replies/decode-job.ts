@@ -7,7 +7,7 @@ import type { JobSignal, JobWait, WaitReply, WaitState } from '../model/signal.j
 import type { StoredStep } from '../model/step.js';
 import { withoutUndefined } from '../runtime/collections.js';
 import { redrivenField, refsOf, splitRef } from '../store/job-ref.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { decodeKnownDate, listOf, textOf, wholeNumberOf, decodeDate } from './check-reply.js';
 
 /** Each step is a line: its name, time in ms, attempt and result. */

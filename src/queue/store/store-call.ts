@@ -1,3 +1,12 @@
+import { show } from '../errors/show.js';
+
+/** A reply that its call cannot have. */
+export class UnexpectedReply extends Error {
+  constructor(expected: string, found: unknown) {
+    super(`expected ${expected}, found ${show(found)}`);
+  }
+}
+
 /**
  * A step on a queue, as a value. Nothing happens until a store runs it. A store may run it again after a lost reply.
  * The repeat changes nothing, and gets the first reply.

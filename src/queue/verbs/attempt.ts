@@ -32,7 +32,7 @@ import {
 } from '../store/attempt-forms.js';
 import type { StartOutcome } from '../store/call-outcomes.js';
 import { USUAL_PAYLOAD_BYTES } from '../store/claim-refusal.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import { SCHEDULE_PREFIX } from '../validation/names.js';
 import { by, byHand, each, fields, inKey, number, optional, own, sealed, text, verb, word } from './verb.js';

@@ -4,7 +4,7 @@ import type { JobStatus } from '../model/job.js';
 import type { RedisClient } from '../redis/redis-client.js';
 import { flagOf, listOf, rowsOf, wholeNumberOf } from '../replies/check-reply.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { command, each, number, text } from './verb.js';
 
 const ENTRY_ID = /^\d+-\d+$/;

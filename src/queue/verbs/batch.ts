@@ -27,7 +27,7 @@ import { encodeJobOptions } from '../scripts/encode-job-options.js';
 import type { AskedOptions } from '../store/asked-options.js';
 import { aged, type EncodedJob } from '../store/enqueue-call.js';
 import { followUpOf, refTo, splitRef } from '../store/job-ref.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { PLAIN_OPTIONS, by, each, fields, flag, number, optional, own, text, verb } from './verb.js';
 
 /** The fields of a batch in the replies of `lua/batch/status.lua` and `list.lua`. */

@@ -17,7 +17,7 @@ import { decodeJobs } from '../replies/decode-job.js';
 import { WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import { limitChangeArguments } from '../scripts/encode-limits.js';
 import type { FoundJobs, JobQuery } from '../store/job-queries.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { by, command, each, fields, number, optional, own, text, verb, word } from './verb.js';
 
 const seenMs = own(() => WORKER_SEEN_MS);

@@ -6,7 +6,7 @@ import { MOST_SHARDS } from '../model/spread.js';
 import { flagOf, listOf, rowsOf, textOf, wholeNumberOf } from '../replies/check-reply.js';
 import { WORKER_SEEN_MS } from '../runtime/lifetimes.js';
 import type { QueueKeys } from '../scripts/queue-keys.js';
-import { UnexpectedReply } from '../store/unexpected-reply.js';
+import { UnexpectedReply } from '../store/store-call.js';
 import { each, fields, flag, number, optional, own, text, verb } from './verb.js';
 
 const register = (keys: QueueKeys) => [keys.topics];

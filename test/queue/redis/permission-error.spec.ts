@@ -1,7 +1,7 @@
 // The messages of each server for a missing permission.
 import { expect, it } from '@jest/globals';
 import { RedisPermissionError } from '#queue/errors/redis-errors.js';
-import { explainRefusal } from '#queue/redis/permission-error.js';
+import { explainRefusal } from '#queue/redis/connection-errors.js';
 
 const MESSAGES: [string, string][] = [
   // Redis 7.0

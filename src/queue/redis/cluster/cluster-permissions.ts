@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { RedisPermissionError } from '../../errors/redis-errors.js';
 import { backgroundTimeout } from '../../runtime/clock.js';
-import { explainRefusal } from '../permission-error.js';
+import { explainRefusal } from '../connection-errors.js';
 import { isCluster, type RedisClient } from '../redis-client.js';
 
 /**
