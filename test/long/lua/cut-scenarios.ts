@@ -14,6 +14,8 @@ export interface Scenario {
   name: string;
   /** Seeds the state, and returns the call to cut. */
   seed: (world: World) => Promise<ScriptCall<unknown>>;
+  /** True if the job waits until the caller has sent the call again. */
+  repeats?: true;
 }
 
 const ERROR = { name: 'Error', message: 'no' };
@@ -233,6 +235,7 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     name: 'signal, of a parked job',
+    repeats: true,
     seed: async ({ queue, state }) => {
       await queue.enqueue(1, { id: 'a', priority: 1 });
       const [job] = await state.claim(1);
