@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { it } from '@jest/globals';
 import { testRedisUrl } from '../../support/redis/redis.js';
 
-const LONGEST_RUN_MS = 60_000;
+/** A busy machine needs two minutes for programs that start many processes. */
+const LONGEST_RUN_MS = 200_000;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const programs = readdirSync(`${root}test/long/cases/programs`).filter((name) => name.endsWith('.mjs'));
 

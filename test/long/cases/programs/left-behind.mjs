@@ -34,7 +34,7 @@ if (serves) {
   start();
   const producer = setInterval(() => void sloppy.enqueue({}), 100);
   const job = await innocent.enqueue({});
-  const result = await job.result({ timeoutMs: 45_000 }).catch((error) => error.message);
+  const result = await job.result({ timeoutMs: 170_000 }).catch((error) => error.message);
   clearInterval(producer);
   child.removeAllListeners('exit');
   child.kill('SIGKILL');
