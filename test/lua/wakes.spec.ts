@@ -35,6 +35,14 @@ const addToGroups = (q: TestQueue, count: number) => {
   return q.run(q.enqueueCall(jobs));
 };
 
+/** Adds groups with a job each, and changes the settings of all groups. */
+async function changeGroups(q: TestQueue, count: number): Promise<void> {
+  await addToGroups(q, count);
+  await setLimits({ groups: { maxRunning: 2 } })(q);
+}
+
+const promote: Act = (q) => q.run(q.scripts.sweep.promote({ limit: 10 }));
+
 it.each<[what: string, wakes: boolean, seed: Act, act: Act]>([
   ['a schedule that is made', true, nothing, putSchedule(1)],
   ['a schedule with another definition', true, putSchedule(1), putSchedule(2)],
@@ -133,16 +141,8 @@ it.each<[what: string, wakes: boolean, seed: Act, act: Act]>([
     (q) => q.run(q.scripts.batches.create({ ...DEFINITION, followUps: [] })),
     (q) => q.run(q.scripts.batches.seal({ id: 'b' })),
   ],
-  [
-    'a sweep over groups of which more are left to look at',
-    true,
-    async (q) => {
-      await addToGroups(q, 101);
-      await q.run(q.scripts.limits.set({ groups: { maxRunning: 1 } }));
-      await q.run(q.scripts.limits.set({ groups: { maxRunning: 2 } }));
-    },
-    (q) => q.claim(1),
-  ],
+  ['a look at a slice of groups whose settings changed', true, (q) => changeGroups(q, 100), promote],
+  ['a look at the last of them', false, (q) => changeGroups(q, 99), promote],
 ])('%s wakes a worker: %s', async (_, wakes, seed, act) => {
   const q = testQueue();
   await seed(q);

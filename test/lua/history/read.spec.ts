@@ -21,6 +21,7 @@ it('reads in slices, with the marks in the first, and nothing older than it was 
   }
   const first = await q.run(q.scripts.history.read({ backMs: 2 * MINUTE + 2_000, most: 1 }));
   expect(first.entries.map(({ endMs, pending }) => [endMs - START, pending])).toEqual([[2 * MINUTE, 2]]);
+  expect(first.marks).toEqual([]); // the deploy was before that
   const next = await q.run(q.scripts.history.read({ backMs: 2 * MINUTE, after: first.entries[0]!.id, most: 10 }));
   expect(next.entries.map(({ pending }) => pending)).toEqual([3]);
   expect(next.marks).toEqual([]);

@@ -86,6 +86,15 @@ it('drops the oldest chunks beyond the most bytes', async () => {
   expect(await q.field('a', 'stream')).toMatch(/^\d+ 12 12-\d+ 924 \d+$/);
 });
 
+it('drops more of the oldest chunks in one step than it reads at once', async () => {
+  const { q, job } = await claimed({ stream: { maxBytes: 2_048 } });
+  const small = Array.from({ length: 50 }, () => 'x'); // 35 bytes each with its quotes and its share
+  await q.run(writeOf(q, job, 1, ...small));
+  await q.run(writeOf(q, job, 51, 'y'.repeat(1_512))); // leaves 502 bytes
+  const numbers = (await entriesOf(q, 'a')).map((entry) => Number(entry.split(' ')[0]));
+  expect(numbers).toEqual(Array.from({ length: 15 }, (_, i) => i + 37));
+});
+
 it('drops chunks beyond the most age', async () => {
   const { q, job } = await claimed({ stream: { maxAgeMs: 60_000 } });
   await q.run(writeOf(q, job, 1, 'a'));

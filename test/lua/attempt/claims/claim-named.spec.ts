@@ -250,6 +250,21 @@ describe('I4: with 10,000 jobs of another name in front', () => {
     expect(await q.redis.llen(q.keys.pending)).toBe(10_200);
   });
 
+  it('finds a job of a priority behind two slices of others', async () => {
+    const q = testQueue();
+    const jobs = Array.from({ length: 1_200 }, (_, i) => {
+      return { id: `${i}`, name: i === 1_150 ? 'a' : 'b', payload: '{}', options: { priority: 1 } };
+    });
+    await q.run(q.scripts.enqueue(jobs));
+    const cursors = [0];
+    while (cursors.at(-1)! >= 0) {
+      const { jobs: taken, left } = await q.run(q.claimCall(1, only(['a'], cursors.at(-1))));
+      cursors.push(taken.length > 0 ? -1 : left!.cursor);
+    }
+    expect(cursors).toEqual([0, 500, 1_000, -1]);
+    expect(await q.status('1150')).toBe('processing');
+  });
+
   it('finds each job behind hundreds of groups whose first jobs have other names, within some claims', async () => {
     const q = testQueue();
     const jobs = Array.from({ length: 400 }, (_, i) => {
