@@ -25,6 +25,9 @@ const INSTANT = /^(now|\w+_at|due|expiry|until)$/;
 /** A wake is a statement of its own library. */
 const WAKE = /^[ \t]*--@include lib\/core\/wake$/gm;
 
+/** The literals that are no instants. */
+const OTHER_KIND = /^(String|Nil)Literal$/;
+
 type Operator = (node: Node, text: string) => (Omit<Edit, 'operator'> | undefined)[];
 
 const OPERATORS: Readonly<Record<string, Operator>> = {
@@ -115,9 +118,12 @@ function largerNumber(node: Node) {
   return node.type === 'NumericLiteral' ? replaced(node, String((node.value as number) + 1)) : undefined;
 }
 
+/** The calls whose arguments may be in any order. */
+const COMMUTATIVE = /^math\.(min|max)$/;
+
 /** Exchanges each two neighbours among the arguments of a call that are names. */
 function swappedArguments(node: Node, text: string) {
-  if (node.type !== 'CallExpression') return [];
+  if (node.type !== 'CallExpression' || COMMUTATIVE.test(textOf(node.base as Node, text))) return [];
   const all = node.arguments as Node[];
   return all.slice(1).map((second, i) => {
     const first = all[i]!;
@@ -138,9 +144,9 @@ function firstOnly({ type, body, range: [, end] }: Node, text: string) {
   return { from, to: end, after: `${text[from - 1] === '\n' ? '' : ' '}break end` };
 }
 
-/** Takes 0 for an instant in a comparison or a sum. */
+/** Takes 0 for an instant in a comparison or a sum. A comparison with a text or nil asks for the kind of a value. */
 function forgottenClocks({ type, left, right }: Node) {
-  if (type !== 'BinaryExpression') return [];
+  if (type !== 'BinaryExpression' || [left, right].some((side) => OTHER_KIND.test((side as Node).type))) return [];
   return [left as Node, right as Node]
     .filter((side) => side.type === 'Identifier' && INSTANT.test(side.name as string))
     .map((side) => replaced(side, '0'));
@@ -219,12 +225,16 @@ function keptFences(node: Node, text: string) {
 /** The types of nodes that may be two texts. */
 const NAMED = ['Identifier', 'IndexExpression', 'MemberExpression'];
 
+/** The names of bounds. A number that counts up to one is never above it, so it never begins or ends with it alone. */
+const BOUND = /^(limit|most|total)$/;
+
 /** Takes texts for equal of which one begins or ends with the other. */
 function partsForWhole(node: Node, text: string) {
   const { type, operator, left, right } = node;
   if (type !== 'BinaryExpression' || (operator !== '==' && operator !== '~=')) return [];
   const [one, other] = [left as Node, right as Node];
   if (!NAMED.includes(one.type) || !NAMED.includes(other.type)) return [];
+  if ([one, other].some(({ name }) => BOUND.test(name as string))) return [];
   const [whole, part] = [`tostring(${textOf(one, text)})`, `tostring(${textOf(other, text)})`];
   return [`1, #${part}`, `-#${part}`].map((range) =>
     replaced(node, `(string.sub(${whole}, ${range}) ${operator} ${part})`),

@@ -77,7 +77,9 @@ describe('a change of a script', () => {
       ],
     ],
     ['part for whole', "return status == 'failed'", []],
+    ['part for whole', 'return passed == limit', []],
     ['swap arguments', "f(from, to, 'x')", ["f(to, from, 'x')"]],
+    ['swap arguments', 'return math.max(from, to)', []],
     ['first element only', 'for i = 1, n do f(i) end', ['for i = 1, n do f(i)  break end']],
     ['first element only', 'for i = 1, n do return i end', []],
     [
@@ -85,6 +87,7 @@ describe('a change of a script', () => {
       'return now - started_at > limit',
       ['return 0 - started_at > limit', 'return now - 0 > limit'],
     ],
+    ['forget clock', "return due ~= 'inf' and expiry ~= nil", []],
   ])('%s: %j', (operator, text, expected) => {
     expect(changed(operator, text)).toEqual(expected);
   });
