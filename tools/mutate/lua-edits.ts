@@ -119,11 +119,11 @@ function largerNumber(node: Node) {
 }
 
 /** The calls whose arguments may be in any order. */
-const COMMUTATIVE = /^math\.(min|max)$/;
+const COMMUTATIVE = /^(math\.(min|max)\(|redis\.p?call\(\s*'(UNLINK|DEL|EXISTS)')/;
 
 /** Exchanges each two neighbours among the arguments of a call that are names. */
 function swappedArguments(node: Node, text: string) {
-  if (node.type !== 'CallExpression' || COMMUTATIVE.test(textOf(node.base as Node, text))) return [];
+  if (node.type !== 'CallExpression' || COMMUTATIVE.test(textOf(node, text))) return [];
   const all = node.arguments as Node[];
   return all.slice(1).map((second, i) => {
     const first = all[i]!;

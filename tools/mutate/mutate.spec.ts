@@ -80,6 +80,8 @@ describe('a change of a script', () => {
     ['part for whole', 'return passed == limit', []],
     ['swap arguments', "f(from, to, 'x')", ["f(to, from, 'x')"]],
     ['swap arguments', 'return math.max(from, to)', []],
+    ['swap arguments', "return redis.call('EXISTS', pending, prioritized)", []],
+    ['swap arguments', "redis.call('RENAME', from, to)", ["redis.call('RENAME', to, from)"]],
     ['first element only', 'for i = 1, n do f(i) end', ['for i = 1, n do f(i)  break end']],
     ['first element only', 'for i = 1, n do return i end', []],
     [

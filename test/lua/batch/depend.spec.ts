@@ -32,6 +32,24 @@ it('keeps the record of a completed job for the one that comes after it', async 
   expect(await q.ranked(q.keys.keptResults)).toEqual(['done']);
 });
 
+it('keeps the record of a completed job for a day, if too many wait for it to note one more', async () => {
+  const q = await seeded('done');
+  await q.complete((await q.claim(1))[0]!);
+  const day = 86_400_000;
+  const note = async (count: number) => {
+    const many = Array.from({ length: count }, (_, i) => refTo('home', `${i}`)).join('\n');
+    await q.redis.hset(q.keys.job('done'), 'dependents', many);
+    expect(await q.run(q.scripts.batches.depend({ home: 'home', pairs: depend('done') }))).toEqual(['completed']);
+    const [dependents, until] = await q.redis.hmget(q.keys.job('done'), 'dependents', 'awaited_until_ms');
+    return [
+      dependents!.split('\n').length - count,
+      until && Math.round((Number(until) - (await q.now())) / 10_000),
+    ];
+  };
+  expect(await note(999)).toEqual([1, null]);
+  expect(await note(1_000)).toEqual([0, day / 10_000]);
+});
+
 it('notes nothing of a job that ended badly or is not known', async () => {
   const q = await seeded('gone', 'bad');
   await q.run(q.scripts.cancel({ id: 'gone' }));

@@ -10,8 +10,9 @@ it('tells jobs that may still read from those that have ended well or are gone, 
   await q.claim(1);
   await q.addAll('waits', 'gone');
   await q.run(q.scripts.cancel({ id: 'gone' }));
-  const ids = ['done', 'dead', 'runs', 'waits', 'gone', 'nobody'];
+  await q.add('later', { delay_ms: 60_000 });
+  const ids = ['done', 'dead', 'runs', 'waits', 'gone', 'nobody', 'later'];
   await expectUnchanged(q, async () => {
-    expect(await q.run(q.scripts.batches.readers({ ids }))).toEqual([false, true, true, true, false, false]);
+    expect(await q.run(q.scripts.batches.readers({ ids }))).toEqual([false, true, true, true, false, false, true]);
   });
 });

@@ -1,5 +1,5 @@
-import { expect, it } from '@jest/globals';
-import { expectUnchanged } from '../../support/queue/queue-state.js';
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 import { examined } from './examined.js';
 
 it('finds a job that is in no place, and puts it back where it is asked to', async () => {
@@ -69,4 +69,64 @@ it('refuses a settle by the claim that a job had before its repair', async () =>
   await q.run(doctor.inspect({ ids: ['a'], repair: true }));
   expect(await q.field('a', 'claim_token')).toBe('');
   expect(Number(await q.field('a', 'fence'))).toBeGreaterThan(claimed.fence);
+});
+
+/** Reads each place of jobs that have not ended well. */
+const places = (q: TestQueue) => ({
+  pending: q.redis.lrange(q.keys.pending, 0, -1),
+  prioritized: q.ranked(q.keys.prioritized),
+  scheduled: q.ranked(q.keys.scheduled),
+  claims: q.ranked(q.keys.claims),
+  dead: q.ranked(q.keys.dead),
+  group: q.ranked(`${q.keys.groupsPrefix}waiting:g`),
+});
+
+describe('a job that is also where it does not belong', () => {
+  type PlaceName = keyof ReturnType<typeof places>;
+
+  /** How a job gets into its place, or ends. */
+  const STATES: Record<
+    string,
+    [place: PlaceName | undefined, status: string, seed: (q: TestQueue) => Promise<unknown>]
+  > = {
+    'a plain job': ['pending', 'pending', (q) => q.addAll('a')],
+    'a job of a priority': ['prioritized', 'pending', (q) => q.add('a', { priority: 1 })],
+    'a delayed job': ['scheduled', 'scheduled', (q) => q.add('a', { delay_ms: 60_000 })],
+    'a running job': ['claims', 'processing', (q) => q.addAndClaim('a')],
+    'a dead letter': ['dead', 'failed', (q) => q.bury('a')],
+    'a job of a group': ['group', 'pending', (q) => q.add('a', { group: 'g' })],
+    'a completed job': [undefined, 'completed', async (q) => q.complete(await q.addAndClaim('a'))],
+    'a cancelled job': [
+      undefined,
+      'cancelled',
+      async (q) => {
+        await q.addAll('a');
+        await q.run(q.scripts.cancel({ id: 'a' }));
+      },
+    ],
+  };
+
+  it.each(
+    Object.entries(STATES).flatMap(([what, [own]]) =>
+      (['pending', 'prioritized', 'scheduled', 'claims', 'dead'] as const)
+        .filter((other) => other !== own)
+        // Both are right for its status.
+        .filter((other) => what !== 'a plain job' || other !== 'prioritized')
+        .map((other) => [what, other] as const),
+    ),
+  )('%s, in %s too, is in its own place alone after a repair', async (what, other) => {
+    const { q, doctor } = examined();
+    const [own, status, seed] = STATES[what]!;
+    await seed(q);
+    const add = other === 'pending' ? q.redis.lpush(q.keys.pending, 'a') : q.redis.zadd(q.keys[other], 1, 'a');
+    await add;
+    await q.run(doctor.inspect({ ids: ['a'], repair: true }));
+    const found = await Promise.all(
+      Object.entries(places(q)).map(async ([place, ids]) => ((await ids).includes('a') ? place : undefined)),
+    );
+    expect(found.filter(Boolean)).toEqual(own ? [own] : []);
+    expect(await q.status('a')).toBe(status);
+    expect((await q.redis.pttl(q.keys.job('a'))) > 0).toBe(own === undefined);
+    await q.run(doctor.groups({ names: ['g'], repair: true }));
+  });
 });

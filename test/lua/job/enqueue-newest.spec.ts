@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+import { connectClocked } from '../../support/redis/clocked-redis.js';
 
 const MINUTE = 60_000;
 
@@ -246,6 +247,19 @@ describe("job/enqueue-newest.lua: 'cancel-running'", () => {
 function waitingIn(q: TestQueue, group: string): Promise<string[]> {
   return q.redis.zrange(`${q.keys.groupsPrefix}waiting:${group}`, 0, '-1');
 }
+
+it('looks first after the jobs that have waited longest for the end of another', async () => {
+  const clock = { nowMs: 1_800_000_000_000 };
+  const q = queueOn(connectClocked(clock));
+  for (const key of ['first', 'second']) {
+    const stopping: AskedOptions = { unique: { key, for: 'unfinished', onConflict: 'cancel-running' } };
+    await add(q, `${key}-runs`, stopping);
+    await q.claim(1);
+    await add(q, key === 'first' ? 'z' : 'b', stopping);
+    clock.nowMs += 1_000;
+  }
+  expect(await q.ranked(q.keys.awaiting)).toEqual(['z', 'b']);
+});
 
 describe('job/enqueue-newest.lua: a full queue that drops its oldest job', () => {
   it('cancels the job that waits longest, and names the newer one', async () => {

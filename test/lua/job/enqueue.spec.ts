@@ -18,6 +18,20 @@ describe('job/enqueue.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
+  it.each([
+    ['priority', 5],
+    ['group', 'g'],
+    ['cost', 3],
+    ['max_attempts', 7],
+    ['max_crashes', 2],
+    ['batch', 'home\tb'],
+  ])('stores the option %s as asked', async (option, value) => {
+    const q = testQueue();
+    await q.add('a', { [option]: value });
+    expect(await q.field('a', option)).toBe(String(value));
+    expect(await q.field('a', 'options')).not.toBeNull(); // so it is not plain
+  });
+
   it('takes a batch of none and changes nothing', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.enqueue([])))).toEqual([]);

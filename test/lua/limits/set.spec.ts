@@ -245,3 +245,27 @@ describe('limits that workers configure', () => {
     expect(ids(await q.claim(3))).toEqual(['b', 'c']);
   });
 });
+
+describe('a rate with a part only', () => {
+  const PARTS: readonly [limit: string, period: string, burst: string][] = [
+    ['5', '', ''],
+    ['', '1000', ''],
+    ['', '', '3'],
+    ['5', '', '3'],
+    ['', '1000', '3'],
+  ];
+  const RATES: readonly [at: number, name: string][] = [
+    [1, 'rateLimit'],
+    [5, 'groups.rateLimit'],
+  ];
+  it.each(PARTS.flatMap((parts) => RATES.map(([at, name]) => ({ at, name, parts }))))(
+    'from argument $at on is refused as $name: $parts',
+    async ({ at, name, parts: [limit, period, burst] }) => {
+      const q = testQueue();
+      const call = q.scripts.limits.set({ maxRunning: 2 });
+      const args = call.args.map((arg, i) => ({ [at]: limit, [at + 1]: period, [at + 2]: burst })[i] ?? arg);
+      const reply = await expectUnchanged(q, () => q.run({ ...call, args, decode: (given: unknown) => given }));
+      expect(reply).toBe(name);
+    },
+  );
+});

@@ -33,6 +33,19 @@ it('I4: deletes a bounded slice at a time, and says whether more is left', async
   expect(await q.run(q.scripts.purge({ limit: 2 }))).toEqual({ deleted: 1, more: false });
 });
 
+it('leaves nothing of groups, as soon as all their jobs are gone', async () => {
+  const q = testQueue();
+  for (const id of ['runs', 'a', 'b', 'c']) await q.add(id, { group: id === 'c' ? 'h' : 'g' });
+  await q.claim(1);
+  const groupKeys = async () => Object.keys(await q.snapshot()).filter((key) => key.startsWith('groups:'));
+  expect(await q.run(q.scripts.purge({ limit: 3 }))).toMatchObject({ more: true });
+  expect((await groupKeys()).length).toBeGreaterThan(0);
+  expect(await q.run(q.scripts.purge({ limit: 100 }))).toMatchObject({ more: false });
+  expect(await groupKeys()).toEqual([]);
+  await q.add('d', { group: 'g' });
+  expect((await q.claim(2)).map(({ id }) => id)).toEqual(['d']);
+});
+
 it('I3: repeated on an empty queue it deletes nothing', async () => {
   const q = testQueue();
   expect(await q.run(q.scripts.purge({ limit: 100 }))).toEqual({ deleted: 0, more: false });

@@ -90,3 +90,30 @@ it('notes the number of shards, and that it changed', async () => {
   expect(await t.run(declare({ subscriptions: [known] }))).toEqual([]);
   expect((await t.run(list({ topic })))[0]).not.toHaveProperty('shards');
 });
+
+it.each(['stockroom', 'instock', 'st', 'ck'])(
+  'tells the queue stock, its prefix and its shards from %s',
+  async (like) => {
+    const t = testQueue();
+    const topic = uniqueQueueName();
+    const { declare, list } = t.scripts.topics;
+    const known = { topic, name: 'n', queue: 'stock', prefix: 'stock', shards: 12 };
+    const put = async (change: object) => {
+      const moved = await t.run(declare({ subscriptions: [{ ...known, ...change }] }));
+      const [stored] = await t.run(list({ topic }));
+      return { moved: moved.length, queue: stored!.queue, prefix: stored!.prefix, shards: stored!.shards };
+    };
+    const stock = { queue: 'stock', prefix: 'stock', shards: 12 };
+    await put({});
+    for (const [change, moved] of [
+      [{ queue: like }, 1],
+      [{ prefix: like }, 0],
+      [{ shards: 1 }, 0],
+      [{ shards: 2 }, 0],
+    ] as const) {
+      // prettier-ignore
+      expect(await put(change)).toEqual({ moved, ...stock, ...change });
+      expect(await put({})).toEqual({ moved, ...stock });
+    }
+  },
+);
