@@ -9,5 +9,5 @@ export type {
 } from './health/health-report.js';
 export type { QueueState, QueueVerdict, Severity } from './inspect/queue-signs.js';
 export type { QueueStats } from './queue/model/job.js';
-export type { OutboxVerdict } from './inspect/servers/outbox-verdict.js';
-export type { ServerVerdict } from './inspect/servers/server-verdict.js';
+export type { OutboxVerdict } from './inspect/outbox-verdict.js';
+export type { ServerVerdict } from './inspect/server-verdict.js';

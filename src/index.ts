@@ -16,7 +16,7 @@ export {
 } from './nest/handlers/job-handler.decorator.js';
 export { OnTopic, type OnTopicOptions, type TypedTopicDecorator } from './nest/handlers/on-topic.decorator.js';
 export { currentJob } from './nest/context/current-job.js';
-export type { NewErrorKind, VerdictNotice } from './inspect/alerts/alerts.js';
+export type { NewErrorKind, VerdictNotice } from './inspect/alerts.js';
 export type { KindMark } from './queue/dead-letters/error-kinds.js';
 export type { QueueVerdict, QueueState, Severity } from './inspect/queue-signs.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';

@@ -9,7 +9,7 @@ export {
 export type { MeasuredQueue } from './metrics/fleet-reader.js';
 export type { PrometheusClient, PrometheusMetric, PrometheusRegistry } from './metrics/prometheus.js';
 export type { InstrumentOptions, Meter, ObservableInstrument, ObservableResult } from './metrics/open-telemetry.js';
-export type { QueueScaling } from './metrics/scaling-report.js';
+export type { QueueScaling } from './metrics/job-metrics.js';
 export type { Labels } from './metrics/instruments.js';
 export type { QueueStats } from './queue/model/job.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';

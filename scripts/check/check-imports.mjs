@@ -131,8 +131,7 @@ const ROOMS = {
   },
   metrics: {
     'instruments.ts': [],
-    'outbox-figures.ts': ['instruments.ts'],
-    'fleet-reader.ts': ['instruments.ts', 'outbox-figures.ts'],
+    'fleet-reader.ts': ['instruments.ts'],
     'process-figures.ts': ['instruments.ts'],
     'prometheus.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],
     'open-telemetry.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],

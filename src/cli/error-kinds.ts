@@ -6,10 +6,11 @@ import {
   withCause,
   type KindOfQueue,
   type SharedError,
+  markWords,
+  withVersions,
 } from '../inspect/shared-errors.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
 import { unreadable } from '../inspect/unreadable.js';
-import { markWords, withVersions } from '../inspect/mark-words.js';
 import type { ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark } from '../queue/model/history.js';

@@ -1,5 +1,5 @@
 // The exit codes of the command line; docs/cli.md lists them.
-import { outcomeInWords } from '../inspect/display/outcome-words.js';
+import { outcomeInWords } from '../inspect/job-words.js';
 import type { Severity } from '../inspect/queue-signs.js';
 import type { JobOutcome } from '../queue/model/job-event.js';
 

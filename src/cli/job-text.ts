@@ -1,7 +1,7 @@
 // Describes a job: its details, why it does not run, and each attempt.
-import { asCommand } from '../inspect/display/as-command.js';
-import { attemptInWords } from '../inspect/display/attempt-words.js';
-import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/display/marks.js';
+import { asCommand } from '../inspect/words.js';
+import { attemptInWords } from '../inspect/job-words.js';
+import { ATTEMPT_STATES, STATE_MARKS } from '../inspect/marks.js';
 import type { Reason } from '../inspect/why-not-running.js';
 import type { JobReference } from '../queue/model/batch.js';
 import type { AttemptRecord } from '../queue/model/job.js';

@@ -1,4 +1,4 @@
-import type { Mark } from '../inspect/display/marks.js';
+import type { Mark } from '../inspect/marks.js';
 import type { HostProcess, OutputStream } from './host-process.js';
 import { fitted, screenful, type TableLayout } from './table.js';
 import { ago, clipped, type Part, printableJson, printableText, Text, text, valueOf, when } from './text.js';

@@ -1,8 +1,8 @@
 // Shows an overview, for `stats`, `top` and `health`.
 import { drainsInMs, drainWords } from '../inspect/rule.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import type { ServerVerdict } from '../inspect/servers/server-verdict.js';
-import { VERDICT_MARKS, verdictMark } from '../inspect/display/marks.js';
+import type { ServerVerdict } from '../inspect/server-verdict.js';
+import { VERDICT_MARKS, verdictMark } from '../inspect/marks.js';
 import { count, markInWords, pace, percent } from '../inspect/words.js';
 import type { HistoryMark } from '../queue/model/history.js';
 import type { Overview, QueueOverview } from './overview.js';

@@ -1,6 +1,6 @@
 // Reads the server and its queues once, for `stats`, `top` and `health`.
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
-import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
+import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
 import { readFacts, signsOf } from '../inspect/signs.js';
 import type { RateWindow } from '../inspect/rate-window.js';
 import { byWhole, type Joined, joinHistory, joinSigns, joinVerdicts } from '../inspect/join-shards.js';

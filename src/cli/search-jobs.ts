@@ -1,8 +1,7 @@
 // Searches jobs as the dashboard does, for `list --search`.
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import { compileSearch, type Search } from '../inspect/search/compile-search.js';
-import { placesOf } from '../inspect/search/walk-places.js';
-import { walkSlice } from '../inspect/search/walk-state.js';
+import { compileSearch, type Search } from '../inspect/search.js';
+import { placesOf, walkSlice } from '../inspect/walk-jobs.js';
 import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobStatus } from '../queue/model/job.js';

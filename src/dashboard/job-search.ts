@@ -1,12 +1,10 @@
 // Searches jobs for the page, slice by slice, and groups dead letters by the kind of their error.
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { markWords, withVersions } from '../inspect/mark-words.js';
+import { markWords, withVersions } from '../inspect/shared-errors.js';
 import type { QueueVerdict } from '../inspect/queue-signs.js';
-import { compileSearch, type Search } from '../inspect/search/compile-search.js';
-import { LONGEST_SEARCH } from '../inspect/search/parse-search.js';
-import { cursorOf, placeOf, placesOf, SEARCHED_STATES } from '../inspect/search/walk-places.js';
-import { walkSlice } from '../inspect/search/walk-state.js';
+import { compileSearch, type Search, LONGEST_SEARCH } from '../inspect/search.js';
+import { cursorOf, placeOf, placesOf, SEARCHED_STATES, walkSlice } from '../inspect/walk-jobs.js';
 import { lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../queue/model/job.js';

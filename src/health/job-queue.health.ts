@@ -1,35 +1,39 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { ModuleRef } from '@nestjs/core';
+import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { z } from 'zod';
-import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
-import { InvalidOptionError, RedisUnsuitableError } from '../queue/errors/errors.js';
-import type { JobQueue } from '../queue/job-queue.js';
-import { loadPeer } from '../queue/errors/load-peer.js';
-import { show } from '../queue/errors/show.js';
-import { systemClock, outsideOfCaller } from '../queue/runtime/clock.js';
-import { within } from '../queue/runtime/waits.js';
-import { checkOptions } from '../queue/validation/validate-options.js';
-import { readSigns } from '../inspect/signs.js';
-import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
-import { outboxSentence, readOutboxVerdict, type OutboxVerdict } from '../inspect/servers/outbox-verdict.js';
-import { readServerVerdict, type ServerVerdict } from '../inspect/servers/server-verdict.js';
 import { joinSigns, joinVerdicts, type KnownQueue } from '../inspect/join-shards.js';
-import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
+import { OtherQueues } from '../inspect/other-queues.js';
+import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
+import { outboxSentence, readOutboxVerdict, type OutboxVerdict } from '../inspect/outbox-verdict.js';
+import { readServerVerdict, type ServerVerdict } from '../inspect/server-verdict.js';
+import { readSigns } from '../inspect/signs.js';
 import { isUnmaintained } from '../inspect/stuck-rules.js';
+import { unreadable, unreadableByAny } from '../inspect/unreadable.js';
 import { verdictOf } from '../inspect/verdict.js';
-import { duration, wholeNumber, flag } from '../queue/validation/numbers.js';
+import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
-import type {
-  JobQueueHealthOptions,
-  JobQueueHealthReport,
-  QueueHealth,
-  UnreadableQueueHealth,
-  WorkerHealth,
+import { InvalidOptionError, RedisUnsuitableError } from '../queue/errors/errors.js';
+import { loadPeer } from '../queue/errors/load-peer.js';
+import { show } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { systemClock, outsideOfCaller } from '../queue/runtime/clock.js';
+import { keptIn } from '../queue/runtime/collections.js';
+import { within } from '../queue/runtime/waits.js';
+import { duration, wholeNumber, flag } from '../queue/validation/numbers.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
+import {
+  type JobQueueHealthOptions,
+  type JobQueueHealthReport,
+  type QueueHealth,
+  type UnreadableQueueHealth,
+  type WorkerHealth,
+  fails,
+  reasonsAgainst,
+  unheardText,
+  warningsOf,
 } from './health-report.js';
-import { OtherQueuesWatch } from './other-queues-watch.js';
-import { fails, reasonsAgainst, unheardText, warningsOf } from './thresholds.js';
 
 /** The share of the time of a check that the shards of a queue have. One that is away then does not make the check fail. */
 const SHARD_SHARE = 0.8;
@@ -265,4 +269,63 @@ function queueHealth(signs: SignsWithVerdict): QueueHealth {
 function unreadableHealth(read: readonly ReadQueue[]): Record<string, UnreadableQueueHealth> {
   const verdicts = read.flatMap((each) => ('stats' in each ? [] : [each]));
   return Object.fromEntries(verdicts.map(({ queue, ...verdict }) => [queue, { verdict }]));
+}
+
+/** The time between two readings of the queues that the app does not know, in ms. A check asks each few seconds. */
+const KEPT_MS = 30_000;
+/** The most queues of a reading. */
+const MOST = 50;
+
+/** Reads the verdicts on the queues of a Redis that the app does not know. */
+class OtherQueuesWatch {
+  private static readonly known = new WeakMap<QueueRegistry, OtherQueuesWatch>();
+  private readonly others: OtherQueues;
+  private verdicts: readonly QueueVerdict[] = [];
+  private readAtMs = -Infinity;
+  private reading: Promise<void> | undefined;
+
+  static of(registry: QueueRegistry): OtherQueuesWatch {
+    return keptIn(OtherQueuesWatch.known, registry, () => new OtherQueuesWatch(registry));
+  }
+
+  private constructor(private readonly registry: QueueRegistry) {
+    this.others = new OtherQueues((name) => registry.reference(name));
+  }
+
+  /** Returns the verdicts of the last reading on the queues that need a look. */
+  get latest(): readonly QueueVerdict[] {
+    return this.verdicts;
+  }
+
+  /** Starts the next reading when it is due. A check never waits for it, and never fails by it. */
+  refresh(): void {
+    const now = performance.now();
+    if (this.reading || now - this.readAtMs < KEPT_MS) {
+      return;
+    }
+    this.readAtMs = now;
+    this.reading = this.look()
+      .then(
+        (verdicts) => void (this.verdicts = verdicts),
+        (error: unknown) =>
+          this.registry.redis.store.logger.warn(
+            `Could not read the other queues of this Redis: ${error instanceof Error ? error.message : String(error)}`,
+          ),
+      )
+      .finally(() => (this.reading = undefined));
+  }
+
+  private async look(): Promise<QueueVerdict[]> {
+    const own = this.registry.all.map((queue) => queue.name);
+    await this.others.look(own);
+    const names = this.others.names.filter((name) => !this.registry.has(name)).slice(0, MOST);
+    const all = await Promise.all(names.map((name) => this.verdictOn(name)));
+    return all.filter(({ severity }) => severity === 'warning' || severity === 'critical');
+  }
+
+  private verdictOn(name: string): Promise<QueueVerdict> {
+    return readSigns(this.registry.reference(name)).then(verdictOf, (error: unknown) =>
+      unreadableByAny(name, error),
+    );
+  }
 }

@@ -9,7 +9,7 @@ import { groupBy } from '../queue/runtime/collections.js';
 import type { ActionEntry } from '../queue/store/action-entry.js';
 import type { AwaitedKeys, QueueSigns, QueueVerdict, RecentPace, RecentRates } from './queue-signs.js';
 import type { Finding } from './rule.js';
-import { limitOfWholes } from './shared-limit-rules.js';
+import { limitOfWholes } from './limit-rules.js';
 import { findingOf, worstOf } from './verdict.js';
 
 /** What is known of one queue or shard. */

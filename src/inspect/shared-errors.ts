@@ -1,13 +1,14 @@
 // Errors of several queues that have one root cause, such as a service that is down. Alerts, dashboard and command line
 // show each cause once.
-import { lastCause, lastErrorWords, type ErrorKind } from '../queue/dead-letters/error-kinds.js';
-import type { JobRecord } from '../queue/model/job.js';
-import { oneLine } from '../queue/errors/show.js';
+import { lastCause, lastErrorWords, type ErrorKind, type KindMark } from '../queue/dead-letters/error-kinds.js';
 import type { RootCause } from '../queue/errors/error-kind.js';
+import { oneLine } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
 import type { HistoryMark } from '../queue/model/history.js';
+import type { JobRecord } from '../queue/model/job.js';
 import { wholeOfShard } from '../queue/model/spread.js';
 import { keptIn } from '../queue/runtime/collections.js';
-import { duration } from './words.js';
+import { duration, relative } from './words.js';
 
 /** The time for which an error goes on after its last death, in ms. */
 export const GOES_ON_MS = 3_600_000;
@@ -140,4 +141,38 @@ export function deployWords(deploy: SharedError['deploy']): string {
 
 function sum(kinds: readonly KindOfQueue[], of: (kind: KindOfQueue) => number): number {
   return kinds.reduce((total, kind) => total + of(kind), 0);
+}
+
+// What people said of a kind of error, and since when a known one comes again.
+
+/** The part of the history that is searched for the deploy before an error, in ms. */
+const DEPLOYS_MS = 86_400_000;
+
+/** Adds the version that was deployed right before each known kind came again. Reads nothing if none comes again. */
+export async function withVersions<Kind extends Pick<ErrorKind, 'mark' | 'firstAt'>>(
+  { history }: Pick<JobQueue, 'history'>,
+  kinds: readonly Kind[],
+): Promise<(Kind & { version?: string })[]> {
+  const { marks } = kinds.some(({ mark }) => mark?.comesAgain)
+    ? await history.read({ lastMs: DEPLOYS_MS })
+    : { marks: [] };
+  return kinds.map((kind) => {
+    const deploy = kind.mark?.comesAgain ? deployBefore(kind.firstAt, marks) : undefined;
+    return { ...kind, ...(deploy && { version: deploy.version }) };
+  });
+}
+
+/** Returns what people said of a kind of error in a few words, and since when it comes again. */
+export function markWords(
+  { known, comesAgain, quietUntil, note, by, at }: KindMark,
+  nowMs: number,
+  version?: string,
+): string {
+  const quiet =
+    quietUntil && quietUntil.getTime() > nowMs ? `quiet, ends ${relative(quietUntil.getTime(), nowMs)}` : '';
+  const again = `comes again${version === undefined ? '' : ` since version ${version}`}`;
+  const life = comesAgain ? `${again}, known since ${sinceWords(at, nowMs)}` : known ? 'known' : '';
+  const said = note === undefined ? '' : `“${note}”`;
+  const words = [life, quiet, said].filter(Boolean).join(', ');
+  return by === undefined || words === '' ? words : `${words} (${by})`;
 }

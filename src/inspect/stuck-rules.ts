@@ -11,8 +11,7 @@ import {
   START_HANDLER,
   waits,
 } from './rule.js';
-import { inQuotes } from './search/in-quotes.js';
-import { count, duration, hostOf, namesOf } from './words.js';
+import { inQuotes, count, duration, hostOf, namesOf } from './words.js';
 
 /** A deploy replaces the last worker within this time, in ms. */
 const DEPLOY_MS = 30_000;

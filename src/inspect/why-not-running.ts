@@ -1,12 +1,17 @@
-import { openWaits } from './display/open-waits.js';
+// Why a job is not running: what is read of it, and the reason in words.
+import type { JobQueue } from '../queue/job-queue.js';
 import type { JobReference } from '../queue/model/batch.js';
+import type { GroupStats } from '../queue/model/group.js';
+import type { JobRecord } from '../queue/model/job.js';
+import type { GroupLimits } from '../queue/model/limits.js';
+import type { SharedLimitState } from '../queue/model/shared-limit.js';
 import type { JobFacts } from '../queue/store/shown-content.js';
-import { groupHoldOf, pauseNote } from './group-hold.js';
-import { HIDDEN, type JobSigns } from './job-signs.js';
-import type { QueueState } from './queue-signs.js';
+import { openWaits } from './job-words.js';
+import { sharedLimitInWords } from './limit-rules.js';
+import type { QueueState, QueueSigns } from './queue-signs.js';
 import { START_HANDLER, type Finding, type Remedy } from './rule.js';
+import { readFullKeys, readSigns } from './signs.js';
 import { holdingBack } from './verdict.js';
-import { sharedLimitInWords } from './shared-limit-rules.js';
 import { count, duration } from './words.js';
 
 /** A claim of a Redis pattern's client that is older than this may have lost its owner, in ms. */
@@ -26,7 +31,7 @@ export type Reason = { because: string; next?: string; remedy?: Remedy } | undef
 export function whyNotRunning(job: JobFacts, signs: JobSigns): Reason {
   switch (job.status) {
     case 'processing':
-      return running(job, signs);
+      return runs(job, signs);
     case 'scheduled':
       return scheduled(job, signs);
     case 'pending':
@@ -46,7 +51,7 @@ function cancelOf({ supersededBy }: JobFacts): string {
     : `it was cancelled, because the newer job ${supersededBy} took its unique key`;
 }
 
-function running(job: JobFacts, signs: JobSigns): Reason {
+function runs(job: JobFacts, signs: JobSigns): Reason {
   const { stats, at = new Date() } = signs;
   if (signs.hasExpired) {
     const owner = job.worker === undefined ? 'its worker' : `worker ${job.worker}`;
@@ -113,7 +118,7 @@ function scheduled(job: JobFacts, signs: JobSigns): Reason {
         next: 'look for a worker if it stays',
         remedy: WORKERS,
       }
-    : heldBy(hold);
+    : heldByQueue(hold);
 }
 
 /** Returns what a parked job waits for; undefined for any other. Its last attempt has ended by the wait. */
@@ -170,11 +175,11 @@ function pending(job: JobFacts, signs: JobSigns): Reason {
   if (inGroup && !(hold && HOLD_ALL.includes(hold.state))) {
     return inGroup;
   }
-  return hold?.cause === undefined ? waitsItsTurn(signs) : heldBy(hold);
+  return hold?.cause === undefined ? waitsItsTurn(signs) : heldByQueue(hold);
 }
 
 /** Returns the reason of a job that the whole queue holds back. */
-function heldBy({ cause = '', next, remedy }: Finding): Reason {
+function heldByQueue({ cause = '', next, remedy }: Finding): Reason {
   return { because: cause, ...(next !== undefined && { next }), ...(remedy && { remedy }) };
 }
 
@@ -266,4 +271,119 @@ function dead(job: JobFacts): Reason {
         ? `find why its worker died ${times(crashes)}, before it kills another; a redrive runs it alone in its worker`
         : 'fix the cause, then redrive it',
   };
+}
+
+/** The reasons why a group runs no job. */
+export type GroupHold =
+  | { by: 'pause'; since: Date; until?: Date; who?: string; why?: string }
+  /** Without an id: a job that the viewer may not see. */
+  | { by: 'job'; id?: string }
+  | { by: 'rate'; until: Date }
+  | { by: 'max-running'; running: number };
+
+/** Returns what holds a group back; undefined for nothing. @param limits of each group without limits of its own */
+export function groupHoldOf(group: ShownGroup, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
+  const { pausedAt, pausedBy, pauseReason, pausedUntil, heldBy, opensAt, running } = group;
+  if (pausedAt) {
+    const note = {
+      ...(pausedBy !== undefined && { who: pausedBy }),
+      ...(pauseReason !== undefined && { why: pauseReason }),
+      ...(pausedUntil !== undefined && { until: pausedUntil }),
+    };
+    return { by: 'pause', since: pausedAt, ...note };
+  }
+  if (heldBy !== null) {
+    return { by: 'job', ...(heldBy !== HIDDEN && { id: heldBy }) };
+  }
+  if (opensAt && opensAt > at) {
+    return { by: 'rate', until: opensAt };
+  }
+  return isFull(group, limits) ? { by: 'max-running', running } : undefined;
+}
+
+/** Returns whether a group runs as many jobs as it may. @param ofAll the limits of each group without its own */
+export function isFull({ running, limits }: Pick<GroupStats, 'running' | 'limits'>, ofAll: GroupLimits): boolean {
+  const { maxRunning = ofAll.maxRunning ?? Infinity } = limits;
+  return running >= maxRunning;
+}
+
+/** Returns who paused it and why, as far as it is known: ` by ada: a leak`. */
+export function pauseNote({ who, why }: { who?: string; why?: string }): string {
+  return `${who === undefined ? '' : ` by ${who}`}${why === undefined ? '' : `: ${why}`}`;
+}
+
+/** The number of places that are read at the front of a queue. */
+const MOST_AHEAD = 100;
+/** Leaves all values out, because only the place is needed. */
+const MOST_BYTES = 0;
+
+/** The number of expired claims that are read, the oldest first. */
+const MOST_EXPIRED = 100;
+
+/** Stands for a name that the viewer may not see. */
+export const HIDDEN = Symbol('hidden');
+
+/** A group as a viewer may see it. */
+export type ShownGroup = Omit<GroupStats, 'name' | 'heldBy'> & {
+  name: string | typeof HIDDEN;
+  heldBy: string | typeof HIDDEN | null;
+};
+
+/** The facts about a job beside its record. */
+export interface JobSigns extends QueueSigns {
+  /** The number of jobs in its `after` that the viewer may not see, and the record lacks. */
+  hiddenBefore?: number;
+  /** The number of jobs before this one. Absent if they are too many to count. */
+  ahead?: number;
+  /** True if its claim has expired, and maintenance has not reclaimed the job. */
+  hasExpired?: true;
+  /** The attempts that the handler allows. Absent if the job has its own number, or no worker has announced one. */
+  maxAttempts?: number;
+  /** The group of the job, if it has one. */
+  group?: ShownGroup;
+  /** The limits of which the key of its group has no free permit. Absent for none. */
+  fullKeys?: readonly SharedLimitState[];
+}
+
+/** Reads what says why a job is not running: eight script calls at most, whatever the length of the queue. One more for each limit with a key. */
+export async function readJobSigns(
+  queue: JobQueue,
+  job: Pick<JobRecord, 'id' | 'name' | 'status' | 'group' | 'maxAttempts'>,
+): Promise<JobSigns> {
+  const [signs, ahead, group, ofHandler] = await Promise.all([
+    readSigns(queue),
+    job.status === 'pending' ? jobsAhead(queue, job.id) : undefined,
+    job.group === undefined ? undefined : queue.groups.get(job.group),
+    job.maxAttempts === undefined
+      ? queue.exec((calls) => calls.workers.handlerLimits({ name: job.name }))
+      : undefined,
+  ]);
+  const fullKeys = group?.opensAt ? await readFullKeys(queue, signs.sharedLimits ?? [], group.name) : [];
+  const hasExpired =
+    job.status === 'processing' && (await isAmongExpired(queue, job.id, signs.stats.expiredClaims));
+  return {
+    ...signs,
+    ...(ahead !== undefined && { ahead }),
+    ...(ofHandler && { maxAttempts: ofHandler.maxAttempts }),
+    ...(hasExpired && { hasExpired: true as const }),
+    ...(group && { group }),
+    ...(fullKeys.length > 0 && { fullKeys }),
+  };
+}
+
+async function jobsAhead(queue: JobQueue, id: string): Promise<number | undefined> {
+  const first = await queue.list('pending', { limit: MOST_AHEAD, mostBytes: MOST_BYTES });
+  const place = first.findIndex((each) => each.id === id);
+  return place < 0 ? undefined : place;
+}
+
+/**
+ * Returns true if the job's claim has expired. The list of claimed jobs begins with the claims that expire first.
+ */
+async function isAmongExpired(queue: JobQueue, id: string, expired: number): Promise<boolean> {
+  if (expired === 0) {
+    return false;
+  }
+  const limit = Math.min(expired, MOST_EXPIRED);
+  return (await queue.list('processing', { limit, mostBytes: MOST_BYTES })).some((each) => each.id === id);
 }

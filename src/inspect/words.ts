@@ -104,3 +104,17 @@ export function hostOf(id: string): { host: string; pid: number | null } {
 export function capitalised(words: string): string {
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
+
+/** Returns a command of the command line, its words quoted for a shell where they need it. */
+export function asCommand(...words: readonly string[]): string {
+  return ['npx', 'nest-job-queue', ...words].map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Returns a value as a search reads it again, whatever it has in it. */
+export function inQuotes(value: string): string {
+  return `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}

@@ -5,13 +5,11 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { StreamWriter } from '../worker/handlers/job.js';
 import type { WorkerEvent } from '../worker/handlers/attempt-middleware.js';
-import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
-import type { Labels } from './instruments.js';
+import { FleetReader, type MeasuredQueue, type MeasuredOutbox } from './fleet-reader.js';
+import type { Labels, FleetFigure } from './instruments.js';
 import { type Meter, createInstruments } from './open-telemetry.js';
-import type { MeasuredOutbox } from './outbox-figures.js';
 import { type Count, type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
-import { type QueueScaling, scalingReportOf } from './scaling-report.js';
 
 /** The options of the metrics. */
 export interface JobMetricsOptions {
@@ -238,4 +236,38 @@ class NameFigures {
       end.run.add(seconds);
     }
   }
+}
+
+/** What an autoscaler needs to know of one queue. */
+export interface QueueScaling {
+  /** How long the oldest job that may run has been claimable, in seconds; 0 where none waits. Jobs that a group holds back do not count. */
+  oldestAgeSeconds: number;
+  /** Pending jobs. */
+  waiting: number;
+  /** Jobs that are claimed now. */
+  running: number;
+  /** The slots of the workers of the queue. A job may take several. Absent where one of them does not say so. */
+  slots?: number;
+}
+
+/** Picks the figures of each queue whose Redis replied. */
+function scalingReportOf(figures: readonly FleetFigure[]): Record<string, QueueScaling> {
+  const queues = new Map<string, Map<string, number>>();
+  for (const { key, labels, value } of figures) {
+    const queue = queues.get(labels.queue!) ?? new Map<string, number>();
+    queues.set(labels.queue!, queue.set(labels.state ?? key, value));
+  }
+  return Object.fromEntries(
+    [...queues].filter(([, queue]) => queue.get('up') === 1).map(([name, queue]) => [name, scalingOf(queue)]),
+  );
+}
+
+function scalingOf(queue: ReadonlyMap<string, number>): QueueScaling {
+  const slots = queue.get('slots');
+  return {
+    oldestAgeSeconds: queue.get('unheldAge')!,
+    waiting: queue.get('pending')!,
+    running: queue.get('processing')!,
+    ...(slots !== undefined && { slots }),
+  };
 }

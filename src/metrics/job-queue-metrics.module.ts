@@ -7,10 +7,9 @@ import {
 } from '../nest/connection/connection-tokens.js';
 import { loadPeer } from '../queue/errors/load-peer.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
-import type { MeasuredQueue } from './fleet-reader.js';
+import type { MeasuredQueue, MeasuredOutbox } from './fleet-reader.js';
 import { INSTRUMENT_LIST, prometheusName } from './instruments.js';
 import { JobMetrics, type JobMetricsOptions } from './job-metrics.js';
-import type { MeasuredOutbox } from './outbox-figures.js';
 import type { Meter } from './open-telemetry.js';
 import type { PrometheusClient, PrometheusRegistry } from './prometheus.js';
 

@@ -1,5 +1,5 @@
 import type { StoredBackoff } from '../queue/model/backoff.js';
-import { PLACES, type Place } from './bullmq/source-keys.js';
+import { PLACES, type Place } from './bullmq-source.js';
 
 /** The names of jobs here for names there; `*` stands for every other name. */
 type NameMap = ReadonlyMap<string, string>;

@@ -1,17 +1,31 @@
 // Moves the jobs of a queue of BullMQ, Bull or bee-queue: take, import, acknowledge. See docs/internals/migration.md.
-import type { JobQueue } from '../queue/job-queue.js';
 import { JobQueueError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
+import type { JobQueue } from '../queue/job-queue.js';
 import type { Clock } from '../queue/runtime/clock.js';
 import type { DeadEntry, DeadReply, OnceEntry, OnceReplies, OnceReply, OnceSender } from '../queue/verbs/once.js';
-import { type OldJob, type TakenJob, keyOf } from './bullmq/old-job.js';
-import type { Place } from './bullmq/source-keys.js';
-import { OvertakenError, STEP, type Source, type SourceEra, type SourceSettings } from './bullmq/source.js';
-import { type Translated, translateJob } from './bullmq/translate-job.js';
+import {
+  type OldJob,
+  type TakenJob,
+  keyOf,
+  type Place,
+  OvertakenError,
+  STEP,
+  type Source,
+  type SourceEra,
+  type SourceSettings,
+  type OldScheduler,
+} from './bullmq-source.js';
 import { type MoveReport, type MoveStep, tally, totalOf } from './move-report.js';
 import { type MoveRules, placesOf } from './move-rules.js';
-import { NewPlace } from './queue/new-place.js';
-import { SchedulerMover } from './scheduler-mover.js';
+import { NewPlace } from './queue/places.js';
+import {
+  type Translated,
+  translateJob,
+  readScheduler,
+  translateScheduler,
+  type NewSchedule,
+} from './translate-in.js';
 
 /** The most characters of payload in one call, which must not block the server. */
 const MOST_LENGTH = 1_000_000;
@@ -325,4 +339,70 @@ export async function moveSettings(
     Object.entries(seen).flatMap(([name, is]) => (is || before.includes(name) ? [name] : [])),
   );
   return done;
+}
+
+interface Parts {
+  source: Source;
+  queue: JobQueue;
+  rules: MoveRules;
+  report: MoveReport;
+  onStep?: (step: MoveStep) => void;
+}
+
+/** The reason why a scheduler stays whose id is in use here. */
+const TAKEN_ID = 'a schedule with its id is here already: remove one of them';
+
+/** Moves schedulers: takes each away there, creates the schedule here, and forgets what was kept. */
+class SchedulerMover {
+  /** The schedulers that stay. */
+  readonly staying = new Set<string>();
+
+  constructor(private readonly parts: Parts) {}
+
+  async move(): Promise<void> {
+    await this.createKept();
+    this.staying.clear();
+    for (const old of await this.parts.source.schedulers()) {
+      if (!(await this.take(old))) {
+        this.staying.add(old.id);
+      }
+    }
+    await this.createKept();
+  }
+
+  private async take(old: OldScheduler): Promise<boolean> {
+    const { source, onStep } = this.parts;
+    const translated = await translatedOf(this.parts, old);
+    if ('reason' in translated) {
+      return false;
+    }
+    const isTaken = await source.takeScheduler(old, JSON.stringify(translated.schedule ?? null));
+    onStep?.('take-scheduler');
+    return isTaken;
+  }
+
+  /** Creates the schedules of schedulers that were taken. A mover that died left some. */
+  private async createKept(): Promise<void> {
+    const { source, queue, report, onStep } = this.parts;
+    for (const [id, kept] of Object.entries(await source.schedulersInTransit())) {
+      const schedule = JSON.parse(kept) as NewSchedule | null;
+      if (schedule) {
+        await queue.schedules.upsert(schedule.id, schedule.recurrence, schedule.options);
+        report.schedules.push(schedule.id);
+      }
+      onStep?.('upsert');
+      await source.acknowledgeScheduler(id);
+    }
+  }
+}
+
+/** Returns what a scheduler becomes, or why it stays. */
+export async function translatedOf(
+  { source, queue, rules }: Pick<Parts, 'source' | 'queue' | 'rules'>,
+  old: OldScheduler,
+): Promise<ReturnType<typeof translateScheduler>> {
+  const read = await readScheduler(source, old);
+  const translated = translateScheduler(read, queue, rules);
+  const isTaken = 'schedule' in translated && (await queue.schedules.get(read.newId)) !== null;
+  return isTaken ? { reason: TAKEN_ID } : translated;
 }

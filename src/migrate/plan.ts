@@ -1,13 +1,10 @@
 // What a move would do. It changes nothing.
 import type { JobQueue } from '../queue/job-queue.js';
-import type { OldJob } from './bullmq/old-job.js';
-import { readScheduler } from './bullmq/read-scheduler.js';
-import type { Place } from './bullmq/source-keys.js';
-import { STEP, type Source, type SourceSettings } from './bullmq/source.js';
-import { translateJob } from './bullmq/translate-job.js';
+import { type OldJob, type Place, STEP, type Source, type SourceSettings } from './bullmq-source.js';
+import { readScheduler, translateJob } from './translate-in.js';
 import { LeftCounter, tally, type Left } from './move-report.js';
 import { placesOf, type MoveRules } from './move-rules.js';
-import { translatedOf } from './scheduler-mover.js';
+import { translatedOf } from './mover.js';
 
 /** A scheduler, and what becomes of it. */
 interface PlannedScheduler {

@@ -7,7 +7,7 @@ import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { duration, flag } from '../queue/validation/numbers.js';
 import { checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
-import { missingTables, unsafeSetting } from './check/check-tables.js';
+import { missingTables, unsafeSetting } from './check-tables.js';
 import { JobOutbox } from './job-outbox.js';
 import { DIALECTS, type OutboxDatabase } from './outbox-database.js';
 

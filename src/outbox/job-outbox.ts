@@ -2,8 +2,8 @@ import type { EncodedJob } from '../queue/store/enqueue-call.js';
 import type { OutboxRecord, OutboxSigns, OutboxWriter, TransactionHandle } from '../queue/store/outbox-writer.js';
 import { checkTransaction, type OutboxDatabase } from './outbox-database.js';
 import { OutboxTable, type OutboxStats } from './outbox-table.js';
-import { rowOf } from './relay/outbox-row.js';
-import { Relay, type RelayParts } from './relay/relay.js';
+import { rowOf } from './ship.js';
+import { Relay, type RelayParts } from './relay.js';
 
 /** What a database says to a user without the permission: PostgreSQL, and MySQL for a table and for columns. */
 const REFUSALS: ReadonlySet<unknown> = new Set([

@@ -1,5 +1,4 @@
-import type { OutboxEntry, OutboxJob, SqlPart, Turn } from './dialects/dialect.js';
-import { dialectOf } from './dialects/dialect-of.js';
+import { type OutboxEntry, type OutboxJob, type SqlPart, type Turn, dialectOf } from './dialects.js';
 import { asStored } from '../queue/codec/sealed.js';
 import type { OutboxRecord, StoredIn } from '../queue/store/outbox-writer.js';
 import type { OutboxDatabase, OutboxRow } from './outbox-database.js';

@@ -1,7 +1,6 @@
 // `nest g -c nest-job-queue handler email`.
 import { posix } from 'node:path';
-import { withEntry, withImport } from './edit-module.js';
-import { changeText, hasEsModules, type Schematic, type Tree } from './tree.js';
+import { withEntry, withImport, changeText, hasEsModules, type Schematic, type Tree } from './edit-module.js';
 
 /** The options, as the command line of Nest names them. */
 export interface HandlerOptions {

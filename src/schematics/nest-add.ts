@@ -1,7 +1,17 @@
 // `nest add nest-job-queue`.
 import { posix } from 'node:path';
-import { codeOf, endOf, inserted, lineEndOf, withEntry, withImport } from './edit-module.js';
-import { changeText, type Context, type Schematic, type Tree } from './tree.js';
+import {
+  codeOf,
+  endOf,
+  inserted,
+  lineEndOf,
+  withEntry,
+  withImport,
+  changeText,
+  type Context,
+  type Schematic,
+  type Tree,
+} from './edit-module.js';
 
 const MODULE = 'JobQueueModule';
 const HOOKS = 'app.enableShutdownHooks();';

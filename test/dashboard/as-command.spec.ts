@@ -1,6 +1,6 @@
 // Commands that the pages offer to copy.
 import { expect, it } from '@jest/globals';
-import { asCommand } from '#inspect/display/as-command.js';
+import { asCommand } from '#inspect/words.js';
 
 it.each([
   [['show', 'email', 'a1-b2'], 'npx nest-job-queue show email a1-b2'],

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { byWhole, joinHistory, joinSigns, joinVerdicts } from '#inspect/join-shards.js';
 import type { QueueSigns, QueueVerdict } from '#inspect/queue-signs.js';
-import { sharedLimitInWords } from '#inspect/shared-limit-rules.js';
+import { sharedLimitInWords } from '#inspect/limit-rules.js';
 import { verdictOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
 import type { SharedLimitState } from '#queue/model/shared-limit.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { markWords, withVersions } from '#inspect/mark-words.js';
+import { markWords, withVersions } from '#inspect/shared-errors.js';
 import type { KindMark } from '#queue/dead-letters/error-kinds.js';
 import type { HistoryMark } from '#queue/model/history.js';
 

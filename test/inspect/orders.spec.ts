@@ -1,12 +1,12 @@
 // A list that a reader puts in order does not depend on the order of its parts. Those come from several queues, or from a
 // hash of Redis. Each row takes its parts in every order.
 import { expect, it } from '@jest/globals';
-import { openWaits } from '#inspect/display/open-waits.js';
+import { openWaits } from '#inspect/job-words.js';
 import { joinSigns } from '#inspect/join-shards.js';
-import { topFunctions } from '#inspect/profile-top.js';
-import { placesOf } from '#inspect/search/walk-places.js';
+import { topFunctions } from '#cli/commands/profile-command.js';
+import { placesOf } from '#inspect/walk-jobs.js';
 import { causesOf, deployBefore, type KindOfQueue } from '#inspect/shared-errors.js';
-import { sharedLimitInWords } from '#inspect/shared-limit-rules.js';
+import { sharedLimitInWords } from '#inspect/limit-rules.js';
 import { TextRedaction } from '#queue/codec/redact.js';
 import type { JobWait } from '#queue/model/signal.js';
 import { announcedCosts, type SharedLimitState } from '#queue/model/shared-limit.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { outboxSentence, outboxVerdictOf, readOutboxVerdict } from '#inspect/servers/outbox-verdict.js';
+import { outboxSentence, outboxVerdictOf, readOutboxVerdict } from '#inspect/outbox-verdict.js';
 import type { OutboxSigns } from '#queue/store/outbox-writer.js';
 
 const QUIET: OutboxSigns = { waiting: 0, setAside: 0, failed: 0, oldestAgeMs: 0 };

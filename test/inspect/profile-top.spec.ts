@@ -1,6 +1,6 @@
 // Which functions of a profile took most.
 import { describe, expect, it } from '@jest/globals';
-import { topFunctions } from '#inspect/profile-top.js';
+import { topFunctions } from '#cli/commands/profile-command.js';
 
 const frame = (functionName: string, url = '', lineNumber = 0) => ({ functionName, url, lineNumber });
 

@@ -1,10 +1,10 @@
 // Each rule at its bounds. A row has signs of which the rule says nothing, and the nearest ones of which it speaks.
 import { expect, it } from '@jest/globals';
-import * as flow from '#inspect/flow-rules.js';
+import * as flow from '#inspect/verdict.js';
 import * as limits from '#inspect/limit-rules.js';
 import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
 import { drainsInMs, drainsNowInMs, isBusy, isLate, type Rule } from '#inspect/rule.js';
-import * as shared from '#inspect/shared-limit-rules.js';
+import * as shared from '#inspect/limit-rules.js';
 import * as stuck from '#inspect/stuck-rules.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { NO_STATS } from '../support/queue/no-stats.js';

@@ -1,7 +1,7 @@
 // The verdict on the Redis of the queues, by its INFO. Also for a real server that is full or a replica.
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/servers/server-verdict.js';
+import { readServerVerdict, serverVerdictOf, signsIn } from '#inspect/server-verdict.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { freeze, startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';

@@ -1,6 +1,6 @@
 // The verdict on a queue whose jobs wait for a limit that it shares.
 import { describe, expect, it } from '@jest/globals';
-import { heldBySharedLimit, sharedLimitInWords } from '#inspect/shared-limit-rules.js';
+import { heldBySharedLimit, sharedLimitInWords } from '#inspect/limit-rules.js';
 import { verdictOf } from '#inspect/verdict.js';
 import type { SharedLimitState } from '#queue/model/shared-limit.js';
 import { NO_STATS } from '../support/queue/no-stats.js';

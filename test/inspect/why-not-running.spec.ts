@@ -1,9 +1,8 @@
 // Why a job does not run: each reason, of a real queue that was brought into it. And quiet, where queues are well.
 import { describe, expect, it, jest } from '@jest/globals';
-import { readJobSigns } from '#inspect/job-signs.js';
+import { readJobSigns, whyNotRunning } from '#inspect/why-not-running.js';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
-import { whyNotRunning } from '#inspect/why-not-running.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';

@@ -1,8 +1,7 @@
 // Which ids of ended jobs a mover copies in each of its rounds. In a real move the rounds follow each other too fast for a test.
 import { expect, it } from '@jest/globals';
-import { EndedCopier } from '#migrate/queue/copy-ended.js';
-import type { NewPlace } from '#migrate/queue/new-place.js';
-import type { OldPlace } from '#migrate/queue/old-place.js';
+import { EndedCopier } from '#migrate/queue/queue-mover.js';
+import type { NewPlace, OldPlace } from '#migrate/queue/places.js';
 
 /** Makes a copier of a queue that has only the marks of ended ids. Returns what each round copies. */
 function scene(ids: readonly string[]) {

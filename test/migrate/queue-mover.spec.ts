@@ -1,10 +1,9 @@
 // The mover of a queue to another place: each kind of thing, and its death after each step.
 import { describe, expect, it } from '@jest/globals';
 import { maintainBatches } from '#queue/operate/maintain-batches.js';
-import { Source } from '#migrate/bullmq/source.js';
-import { BullmqTarget } from '#migrate/to-bullmq/bullmq-target.js';
-import { BULLMQ, NewPlace } from '#migrate/queue/new-place.js';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { Source } from '#migrate/bullmq-source.js';
+import { BullmqTarget } from '#migrate/to-bullmq.js';
+import { BULLMQ, NewPlace, OldPlace } from '#migrate/queue/places.js';
 import { MoverOvertakenError, type QueueMoveStep } from '#migrate/queue/transit.js';
 import { redisWithAllKeys } from '#queue/redis-access.js';
 import type { Redis } from 'ioredis';

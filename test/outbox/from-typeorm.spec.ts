@@ -1,6 +1,6 @@
 // What the outbox says of a handle of TypeORM that is no transaction.
 import { expect, it } from '@jest/globals';
-import { fromTypeOrm, type TypeOrmDataSource } from '#outbox/handles/from-typeorm.js';
+import { fromTypeOrm, type TypeOrmDataSource } from '#outbox/orm-handles.js';
 
 const query = async () => [];
 const dataSource = {

@@ -1,7 +1,7 @@
 // The looks of a relay after enqueues of its process, whose transactions may commit at any time.
 import { expect, it } from '@jest/globals';
 import type { OutboxTable } from '#outbox/outbox-table.js';
-import { Relay } from '#outbox/relay/relay.js';
+import { Relay } from '#outbox/relay.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
 
 const ignore = () => undefined;

@@ -2,7 +2,7 @@
 // values into the statement, and escape them by backslashes, which NO_BACKSLASH_ESCAPES makes plain characters.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type RowDataPacket } from 'mysql2/promise';
-import { unsafeSetting } from '#outbox/check/check-tables.js';
+import { unsafeSetting } from '#outbox/check-tables.js';
 import { fromMysql2, JobOutboxModule } from 'nest-job-queue/outbox';
 import { EXIT } from '#cli/exit-codes.js';
 import { cli } from '../cli/run-cli.js';

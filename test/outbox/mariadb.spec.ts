@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type mysql from 'mysql2/promise';
 import type { RowDataPacket } from 'mysql2/promise';
-import { checkTables } from '#outbox/check/check-tables.js';
+import { checkTables } from '#outbox/check-tables.js';
 import { OutboxTable } from '#outbox/outbox-table.js';
 import { startMariadb } from '../support/databases/mariadb.js';
 import { describeMysql } from '../support/databases/mysql-cases.js';

@@ -1,7 +1,7 @@
 // The relay between a database and Redis: order, refusals, other relays, and servers that are away.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { checkTables } from '#outbox/check/check-tables.js';
+import { checkTables } from '#outbox/check-tables.js';
 import { fromPg, outboxSql, type OutboxDatabase } from 'nest-job-queue/outbox';
 import type { JobQueueOptions } from 'nest-job-queue/core';
 import { makeTables, TestOutbox } from '../support/databases/outbox.js';

@@ -1,7 +1,7 @@
 // Marks of sent rows that Redis did not forget: the log says so once, and the relay goes on.
 import { expect, it } from '@jest/globals';
-import { SentMarks } from '#outbox/relay/sent-marks.js';
-import type { ShippingQueue } from '#outbox/relay/ship.js';
+import { SentMarks } from '#outbox/relay.js';
+import type { ShippingQueue } from '#outbox/ship.js';
 import { systemClock } from '#queue/runtime/clock.js';
 
 it('logs the first failure of several, and the first one after a success', async () => {

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { handler, type HandlerOptions } from '#schematics/handler.js';
 import { nestAdd } from '#schematics/nest-add.js';
-import type { Context, Schematic, Tree } from '#schematics/tree.js';
+import type { Context, Schematic, Tree } from '#schematics/edit-module.js';
 
 const MODULE = `import { Module } from '@nestjs/common';
 import { AppController } from './app.controller';

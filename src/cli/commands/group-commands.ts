@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/group-hold.js';
+import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/why-not-running.js';
 import { count } from '../../inspect/words.js';
 import type { GroupStats } from '../../queue/model/group.js';
 import type { GroupLimits } from '../../queue/model/limits.js';

@@ -9,8 +9,7 @@ import { CliError, EXIT, noJob } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import { addList } from './list-command.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';
-import { readJobSigns } from '../../inspect/job-signs.js';
-import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { readJobSigns, whyNotRunning } from '../../inspect/why-not-running.js';
 import { jsonOf } from '../../queue/store/shown-content.js';
 import { jobText } from '../job-text.js';
 

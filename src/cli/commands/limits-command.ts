@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { groupLimitsInWords, limitsInWords } from '../../inspect/limits-in-words.js';
 import type { LimitsEntry } from '../../inspect/queue-signs.js';
-import { sharedLimitInWords } from '../../inspect/shared-limit-rules.js';
+import { sharedLimitInWords } from '../../inspect/limit-rules.js';
 import { lastLimitsEntries, readSharedLimits } from '../../inspect/signs.js';
 import { ACTIONS } from '../../queue/model/actions.js';
 import type { LimitChanges, LimitsInForce, RateLimit, RuntimeLimits } from '../../queue/model/limits.js';

@@ -1,6 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
-import { openWaits } from '../../inspect/display/open-waits.js';
-import { jobLabel } from '../../inspect/display/job-label.js';
+import { openWaits, jobLabel } from '../../inspect/job-words.js';
 import { count } from '../../inspect/words.js';
 import { JOB_STATUSES, type JobFilter, type JobStatus } from '../../queue/model/job.js';
 import { jsonOf, type JobFacts, type ShownJob } from '../../queue/store/shown-content.js';

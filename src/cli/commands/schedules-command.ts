@@ -1,10 +1,8 @@
 import { Argument, type Command } from 'commander';
-import { RUN_MARKS } from '../../inspect/display/marks.js';
-import { onClock } from '../../inspect/schedules/clock.js';
-import { nextTimes } from '../../inspect/schedules/next-times.js';
-import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
-import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
-import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
+import { RUN_MARKS } from '../../inspect/marks.js';
+import { onClock } from '../../inspect/clock.js';
+import { nextTimes, lateSchedule } from '../../inspect/schedule-rules.js';
+import { recurrenceInWords, rulesInWords } from '../../inspect/schedules-in-words.js';
 import { readSigns } from '../../inspect/signs.js';
 import { unreadable } from '../../inspect/unreadable.js';
 import { ScheduleNotFoundError } from '../../queue/errors/errors.js';

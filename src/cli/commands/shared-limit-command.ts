@@ -6,7 +6,7 @@ import {
   runningInWords,
   sharedLimitInWords,
   waitingKeysInWords,
-} from '../../inspect/shared-limit-rules.js';
+} from '../../inspect/limit-rules.js';
 import { duration } from '../../inspect/words.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { limitInLog, type NewAction, onSharedLimit } from '../../queue/actions/noted-action.js';

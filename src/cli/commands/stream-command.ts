@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { streamText } from '../../inspect/display/stream-text.js';
+import { streamText } from '../../inspect/job-words.js';
 import type { StreamItem } from '../../queue/model/job-stream.js';
 import type { ShownContent } from '../../queue/store/shown-content.js';
 import type { Context, Run } from '../context.js';

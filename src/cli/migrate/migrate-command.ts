@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { BeeSource } from '../../migrate/bee/bee-source.js';
-import { Source, type SourceEra } from '../../migrate/bullmq/source.js';
+import { BeeSource } from '../../migrate/bee-source.js';
+import { Source, type SourceEra } from '../../migrate/bullmq-source.js';
 import { newReport, totalOf } from '../../migrate/move-report.js';
 import { placesOf, type MoveRules, type PriorityRule } from '../../migrate/move-rules.js';
 import { Mover, TargetFullError, moveSettings } from '../../migrate/mover.js';

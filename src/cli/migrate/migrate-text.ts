@@ -1,5 +1,5 @@
 // What a move shows: its plan, and a report for a ticket.
-import type { Source, SourceSettings } from '../../migrate/bullmq/source.js';
+import type { Source, SourceSettings } from '../../migrate/bullmq-source.js';
 import { type MoveReport, totalOf } from '../../migrate/move-report.js';
 import { priorityOf, type MoveRules } from '../../migrate/move-rules.js';
 import type { MovePlan } from '../../migrate/plan.js';

@@ -1,7 +1,6 @@
 // `migrate queue`: moves a queue of ours to another Redis, prefix, name or hash tag.
 import { newReport, totalOf, type Left } from '../../migrate/move-report.js';
-import { NewPlace } from '../../migrate/queue/new-place.js';
-import { OldPlace } from '../../migrate/queue/old-place.js';
+import { NewPlace, OldPlace } from '../../migrate/queue/places.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
 import { planQueueMove, type QueuePlan } from '../../migrate/queue/queue-plan.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';

@@ -1,9 +1,8 @@
 // `migrate queue <name> --to bullmq`: the way back.
 import { newReport } from '../../migrate/move-report.js';
-import { BULLMQ } from '../../migrate/queue/new-place.js';
-import { OldPlace } from '../../migrate/queue/old-place.js';
+import { BULLMQ, OldPlace } from '../../migrate/queue/places.js';
 import { QueueMover } from '../../migrate/queue/queue-mover.js';
-import { BullmqTarget, loadBullmq } from '../../migrate/to-bullmq/bullmq-target.js';
+import { BullmqTarget, loadBullmq } from '../../migrate/to-bullmq.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { isCluster } from '../../queue/redis/redis-client.js';
 import { systemClock } from '../../queue/runtime/clock.js';

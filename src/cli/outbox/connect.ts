@@ -5,10 +5,16 @@ import { join } from 'node:path';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { loadPeer } from '../../queue/errors/load-peer.js';
 import { withoutPassword } from '../../queue/errors/show.js';
-import { fromBetterSqlite3, type BetterSqlite3Database } from '../../outbox/handles/from-better-sqlite3.js';
-import { fromLibsql, type LibsqlClient } from '../../outbox/handles/from-libsql.js';
-import { fromMysql2, type Mysql2Pool } from '../../outbox/handles/from-mysql2.js';
-import { fromPg, type PgPool } from '../../outbox/handles/from-pg.js';
+import {
+  fromBetterSqlite3,
+  type BetterSqlite3Database,
+  fromLibsql,
+  type LibsqlClient,
+  fromMysql2,
+  type Mysql2Pool,
+  fromPg,
+  type PgPool,
+} from '../../outbox/driver-handles.js';
 import type { OutboxDatabase } from '../../outbox/outbox-database.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { refusePassword } from '../failure.js';

@@ -1,13 +1,13 @@
 import { Argument, Option, type Command } from 'commander';
-import { VERDICT_MARKS } from '../../inspect/display/marks.js';
+import { VERDICT_MARKS } from '../../inspect/marks.js';
 import {
   outboxSentence,
   type OutboxVerdict,
   outboxVerdictOf,
   readOutboxVerdict,
-} from '../../inspect/servers/outbox-verdict.js';
-import { checkTables, unsafeSetting } from '../../outbox/check/check-tables.js';
-import { outboxSql } from '../../outbox/outbox-sql.js';
+} from '../../inspect/outbox-verdict.js';
+import { checkTables, unsafeSetting } from '../../outbox/check-tables.js';
+import { outboxSql } from '../../outbox/dialects.js';
 import { DIALECTS, type OutboxDatabase, type OutboxDialect } from '../../outbox/outbox-database.js';
 import { OutboxTable } from '../../outbox/outbox-table.js';
 import type { OutboxRecord } from '../../queue/store/outbox-writer.js';

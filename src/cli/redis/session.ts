@@ -11,7 +11,7 @@ import { show } from '../../queue/errors/show.js';
 import { markOfShard, shardName, shardNames, shardOfId, shardsIn } from '../../queue/model/spread.js';
 import { isLimitName, isQueueName, PREFIX, PREFIX_RULE } from '../../queue/validation/names.js';
 import { clientOf, type AddressOptions, type ClientOfCommand, type ConnectionLife } from './address.js';
-import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
+import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/waits.js';
 import { byWhole } from '../../inspect/join-shards.js';

@@ -1,5 +1,5 @@
 // Our words for the errors of commander: what is wrong, what is expected, and what was found.
-import { meantState } from '../../inspect/display/meant-state.js';
+import { meantState } from '../../inspect/search.js';
 import { withoutQuotedPasswords } from '../failure.js';
 
 const SUGGESTION = /\n\(Did you mean ([^\n]*)\?\)$/;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { endsOf } from '../../inspect/redriven-ends.js';
-import { walkSlice } from '../../inspect/search/walk-state.js';
+import { walkSlice } from '../../inspect/walk-jobs.js';
 import { jobsOf } from '../../queue/actions/noted-action.js';
 import { parseJson } from '../../queue/codec/stored-value.js';
 import { lastErrorWords } from '../../queue/dead-letters/error-kinds.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { pauseInWords, pauseOf } from '../actions/job-actions.js';
-import { isFull } from '../../inspect/group-hold.js';
+import { isFull } from '../../inspect/why-not-running.js';
 import { groupLimitsInWords } from '../../inspect/limits-in-words.js';
 import { onTarget } from '../../queue/actions/noted-action.js';
 import type { JobQueue } from '../../queue/job-queue.js';

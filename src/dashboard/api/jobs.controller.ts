@@ -1,9 +1,9 @@
 // The routes that show jobs: lists, kinds of error, one job, and searches.
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
-import { outcomeInWords } from '../../inspect/display/outcome-words.js';
-import { readJobSigns, type JobSigns } from '../../inspect/job-signs.js';
-import { LIST_BYTES } from '../../inspect/search/walk-state.js';
+import { outcomeInWords } from '../../inspect/job-words.js';
+import { readJobSigns, type JobSigns } from '../../inspect/why-not-running.js';
+import { LIST_BYTES } from '../../inspect/walk-jobs.js';
 import { onKind } from '../../queue/actions/noted-action.js';
 import { markFields } from '../../queue/dead-letters/dead-letters.js';
 import type { JobQueue } from '../../queue/job-queue.js';

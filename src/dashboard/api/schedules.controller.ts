@@ -1,8 +1,8 @@
 // The routes of schedules, and the form that creates and edits one.
 import { ConflictException, Injectable, NotFoundException, Inject } from '@nestjs/common';
 import { z } from 'zod';
-import { timesAfter } from '../../inspect/schedules/next-times.js';
-import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
+import { timesAfter } from '../../inspect/schedule-rules.js';
+import { recurrenceInWords } from '../../inspect/schedules-in-words.js';
 import { inWords, onTarget } from '../../queue/actions/noted-action.js';
 import { codecOf } from '../../queue/codec/codec.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { limitsInWords } from '../../inspect/limits-in-words.js';
 import type { LimitsEntry, QueueSigns, SeenDeath } from '../../inspect/queue-signs.js';
 import { RateWindow } from '../../inspect/rate-window.js';
-import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
-import { readServerVerdict } from '../../inspect/servers/server-verdict.js';
+import { readOutboxVerdict, type OutboxVerdict } from '../../inspect/outbox-verdict.js';
+import { readServerVerdict } from '../../inspect/server-verdict.js';
 import { GOES_ON_MS, withCause, type KindOfQueue } from '../../inspect/shared-errors.js';
-import { ownRatesInWords } from '../../inspect/shared-limit-rules.js';
+import { ownRatesInWords } from '../../inspect/limit-rules.js';
 import {
   deathsOf,
   lastLimitsEntries,

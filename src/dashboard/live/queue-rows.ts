@@ -1,11 +1,10 @@
 // The rows of the overview. The shards of a queue are one row.
 import { isDeepStrictEqual } from 'node:util';
-import { asCommand } from '../../inspect/display/as-command.js';
+import { asCommand, capitalised } from '../../inspect/words.js';
 import { joinFindings, joinHistory, joinSigns } from '../../inspect/join-shards.js';
 import type { QueueSigns, QueueVerdict } from '../../inspect/queue-signs.js';
 import { drainWords } from '../../inspect/rule.js';
 import { findingOf, harmOf, worstFirst } from '../../inspect/verdict.js';
-import { capitalised } from '../../inspect/words.js';
 import { wholeOfShard } from '../../queue/model/spread.js';
 import { groupBy } from '../../queue/runtime/collections.js';
 import type { QueueVerdictView, VerdictView, OverviewView, QueueView } from '../views/views.js';

@@ -1,5 +1,5 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
-import { limitOfWholes, waitingKeysInWords } from '../../inspect/shared-limit-rules.js';
+import { limitOfWholes, waitingKeysInWords } from '../../inspect/limit-rules.js';
 import { groupBy } from '../../queue/runtime/collections.js';
 import { wholesOf } from '../../queue/model/spread.js';
 import type { PermitHolder, SharedLimitState } from '../../queue/model/shared-limit.js';

@@ -1,11 +1,16 @@
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
-import { asCommand } from '../../inspect/display/as-command.js';
-import { commandFor } from '../../inspect/remedy-commands.js';
 import type { Remedy } from '../../inspect/rule.js';
+import { outboxSentence, type OutboxVerdict } from '../../inspect/outbox-verdict.js';
+import {
+  type ServerVerdict,
+  LOOK_AT_REDIS,
+  NO_EVICTION,
+  RAISE_MEMORY,
+  USE_THE_MASTER,
+} from '../../inspect/server-verdict.js';
+import { GRANT, UPGRADE } from '../../inspect/unreadable.js';
 import { worstOf } from '../../inspect/verdict.js';
-import { capitalised } from '../../inspect/words.js';
-import { outboxSentence, type OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
-import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
+import { asCommand, capitalised } from '../../inspect/words.js';
 import type { QueueVerdictView, VerdictView } from '../views/views.js';
 
 /** Returns the verdict on a queue, in the words of health and the command line. */
@@ -127,4 +132,31 @@ function sentenceOf({ queue, summary }: QueueVerdict): string {
 
 function asSentence(words: string): string {
   return `${capitalised(words).replace(/\.$/, '')}.`;
+}
+
+/** The commands that help with a next step outside the queues. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  [USE_THE_MASTER]: 'redis-cli INFO replication',
+  [LOOK_AT_REDIS]: 'redis-cli INFO persistence',
+  [NO_EVICTION]: 'redis-cli CONFIG SET maxmemory-policy noeviction',
+  [RAISE_MEMORY]: 'redis-cli INFO memory',
+  [UPGRADE]: 'npm install nest-job-queue@latest',
+  [GRANT]: 'redis-cli ACL LIST',
+};
+
+/** A command in the words of a next step, in backticks. */
+const NAMED = /`((?:npx )?nest-job-queue [^`]+|TYPE [^`]+)`/;
+
+/** Returns the command that helps with the next step of Redis or an unreadable queue. */
+function commandFor(next: string, queue = ''): Remedy | undefined {
+  const command = COMMANDS[next] ?? NAMED.exec(next)?.[1];
+  return command === undefined
+    ? undefined
+    : {
+        at: 'command',
+        command: command
+          .replace(/^TYPE /, 'redis-cli TYPE ')
+          .replace(/^nest-job-queue /, 'npx nest-job-queue ')
+          .replace('<queue>', queue),
+      };
 }

@@ -1,5 +1,5 @@
 import type { QueueSigns } from '../../inspect/queue-signs.js';
-import type { OutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import type { OutboxVerdict } from '../../inspect/outbox-verdict.js';
 import { sharedErrors } from '../../inspect/shared-errors.js';
 import { findingOf } from '../../inspect/verdict.js';
 import { count, markInWords } from '../../inspect/words.js';

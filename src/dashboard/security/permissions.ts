@@ -1,6 +1,6 @@
 // What a viewer may see and do. Lists and records are shown without what the viewer may not see.
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
-import { HIDDEN, type JobSigns, type ShownGroup } from '../../inspect/job-signs.js';
+import { HIDDEN, type JobSigns, type ShownGroup } from '../../inspect/why-not-running.js';
 import type { QueueVerdict, AwaitedKeys, QueueSigns } from '../../inspect/queue-signs.js';
 import { show } from '../../queue/errors/show.js';
 import type { JobQueue } from '../../queue/job-queue.js';

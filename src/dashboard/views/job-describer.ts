@@ -1,9 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { JobSigns } from '../../inspect/job-signs.js';
-import { jobLabel } from '../../inspect/display/job-label.js';
-import { openWaits } from '../../inspect/display/open-waits.js';
-import { streamText } from '../../inspect/display/stream-text.js';
-import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { type JobSigns, whyNotRunning } from '../../inspect/why-not-running.js';
+import { jobLabel, openWaits, streamText } from '../../inspect/job-words.js';
 import { capitalised } from '../../inspect/words.js';
 import { codecOf } from '../../queue/codec/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';

@@ -1,7 +1,5 @@
-import { nextTimes } from '../../inspect/schedules/next-times.js';
-import { recurrenceInWords } from '../../inspect/schedules/recurrence-in-words.js';
-import { rulesInWords } from '../../inspect/schedules/rules-in-words.js';
-import { lateSchedule } from '../../inspect/schedules/schedule-rules.js';
+import { nextTimes, lateSchedule } from '../../inspect/schedule-rules.js';
+import { recurrenceInWords, rulesInWords } from '../../inspect/schedules-in-words.js';
 import type { ScheduleRun, ScheduleRecord } from '../../queue/model/schedule.js';
 import type { QueueVerdictView } from './views.js';
 

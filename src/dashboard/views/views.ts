@@ -1,7 +1,7 @@
 // The responses that the page reads. Types only: both sides import them. Instants are epoch ms by Redis's clock.
 import type { RecentPace, Severity } from '../../inspect/queue-signs.js';
 import type { Remedy } from '../../inspect/rule.js';
-import type { ServerVerdict } from '../../inspect/servers/server-verdict.js';
+import type { ServerVerdict } from '../../inspect/server-verdict.js';
 import type { JobAction } from '../../queue/model/actions.js';
 import type { JobReference, BatchFollowUp, BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import type { AttemptRecord } from '../../queue/model/job.js';

@@ -1,6 +1,6 @@
 // What a move of a queue would do, and what it cannot do. It changes nothing.
 import { LeftCounter, type Left } from '../move-report.js';
-import { STEP, type OldPlace } from './old-place.js';
+import { STEP, type OldPlace } from './places.js';
 import type { LinePlace } from './transit.js';
 
 export interface QueuePlan {

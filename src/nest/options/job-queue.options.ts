@@ -13,7 +13,7 @@ import { slotFields } from '../../worker/handlers/define-handler.js';
 import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
-import type { VerdictNotice } from '../../inspect/alerts/alerts.js';
+import type { VerdictNotice } from '../../inspect/alerts.js';
 import type { DescribeJob } from '../context/job-lines.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { picked, withoutDefaults } from './defined-options.js';

@@ -1,7 +1,7 @@
 // Sends one notice for each root cause of errors, whatever the number of queues that have it. The processes of a fleet look
 // at different queues, so Redis keeps the causes of which a notice was sent.
 import { z } from 'zod';
-import type { AlertKind, CauseTurn } from '../../inspect/alerts/alerts.js';
+import type { AlertKind, CauseTurn } from '../../inspect/alerts.js';
 import { causesOf, GOES_ON_MS, keyOf, type KindOfQueue, type SharedError } from '../../inspect/shared-errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';

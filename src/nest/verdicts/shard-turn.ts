@@ -1,5 +1,5 @@
 // The record of the told alerts of a queue with shards. Each shard has a copy, so that a silent master keeps no notice back.
-import { type AlertRecord, parseRecord } from '../../inspect/alerts/alerts.js';
+import { type AlertRecord, parseRecord } from '../../inspect/alerts.js';
 import { inTime } from '../../inspect/unreadable.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 

@@ -7,9 +7,9 @@ import {
   type AlertRecord,
   type AlertStep,
   type VerdictNotice,
-} from '../../inspect/alerts/alerts.js';
+} from '../../inspect/alerts.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
-import { readOutboxVerdict } from '../../inspect/servers/outbox-verdict.js';
+import { readOutboxVerdict } from '../../inspect/outbox-verdict.js';
 import { readSigns } from '../../inspect/signs.js';
 import { joinKinds, joinVerdicts, type KnownQueue } from '../../inspect/join-shards.js';
 import { inTime, unreadable, unreadableByAny } from '../../inspect/unreadable.js';

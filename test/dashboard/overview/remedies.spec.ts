@@ -1,8 +1,8 @@
 // Each verdict that says what to do offers it: a place of the dashboard, or a command.
 import { describe, expect, it } from '@jest/globals';
 import { overallVerdict, unreadableView, verdictView, worseFact } from '#dashboard/live/verdict-view.js';
-import { outboxVerdictOf } from '#inspect/servers/outbox-verdict.js';
-import { serverVerdictOf } from '#inspect/servers/server-verdict.js';
+import { outboxVerdictOf } from '#inspect/outbox-verdict.js';
+import { serverVerdictOf } from '#inspect/server-verdict.js';
 import { unreadable } from '#inspect/unreadable.js';
 import { findingOf, RULES } from '#inspect/verdict.js';
 import { QueueLayoutError } from '#queue/errors/errors.js';

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { DashboardRequest } from '#dashboard/dashboard-options.js';
 import { HiddenParts, type Permissions } from '#dashboard/security/permissions.js';
-import type { JobSigns } from '#inspect/job-signs.js';
+import type { JobSigns } from '#inspect/why-not-running.js';
 import type { QueueSigns } from '#inspect/queue-signs.js';
 import type { JobRecord } from '#queue/model/job.js';
 

@@ -71,7 +71,7 @@ const ROW_OF: Record<string, string> = {
   'lua/lib/retention/trim_lists.lua job .. id': RECORD,
   'lua/lib/complete/leave_claims.lua done_keys[i]': RECORD,
   'lua/migrate/queue/take.lua job .. id': FORWARDING,
-  'src/migrate/queue/batch-mover.ts key': COPY,
+  'src/migrate/queue/queue-mover.ts key': COPY,
   'lua/migrate/bullmq/add.lua de .. dedup': DEDUPLICATION,
 };
 

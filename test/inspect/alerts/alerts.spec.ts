@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { alertsOf, outboxAlertOf, parseRecord, type AlertFacts } from '#inspect/alerts/alerts.js';
+import { alertsOf, outboxAlertOf, parseRecord, type AlertFacts } from '#inspect/alerts.js';
 import type { ErrorKind } from '#queue/dead-letters/error-kinds.js';
 
 const MINUTE = 60_000;

@@ -6,7 +6,7 @@ import { healthText, jsonOf, overviewText } from '#cli/overview-text.js';
 import { overviewOfQueues, type QueueOverview } from '#cli/overview.js';
 import { Output } from '#cli/output.js';
 import { lines, valueOf } from '#cli/text.js';
-import { type AlertKind, alertsOf, newKinds, parseRecord } from '#inspect/alerts/alerts.js';
+import { type AlertKind, alertsOf, newKinds, parseRecord } from '#inspect/alerts.js';
 import type { QueueVerdict } from '#inspect/queue-signs.js';
 import type { Remedy } from '#inspect/rule.js';
 import { sharedErrors, sharedWords } from '#inspect/shared-errors.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { onClock } from '#inspect/schedules/clock.js';
-import { nextTimes, timesAfter } from '#inspect/schedules/next-times.js';
+import { onClock } from '#inspect/clock.js';
+import { nextTimes, timesAfter } from '#inspect/schedule-rules.js';
 import type { ScheduleRecord } from '#queue/model/schedule.js';
 
 const AT = Date.UTC(2026, 10, 27, 10);

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { recurrenceInWords } from '#inspect/schedules/recurrence-in-words.js';
+import { recurrenceInWords } from '#inspect/schedules-in-words.js';
 
 it.each([
   ['0 3 * * *', 'Every day at 03:00'],

@@ -1,11 +1,10 @@
 // The terms of a search over jobs, and which jobs they find.
 import { expect, it } from '@jest/globals';
 import { InvalidOptionError, type JobRecord } from 'nest-job-queue/core';
-import { compileSearch } from '#inspect/search/compile-search.js';
+import { compileSearch, parseSearch } from '#inspect/search.js';
 import { decodeJobHash } from '#queue/replies/decode-job.js';
 import { ShownContent } from '#queue/store/shown-content.js';
-import { inQuotes } from '#inspect/search/in-quotes.js';
-import { parseSearch } from '#inspect/search/parse-search.js';
+import { inQuotes } from '#inspect/words.js';
 
 it.each<[string, object[]]>([
   ['', []],

@@ -1,6 +1,6 @@
 // The mover beside a producer and a worker of the real bee-queue. It is killed after each of its steps, several times.
 import { expect, it } from '@jest/globals';
-import { BeeSource } from '#migrate/bee/bee-source.js';
+import { BeeSource } from '#migrate/bee-source.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { beeFleet } from '../../support/bullmq/old-fleet.js';
 import { killMovers } from '../../support/bullmq/run-mover.js';

@@ -2,7 +2,7 @@
 // They are redriven here at once and forgotten, so a job that is moved twice runs twice.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { Source } from '#migrate/bullmq/source.js';
+import { Source } from '#migrate/bullmq-source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet } from '../../support/bullmq/old-fleet.js';
 import { killMovers } from '../../support/bullmq/run-mover.js';
 import { eventually } from '../../support/faults/wait.js';

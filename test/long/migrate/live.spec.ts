@@ -1,7 +1,7 @@
 // The mover beside producers and a worker of the real BullMQ 6.7, BullMQ 5.81 and Bull 4.16. It is killed after any of its steps.
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { Source } from '#migrate/bullmq/source.js';
+import { Source } from '#migrate/bullmq-source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
 import { killMovers } from '../../support/bullmq/run-mover.js';
 import { eventually, sleep } from '../../support/faults/wait.js';

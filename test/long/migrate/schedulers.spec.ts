@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Mover } from '#migrate/mover.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { Source } from '#migrate/bullmq/source.js';
+import { Source } from '#migrate/bullmq-source.js';
 import { bullFleet, bullmq5Fleet, bullmqFleet, type OldFleet } from '../../support/bullmq/old-fleet.js';
 import { emptyReport } from '../../support/migrate/empty-report.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';

@@ -1,8 +1,8 @@
 // A queue of ours moves to the real BullMQ 6.7, and back again.
 import { describe, expect, it } from '@jest/globals';
-import { BullmqTarget, type BullmqQueue } from '#migrate/to-bullmq/bullmq-target.js';
-import { Source } from '#migrate/bullmq/source.js';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { BullmqTarget, type BullmqQueue } from '#migrate/to-bullmq.js';
+import { Source } from '#migrate/bullmq-source.js';
+import { OldPlace } from '#migrate/queue/places.js';
 import { QueueMover } from '#migrate/queue/queue-mover.js';
 import type { QueueMoveStep } from '#migrate/queue/transit.js';
 import { systemClock } from '#queue/runtime/clock.js';

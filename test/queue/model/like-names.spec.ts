@@ -1,7 +1,7 @@
 // A name that begins or ends with another one is another name. So is a number whose digits do.
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { onClock } from '#inspect/schedules/clock.js';
+import { onClock } from '#inspect/clock.js';
 import { checkLimitCosts, checkRestedLimit } from '#queue/model/shared-limit.js';
 import { slotsOfJob } from '#queue/model/worker-record.js';
 import { defineJob } from '#queue/enqueue/define-job.js';

@@ -1,6 +1,6 @@
 // A queue of an old library, a queue of this one, and movers between them.
 import { expect } from '@jest/globals';
-import type { SourceEra } from '#migrate/bullmq/source.js';
+import type { SourceEra } from '#migrate/bullmq-source.js';
 import type { MoveStep } from '#migrate/move-report.js';
 import type { MoveRules } from '#migrate/move-rules.js';
 import { Mover } from '#migrate/mover.js';

@@ -1,7 +1,7 @@
 // A mover that kills itself after one of its steps. node --import ./tools/chaos/register.mjs mover-process.ts
 import { Redis } from 'ioredis';
-import { BeeSource } from '#migrate/bee/bee-source.js';
-import { Source } from '#migrate/bullmq/source.js';
+import { BeeSource } from '#migrate/bee-source.js';
+import { Source } from '#migrate/bullmq-source.js';
 import { Mover } from '#migrate/mover.js';
 import type { MoveStep } from '#migrate/move-report.js';
 import { JobQueue } from '#queue/job-queue.js';

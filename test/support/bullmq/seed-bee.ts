@@ -1,6 +1,6 @@
 // A queue in the layout of bee-queue, written without the library.
 import type { Redis } from 'ioredis';
-import { BeeSource } from '#migrate/bee/bee-source.js';
+import { BeeSource } from '#migrate/bee-source.js';
 import { uniqueQueueName } from '../redis/redis.js';
 
 export class SeededBee {

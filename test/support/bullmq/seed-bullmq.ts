@@ -1,6 +1,6 @@
 // A queue in the layout of BullMQ or Bull, written without either library.
 import type { Redis } from 'ioredis';
-import { Source } from '#migrate/bullmq/source.js';
+import { Source } from '#migrate/bullmq-source.js';
 import { uniqueQueueName } from '../redis/redis.js';
 
 /** The options of a seeded job. */

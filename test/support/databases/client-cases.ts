@@ -1,6 +1,6 @@
 // What holds for each database client: only jobs of committed transactions, once each.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkTables } from '#outbox/check/check-tables.js';
+import { checkTables } from '#outbox/check-tables.js';
 import type { OutboxDatabase } from 'nest-job-queue/outbox';
 import { gate } from '../faults/wait.js';
 import { makeTables, TestOutbox } from './outbox.js';

@@ -1,6 +1,5 @@
 // Both places of a queue that moves, for the scripts of the mover.
-import { NewPlace } from '#migrate/queue/new-place.js';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { NewPlace, OldPlace } from '#migrate/queue/places.js';
 import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import { newQueue } from '../worker/workers.js';
 

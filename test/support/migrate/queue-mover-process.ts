@@ -1,10 +1,9 @@
 // A mover of a queue that kills itself after one of its steps. node --import ./tools/chaos/register.mjs queue-mover-process.ts
 import { Cluster, Redis } from 'ioredis';
-import { BULLMQ, NewPlace } from '#migrate/queue/new-place.js';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { BULLMQ, NewPlace, OldPlace } from '#migrate/queue/places.js';
 import { QueueMover } from '#migrate/queue/queue-mover.js';
 import type { MoveTarget, QueueMoveStep } from '#migrate/queue/transit.js';
-import { BullmqTarget } from '#migrate/to-bullmq/bullmq-target.js';
+import { BullmqTarget } from '#migrate/to-bullmq.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
 import { emptyReport } from './empty-report.js';

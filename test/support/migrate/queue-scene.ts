@@ -1,7 +1,6 @@
 // A queue at its old place, the same queue at a new one, and movers between them.
 import { expect } from '@jest/globals';
-import { NewPlace } from '#migrate/queue/new-place.js';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { NewPlace, OldPlace } from '#migrate/queue/places.js';
 import { QueueMover } from '#migrate/queue/queue-mover.js';
 import type { QueueMoveStep } from '#migrate/queue/transit.js';
 import type { JobQueue } from '#queue/job-queue.js';

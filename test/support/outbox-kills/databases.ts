@@ -1,7 +1,6 @@
 // The databases of the kill loops, opened by the test and by each of its processes.
 import type { OutboxDatabase, OutboxDialect } from '#outbox/outbox-database.js';
-import { fromMysql2 } from '#outbox/handles/from-mysql2.js';
-import { fromPg } from '#outbox/handles/from-pg.js';
+import { fromMysql2, fromPg } from '#outbox/driver-handles.js';
 
 /** The connections of a process. */
 const CONNECTIONS = 4;

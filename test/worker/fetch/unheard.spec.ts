@@ -8,7 +8,7 @@ import type { QueueRunner } from '#worker/runner/queue-runner.js';
 import { ClaimOutlook } from '#worker/runner/claims.js';
 import { UnheardQueues } from '#worker/fetch/directed-wait.js';
 import { Worker } from '#worker/worker.js';
-import { unheardText } from '../../../src/health/thresholds.js';
+import { unheardText } from '../../../src/health/health-report.js';
 import { ClusterStore, WakeChannels } from '../../support/memory/cluster-store.js';
 
 const QUEUES = 6;

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { HistoryView } from '../../views/views.js';
-import { onClock } from '../../../inspect/schedules/clock.js';
+import { onClock } from '../../../inspect/clock.js';
 import { dark } from '../state/theme.js';
 import { inWords, isolated, type ChartData } from './series.js';
 

@@ -1,5 +1,5 @@
-import { attemptInWords } from '../../../inspect/display/attempt-words.js';
-import { ATTEMPT_STATES } from '../../../inspect/display/marks.js';
+import { attemptInWords } from '../../../inspect/job-words.js';
+import { ATTEMPT_STATES } from '../../../inspect/marks.js';
 import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { asCommand } from '../../../inspect/display/as-command.js';
+import { asCommand } from '../../../inspect/words.js';
 import { cut } from '../../../queue/runtime/cut.js';
 import type { JobPart } from '../../views/job-file.js';
 import type { JobView, State } from '../../views/views.js';

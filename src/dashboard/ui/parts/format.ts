@@ -1,4 +1,4 @@
-import { onClock } from '../../../inspect/schedules/clock.js';
+import { onClock } from '../../../inspect/clock.js';
 import * as words from '../../../inspect/words.js';
 
 export { relative } from '../../../inspect/words.js';

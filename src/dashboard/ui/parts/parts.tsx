@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { RUN_MARKS, STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/display/marks.js';
+import { RUN_MARKS, STATE_MARKS, VERDICT_MARKS, type Mark } from '../../../inspect/marks.js';
 import type { State, QueueVerdictView, VerdictView } from '../../views/views.js';
 import type { Problem } from '../state/api.js';
 import { now } from '../state/live.js';

@@ -1,5 +1,5 @@
 import type { BatchesView, BatchView, QueueView } from '../../views/views.js';
-import { asCommand } from '../../../inspect/display/as-command.js';
+import { asCommand } from '../../../inspect/words.js';
 import { count, plural } from '../parts/format.js';
 import { Name, Notice, ScrolledTable, StateMark, Time } from '../parts/parts.js';
 import { BatchBar } from '../batch/batch-bar.js';

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { asCommand } from '../../../inspect/display/as-command.js';
-import { inQuotes } from '../../../inspect/search/in-quotes.js';
+import { asCommand, inQuotes } from '../../../inspect/words.js';
 import type { GroupView, GroupsView, QueueView } from '../../views/views.js';
 import { Field, LimitFields } from '../limits/limit-fields.js';
 import { LimitsForm } from '../limits/limits-form.js';

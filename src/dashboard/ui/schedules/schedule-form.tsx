@@ -1,6 +1,6 @@
 import { type ComponentChildren, type VNode, cloneElement } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { onClock } from '../../../inspect/schedules/clock.js';
+import { onClock } from '../../../inspect/clock.js';
 import { relative } from '../../../inspect/words.js';
 import type { EditedScheduleView, PreviewView } from '../../views/schedule-view.js';
 import { Notice } from '../parts/parts.js';

@@ -1,5 +1,5 @@
-import { onClock } from '../../../inspect/schedules/clock.js';
-import { runInWords } from '../../../inspect/schedules/runs-in-words.js';
+import { onClock } from '../../../inspect/clock.js';
+import { runInWords } from '../../../inspect/schedules-in-words.js';
 import { relative } from '../../../inspect/words.js';
 import type { ScheduleRunView, ScheduleView } from '../../views/schedule-view.js';
 import { ask } from '../parts/confirm.js';

@@ -1,4 +1,4 @@
-import { inQuotes } from '../../../inspect/search/in-quotes.js';
+import { inQuotes } from '../../../inspect/words.js';
 import type { QueueVerdictView, QueueView } from '../../views/views.js';
 import { QueueTable } from '../overview/queue-table.js';
 import { count } from '../parts/format.js';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { asCommand } from '../../../inspect/display/as-command.js';
+import { asCommand } from '../../../inspect/words.js';
 import type { State, VerdictView } from '../../views/views.js';
 import { LimitsDialog } from '../limits/limits-dialog.js';
 import { CopyButton } from '../parts/copy.js';

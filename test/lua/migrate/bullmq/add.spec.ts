@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { BullmqTarget } from '#migrate/to-bullmq/bullmq-target.js';
+import { BullmqTarget } from '#migrate/to-bullmq.js';
 import { MoverOvertakenError } from '#migrate/queue/transit.js';
 import { SeededQueue } from '../../../support/bullmq/seed-bullmq.js';
 import { connect } from '../../../support/redis/redis.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { OvertakenError } from '#migrate/bullmq/source.js';
+import { OvertakenError } from '#migrate/bullmq-source.js';
 import { SeededQueue } from '../../../support/bullmq/seed-bullmq.js';
 import { connect } from '../../../support/redis/redis.js';
 

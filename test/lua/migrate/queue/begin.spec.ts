@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { OldPlace } from '#migrate/queue/places.js';
 import { newQueue } from '../../../support/worker/workers.js';
 
 it('pauses the queue, and draws a larger fence for each mover of one source', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { OldPlace } from '#migrate/queue/old-place.js';
+import { OldPlace } from '#migrate/queue/places.js';
 import { MoverOvertakenError } from '#migrate/queue/transit.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { connect } from '../../../support/redis/redis.js';
