@@ -1,5 +1,5 @@
 import { ActionLog } from './actions/action-log.js';
-import { authoredBy, onTarget } from './actions/noted-action.js';
+import { onTarget } from './actions/noted-action.js';
 import type { JobDefinition, PayloadInput, SignalData, SignalName } from './enqueue/define-job.js';
 import { updateJob } from './enqueue/update-job.js';
 import { EncryptedQueueError } from './errors/enqueue-errors.js';
@@ -443,4 +443,21 @@ function plainJobWarning(queue: { name: string; store: QueueStore }): (job: Clai
         'client of the Redis pattern, or before the queue had the codec. It runs. Give all processes of the queue the codec.',
     );
   };
+}
+
+/** The parts of a queue that refer back to it. A getter makes some of them at its first read, for the object that is read. */
+const ROOMS = ['actionLog', 'auditTrail', 'deadLetters', 'groups', 'history', 'limits', 'profiles', 'schedules'];
+
+/**
+ * Returns a queue with another author of its actions, who is not the author of the given object.
+ *
+ * @param author null if the caller writes the log
+ */
+function authoredBy<Queue extends object>(queue: Queue, author: ActionAuthor | null): Queue {
+  const view = Object.assign(Object.create(queue) as Queue, { author });
+  const rooms = ROOMS.map((name) => [name, (queue as Record<string, unknown>)[name] as object] as const);
+  for (const [name, room] of rooms) {
+    Object.defineProperty(view, name, { value: Object.assign(Object.create(room) as object, { queue: view }) });
+  }
+  return view;
 }

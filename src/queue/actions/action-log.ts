@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { EncryptedQueueError } from '../errors/enqueue-errors.js';
 import { InvalidOptionError } from '../errors/errors.js';
@@ -5,7 +7,7 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { ActionAuthor, ActionEntry, NotedAction, StoredAction } from '../store/action-entry.js';
 import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
-import { programAsAuthor, type NewAction } from './noted-action.js';
+import type { NewAction } from './noted-action.js';
 
 /** The most entries that one command reads. */
 const PAGE = 1_000;
@@ -176,4 +178,10 @@ function isMeant(
     (by === undefined || entry.by.toLowerCase().includes(by.toLowerCase())) &&
     (via === undefined || entry.via === via)
   );
+}
+
+/** Returns the code of this process as an author: its program, host and process id. */
+function programAsAuthor(): ActionAuthor {
+  const program = basename(process.argv[1] ?? process.title).replace(/\.[cm]?[jt]s$/, '');
+  return { via: 'app', by: `${program}@${hostname().slice(0, 64)} (pid ${process.pid})` };
 }
