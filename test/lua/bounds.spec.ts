@@ -46,6 +46,19 @@ describe.each(PARTS)('a job with a %s of %i bytes', (part, most, of) => {
   });
 });
 
+it('a claim leaves the start of the longest id, and takes a longer one for due', async () => {
+  const starts = [LONGEST, LONGEST + 1].map(async (bytes) => {
+    const q = queueOn(connectClocked({ nowMs: NOW }));
+    q.broken = true;
+    const id = 'i'.repeat(bytes);
+    await q.run(q.scripts.limits.set({ maxRunning: 5 }));
+    await q.redis.zadd(q.keys.scheduled, NOW + 5_000, id);
+    const { nextDueInMs } = await q.run(q.claimCall(1));
+    return [nextDueInMs, (await q.redis.zscore(q.keys.scheduled, id)) === String(NOW + 5_000)];
+  });
+  expect(await Promise.all(starts)).toEqual([[5_000, true], [undefined, false]]); // prettier-ignore
+});
+
 describe('the bytes of a claim', () => {
   const PAYLOAD = '"12345678"';
   it.each<[what: string, options: [object, object], seed: (q: TestQueue) => Promise<unknown>]>([

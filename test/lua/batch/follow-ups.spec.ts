@@ -51,6 +51,16 @@ it('returns the entries of the outbox, with a larger fence each time', async () 
   });
 });
 
+it('names those for which its reply has no more room, without their jobs', async () => {
+  const { q, batches, entries } = await fired();
+  const { args, ...call } = batches.followUps({ entries });
+  const withMost = (bytes: number) => q.run({ ...call, args: [args[0]!, bytes, ...args.slice(2)] });
+  const named = async (bytes: number) =>
+    (await withMost(bytes)).pending.map(({ entry, job }) => [entry.state, !!job]);
+  expect(await named(7)).toEqual([['finally', true], ['then', true]]); // prettier-ignore
+  expect(await named(6)).toEqual([['finally', true], ['then', false]]); // prettier-ignore
+});
+
 it('leaves out one with another number, or of a batch that has not fired, and forgets one without its batch', async () => {
   const { q, batches, entries } = await fired();
   expect(

@@ -71,6 +71,29 @@ it('refuses a settle by the claim that a job had before its repair', async () =>
   expect(Number(await q.field('a', 'fence'))).toBeGreaterThan(claimed.fence);
 });
 
+it('takes a delayed job of a group out of the line of its group', async () => {
+  const { q, doctor } = examined();
+  await q.add('a', { group: 'g', delay_ms: 60_000 });
+  await q.redis.zadd(`${q.keys.groupsPrefix}waiting:g`, 1, 'a');
+  await q.run(doctor.inspect({ ids: ['a'], repair: true }));
+  expect(await q.ranked(`${q.keys.groupsPrefix}waiting:g`)).toEqual([]);
+  expect(await q.ranked(q.keys.scheduled)).toEqual(['a']);
+  await q.run(doctor.groups({ names: ['g'], repair: true }));
+});
+
+it.each(['completed', 'cancelled'])('gives a job that is %s an expiry, if it has none', async (status) => {
+  const { q, doctor } = examined();
+  await q.addAll('a');
+  if (status === 'completed') await q.complete((await q.claim(1))[0]!);
+  else await q.run(q.scripts.cancel({ id: 'a' }));
+  expect(await q.run(doctor.inspect({ ids: ['a'], repair: false }))).toMatchObject({ faults: [] });
+  await q.redis.persist(q.keys.job('a'));
+  expect(await q.run(doctor.inspect({ ids: ['a'], repair: true }))).toMatchObject({
+    faults: [{ kind: 'lifetime' }],
+  });
+  expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(0);
+});
+
 /** Reads each place of jobs that have not ended well. */
 const places = (q: TestQueue) => ({
   pending: q.redis.lrange(q.keys.pending, 0, -1),

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { expectUnchanged } from '../../support/queue/queue-state.js';
 import { clocked, close, MINUTE, read, START } from './minutes.js';
 
 it('forgets versions that no worker had for a day', async () => {
@@ -92,4 +93,21 @@ it('keeps 72 hours, and all of it has an end', async () => {
   for (const key of [q.keys.history, q.keys.historyOpen, q.keys.historyMarks]) {
     expect(await q.redis.pttl(key)).toBeGreaterThan(0);
   }
+});
+
+it('changes nothing for a caller that only asks whether the minute is to be closed', async () => {
+  const { clock, q } = clocked();
+  await close(q);
+  await q.addAll('a');
+  clock.nowMs += MINUTE;
+  const { args, ...call } = q.scripts.history.closeMinute({
+    pending: 0,
+    processing: 0,
+    oldestPendingAgeMs: 0,
+    version: '',
+    gapMs: 180_000,
+  });
+  expect(await expectUnchanged(q, () => q.run({ ...call, args: ['', ...args.slice(1)] }))).toBe(0);
+  await close(q);
+  expect((await read(q)).entries).toMatchObject([{ counts: { enqueued: 1 } }]);
 });

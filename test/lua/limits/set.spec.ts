@@ -269,3 +269,13 @@ describe('a rate with a part only', () => {
     },
   );
 });
+
+it('keeps what was spent of the rate of the code, while other limits are set that have none', async () => {
+  const q = testQueue({ rateLimit: { limit: 1, periodMs: HOUR } });
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
+  await q.addAll('a', 'b');
+  expect(ids(await q.claim(1))).toEqual(['a']);
+  await q.run(q.scripts.limits.set({ maxRunning: 5 }));
+  await q.run(q.scripts.limits.clear());
+  expect(ids(await q.claim(1))).toEqual([]);
+});

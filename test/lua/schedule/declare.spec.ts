@@ -124,3 +124,15 @@ describe('schedule/declare.lua', () => {
     expect(await schedules.dueAt('s')).toBe(Infinity);
   });
 });
+
+it.each(['v1', '2v', 'v', '2', 'v22', '2v2'])('takes the version %s for another than v2', async (version) => {
+  const { q, schedules } = testSchedules();
+  await schedules.put({ ...schedules.define('s'), version: 'v2' }, 'w1');
+  const declared = (worker: string, asked: string) => {
+    const schedule = { ...schedules.define('s'), version: asked };
+    return q.run(schedules.scripts.declare({ worker, declares: true, schedules: [schedule] }));
+  };
+  expect(await declared('w2', version)).toEqual(['conflict']);
+  expect(await declared('w1', version)).toEqual(['upsert']);
+  expect(await declared('w1', 'v2')).toEqual(['declared']);
+});

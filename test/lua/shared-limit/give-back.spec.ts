@@ -52,3 +52,20 @@ it('gives units back once, and keeps the permit of the job that runs', async () 
   expect(await lease(one, 1)).toMatchObject({ granted: 1 });
   expect(await lease(one, 1)).toMatchObject({ granted: 0 });
 });
+
+it.each([
+  ['12', true],
+  ['1', false],
+  ['2', false],
+  ['112', false],
+  ['122', false],
+])('refunds by the version 12, and not by one that is only like it: %s', async (version, isRefunded) => {
+  const values = { rateLimit: { limit: 1, periodMs: 3_600_000 } };
+  const { one, limit, lease, giveBack } = await testLimit(values);
+  for (let i = 2; i <= 12; i++) {
+    await one.run(one.scripts.sharedLimits.set({ limit, values: { ...values, maxRunning: i } }));
+  }
+  await lease(one, 1, 't');
+  await giveBack(one, ['t\t1'], { isUnused: true, version });
+  expect(await lease(one, 1, 'u')).toMatchObject({ granted: isRefunded ? 1 : 0 });
+});

@@ -37,6 +37,15 @@ describe('sweep/tidy.lua', () => {
     });
   });
 
+  it('says that kept results are to be looked at, for one as for several', async () => {
+    const q = testQueue();
+    q.broken = true;
+    for (const id of ['a', 'b', 'c']) {
+      await q.redis.zadd(q.keys.keptResults, 1, id);
+      expect(await q.run(q.scripts.sweep.tidy({ limit: 100 }))).toMatchObject({ looksAtKept: true });
+    }
+  });
+
   it.each([
     ['no limit', {}, 0],
     ['a rate', { rateLimit: { limit: 1, periodMs: HOUR, burst: 1 } }, 1],

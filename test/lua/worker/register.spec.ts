@@ -142,3 +142,11 @@ it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
     expect(await q.redis.exists(q.keys.handlerLimits, q.keys.retention)).toBe(2);
   },
 );
+
+it.each(['w', '1', 'w11', '1w1'])('leaves the limits to w1, as long as it lives, also for %s', async (worker) => {
+  const q = testQueue({ maxRunning: 3 });
+  await q.run(q.scripts.workers.register({ worker: 'w1', serves: true }));
+  const other = new TestQueue(q.redis, { maxRunning: 5 }, q.name);
+  await other.run(other.scripts.workers.register({ worker, serves: true }));
+  expect(await q.redis.hmget(q.keys.settings, 'max_running', 'limits_owner')).toEqual(['3', 'w1']);
+});
