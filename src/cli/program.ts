@@ -1,41 +1,40 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline/promises';
-import { Command, Option } from 'commander';
-import { addActions } from './commands/actions-command.js';
-import { addAudit } from './commands/audit-command.js';
-import { addBench } from './commands/bench-command.js';
+import { Command, Option, Help } from 'commander';
+import { meantState } from '../inspect/search.js';
+import { exampleCommands } from '../queue/model/actions.js';
+import { addActions, addAudit } from './commands/audit-command.js';
 import { addBatchCommands } from './commands/batch-commands.js';
+import { addBench } from './commands/bench-command.js';
 import { addDashboard } from './commands/dashboard-command.js';
 import { addDeadLetterCommands } from './commands/dead-letter-commands.js';
 import { addGroupCommands } from './commands/group-commands.js';
 import { addJobCommands } from './commands/job-commands.js';
-import { addMigrate } from './migrate/migrate-command.js';
-import { addOutbox } from './outbox/outbox-command.js';
+import { addLimits } from './commands/limits-command.js';
+import { addProfile } from './commands/profile-command.js';
 import { addQueueCommands } from './commands/queue-commands.js';
 import { addSchedules } from './commands/schedules-command.js';
+import { addSharedLimit } from './commands/shared-limit-command.js';
+import { addStatsCommands } from './commands/stats-commands.js';
+import { addStream } from './commands/stream-command.js';
+import { addTail } from './commands/tail-command.js';
+import { addTopics } from './commands/topics-command.js';
 import { addWorkerCommands } from './commands/worker-commands.js';
 import { addCompletion } from './completion.js';
 import type { CommandOptions, Context, LocalContext, Run, RunLocally, RunOnServers } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
-import { addExamples, inOrderOfUse } from './usage/examples.js';
-import { failureOf, report } from './failure.js';
+import { failureOf, report, withoutQuotedPasswords } from './failure.js';
 import { authorOf, userOfMachine, type HostProcess, type OutputStream } from './host-process.js';
-import { addLimits } from './commands/limits-command.js';
-import { addProfile } from './commands/profile-command.js';
-import { addSharedLimit } from './commands/shared-limit-command.js';
-import { addStatsCommands } from './commands/stats-commands.js';
-import { addStream } from './commands/stream-command.js';
-import { addTopics } from './commands/topics-command.js';
-import { addTail } from './commands/tail-command.js';
-import { addMcp } from './mcp/mcp-command.js';
+import { addMcp } from './mcp/serve-mcp.js';
+import { addMigrate } from './migrate/migrate-command.js';
 import { wholeNumber } from './numbers.js';
+import { addOutbox } from './commands/outbox-command.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { oneServer, openServers, type GivenOptions, type NamedSession } from './redis/servers.js';
 import { Session } from './redis/session.js';
 import { valueOf } from './text.js';
-import { usageWords } from './usage/usage-words.js';
 
 /** The package knows itself by its name, from wherever this file is bundled to. */
 const { version } = createRequire(import.meta.url)('nest-job-queue/package.json') as { version: string };
@@ -207,4 +206,94 @@ function confirmer({ yes }: GlobalOptions, { stdin, stderr }: HostProcess): Cont
       throw new CliError('Nothing was changed.');
     }
   };
+}
+
+/** Examples of each command, in the order of use: look, understand, mend, steer, and the rest. */
+export const EXAMPLES: Readonly<Record<string, string | readonly string[]>> = {
+  health: 'health',
+  top: 'top',
+  stats: 'stats email --watch',
+  queues: 'queues',
+  errors: 'errors email',
+  list: ['list email failed --limit 50', 'list --search "payload.customer:4 state:failed"'],
+  show: 'show email 01JD8Z4M --verbose',
+  stream: 'stream chat 01JD8Z4M --follow',
+  ...exampleCommands('job'),
+  enqueue: `enqueue email '{"to":"ada@example.com"}' --delay 15m`,
+  ...exampleCommands('queue'),
+  ...exampleCommands('limit'),
+  workers: 'workers email',
+  groups: 'groups email --by age',
+  batches: 'batches email',
+  batch: 'batch email newsletter-12',
+  schedules: 'schedules reports run nightly',
+  topics: ['topics', 'topics order.paid remove receipts'],
+  tail: 'tail email --count 10',
+  actions: 'actions email --via cli',
+  audit: 'audit email --follow',
+  doctor: 'doctor email',
+  dashboard: ['dashboard --port 4000', 'dashboard --redis eu=redis://eu:6379 --redis us=redis://us:6379'],
+  outbox: 'outbox check',
+  migrate: 'migrate bullmq email --dry-run',
+  bench: 'bench --jobs 10000',
+  mcp: 'mcp --write',
+  completion: 'completion bash',
+};
+
+/** Returns the commands in the order of use, for the help. */
+function inOrderOfUse(command: Command): Command[] {
+  const order = Object.keys(EXAMPLES);
+  const placeOf = (each: Command) => (each.name() in EXAMPLES ? order.indexOf(each.name()) : order.length);
+  return new Help().visibleCommands(command).toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** Adds its examples to the help of each command. */
+function addExamples(program: Command): void {
+  program.commands.forEach((command) => {
+    const examples = [EXAMPLES[command.name()] ?? []].flat().map((example) => `\n  nest-job-queue ${example}`);
+    command.addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:${examples.join('')}`);
+  });
+}
+
+// Our words for the errors of commander: what is wrong, what is expected, and what was found.
+
+const SUGGESTION = /\n\(Did you mean ([^\n]*)\?\)$/;
+
+const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] = [
+  [/^unknown option '(.*)'$/s, (option) => `There is no option ${option}.`],
+  [/^unknown command '(.*)'$/s, (command) => `There is no command ${command}.`],
+  [/^missing required argument '(.*)'$/s, (argument) => `The argument <${argument}> is missing.`],
+  [/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/s, (name, value) => `${name} needs its value ${value}.`],
+  [
+    /^too many arguments for '(.*)'\. Expected (\d+) arguments? but got (\d+)\.$/s,
+    (command, most, found) => `${command}: expected at most ${most} arguments, found ${found}.`,
+  ],
+  [
+    /^option '(?:-\w, )?(--[\w-]+).*?' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+    (name, found, choices) => `${name}: expected ${choices}, found "${found}".`,
+  ],
+  [
+    /^option '(--[\w-]+).*?' cannot be used with option '(--[\w-]+).*?'$/s,
+    (first, second) => `${first} and ${second} exclude each other.`,
+  ],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/s,
+    (found, name, choices) => `<${name}>: expected ${choices}, found "${found}".${hintFor(found, choices)}`,
+  ],
+];
+
+/** Returns the state that was meant, where it is one of the choices. */
+function hintFor(found = '', choices = ''): string {
+  const meant = meantState(found);
+  return meant !== undefined && choices.split(', ').includes(meant) ? ` Did you mean ${meant}?` : '';
+}
+
+/** Returns an error of commander in our words, without a possible password in what it quotes. */
+function usageWords(words: string): string {
+  const said = words.trimEnd().replace(/^error: /, '');
+  const [whole = '', suggested] = SUGGESTION.exec(said) ?? [];
+  const plain = withoutQuotedPasswords(said.slice(0, said.length - whole.length));
+  const [pattern, ours] = WORDS.find(([each]) => each.test(plain)) ?? [];
+  const inOurs = pattern && ours ? ours(...pattern.exec(plain)!.slice(1)) : plain;
+  return suggested === undefined ? inOurs : `${inOurs} Did you mean ${suggested}?`;
 }

@@ -7,7 +7,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { createClient } from '@libsql/client';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
 import { fromLibsql } from 'nest-job-queue/outbox';
-import { EXAMPLES } from '#cli/usage/examples.js';
+import { EXAMPLES } from '#cli/program.js';
 import { EXIT } from '#cli/exit-codes.js';
 import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
 import { freePort } from '../../scripts/redis/redis-server.mjs';

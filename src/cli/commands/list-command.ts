@@ -1,14 +1,20 @@
 import { Argument, Option, type Command } from 'commander';
 import { openWaits, jobLabel } from '../../inspect/job-words.js';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { compileSearch, type Search } from '../../inspect/search.js';
+import { unreadable, unreadableByAny } from '../../inspect/unreadable.js';
+import { placesOf, walkSlice } from '../../inspect/walk-jobs.js';
 import { count } from '../../inspect/words.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { JOB_STATUSES, type JobFilter, type JobStatus } from '../../queue/model/job.js';
-import { jsonOf, type JobFacts, type ShownJob } from '../../queue/store/shown-content.js';
 import { LARGEST_PAGE } from '../../queue/runtime/bounds.js';
+import { jsonOf, type JobFacts, type ShownJob } from '../../queue/store/shown-content.js';
+import { shardsOf } from '../../spread/whole-queue.js';
 import type { CommandOptions, Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { pageOf, wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { JobSearch } from '../search-jobs.js';
+import type { Session } from '../redis/session.js';
 import { type Part, text, type Text } from '../text.js';
 
 /** The size from which a table leaves a payload out, because it does not show payloads. */
@@ -159,4 +165,79 @@ const CHANGES = {
 function since(job: ShownJob, out: Output): Text {
   const [verb, at] = Object.hasOwn(CHANGES, job.status) ? CHANGES[job.status] : CHANGES.pending; // another program wrote it
   return job[at] ? text`${verb} ${out.ago(job[at])}` : text`enqueued ${out.ago(job.enqueuedAt)}`;
+}
+
+// Searches jobs as the dashboard does, for `list --search`.
+
+/** Where a search looks, and where it ends. */
+interface Scope {
+  /** Undefined for all queues. */
+  name: string | undefined;
+  /** Undefined for all states. */
+  status: JobStatus | undefined;
+  /** The search ends at this many matches, or a few more. */
+  most: number;
+}
+
+/** Searches the jobs of a queue, or of all. Dead letters are looked at first. */
+class JobSearch {
+  /** The matches. */
+  readonly jobs: ShownJob[] = [];
+  /** The queues that cannot be read. */
+  readonly unreadable: QueueVerdict[] = [];
+  /** The number of jobs that were looked at. */
+  searched = 0;
+  /** The number of payloads that could not be looked into. */
+  unread = 0;
+  /** True if it has ended because it found enough. */
+  isCut = false;
+
+  private readonly search: Search;
+
+  /** @throws InvalidOptionError for a bad term */
+  constructor(
+    private readonly session: Session,
+    words: string,
+  ) {
+    this.search = compileSearch(words);
+  }
+
+  async run({ name, status, most }: Scope): Promise<void> {
+    const queues = name === undefined ? undefined : shardsOf(await this.session.known(name));
+    const all = queues?.map((queue) => queue.name) ?? (await this.session.queueNames());
+    const names = all.filter((each) => !this.session.shards.unreached.has(each)); // which the command names at its end
+    const places = placesOf(names, this.search, null).filter(({ state }) => (status ?? state) === state);
+    for (const { queue, state } of places) {
+      if (this.isCut || this.unreadable.some((verdict) => verdict.queue === queue)) {
+        continue;
+      }
+      try {
+        await this.look(this.session.queue(queue), state, most);
+      } catch (error) {
+        if (queues?.length === 1) {
+          throw error;
+        }
+        this.unreadable.push(queues ? unreadableByAny(queue, error) : unreadable(queue, error));
+      }
+    }
+  }
+
+  /** Looks at the jobs of one state, slice by slice. */
+  private async look(queue: JobQueue, state: JobStatus, most: number): Promise<void> {
+    const content = await this.session.shownBy(queue);
+    let cursor: string | null = null;
+    do {
+      const slice = await walkSlice(queue, state, cursor, this.search);
+      for (const job of slice.jobs.map((each) => content.record(each))) {
+        const looked = this.search.look(job);
+        this.unread += Number(looked === 'unread');
+        if (looked === 'match') {
+          this.jobs.push(job);
+        }
+      }
+      this.searched += slice.looked;
+      cursor = slice.cursor;
+      this.isCut = this.jobs.length >= most;
+    } while (cursor !== null && !this.isCut);
+  }
 }

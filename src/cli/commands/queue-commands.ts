@@ -10,9 +10,8 @@ import type { Run } from '../context.js';
 import { CliError, EXIT, exitOf } from '../exit-codes.js';
 import { timeSpan, wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { judgeOutbox, outboxText } from '../outbox/outbox-command.js';
-import { healthText, serverText } from '../overview-text.js';
-import { readOverview } from '../overview.js';
+import { judgeOutbox, outboxText } from './outbox-command.js';
+import { healthText, serverText, readOverview } from '../overview.js';
 import { lines, text, type Text } from '../text.js';
 
 /** Adds the commands for whole queues. */

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { Context, Run } from '../context.js';
 import { showRepeatedly, type Shown } from '../live/show-repeatedly.js';
 import { TopView } from '../live/top-view.js';
-import { jsonOf, overviewText } from '../overview-text.js';
-import { readOverview, type Overview } from '../overview.js';
+import { jsonOf, overviewText, readOverview, type Overview } from '../overview.js';
 import { wholeNumber } from '../numbers.js';
 
 /** The interval of `stats --watch`, in ms. */

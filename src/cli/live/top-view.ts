@@ -2,8 +2,7 @@ import { RateWindow } from '../../inspect/rate-window.js';
 import { short } from '../../queue/runtime/cut.js';
 import type { Context } from '../context.js';
 import { kindTable, readKinds, type ShownKind } from '../error-kinds.js';
-import { readOverview, type Overview, type QueueOverview } from '../overview.js';
-import { jsonOf, overviewText } from '../overview-text.js';
+import { readOverview, type Overview, type QueueOverview, jsonOf, overviewText } from '../overview.js';
 import { lines, type Part, text } from '../text.js';
 import type { LiveView, Shown } from './show-repeatedly.js';
 

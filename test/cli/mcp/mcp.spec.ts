@@ -1,6 +1,6 @@
 // The MCP server, spoken to by the client of its SDK. test/long/cli/mcp.spec.ts has it as a process of its own.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { loadSdk } from '#cli/mcp/load-sdk.js';
+import { loadSdk } from '#cli/mcp/serve-mcp.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { shardNames } from '#queue/model/spread.js';
 import { IDS, REDACT, SCHEDULE, SECRET, markQueue } from '../../security/marked-queue.js';

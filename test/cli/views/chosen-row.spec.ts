@@ -2,8 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { Output } from '#cli/output.js';
-import type { QueueOverview } from '#cli/overview.js';
-import { overviewText } from '#cli/overview-text.js';
+import { type QueueOverview, overviewText } from '#cli/overview.js';
 
 const NAMES = ['mailbox', 'mail-1', 'mail-2', 'mail-3', 'mail-4', 'mail-5', 'email', 'mail'];
 

@@ -1,8 +1,7 @@
 // The time until no job waits, in the table of `stats` and `top`, and in JSON.
 import { expect, it } from '@jest/globals';
 import { Output } from '#cli/output.js';
-import type { QueueOverview } from '#cli/overview.js';
-import { jsonOf, overviewText } from '#cli/overview-text.js';
+import { type QueueOverview, jsonOf, overviewText } from '#cli/overview.js';
 import type { QueueSigns } from '#inspect/queue-signs.js';
 import type { QueueStats } from '#queue/model/job.js';
 import { PassThrough } from 'node:stream';

@@ -1,6 +1,6 @@
 // What a narrow terminal shows: fewer columns, and sentences that go on in the next line.
 import { describe, expect, it } from '@jest/globals';
-import { fitted, screenful } from '#cli/table.js';
+import { fitted, screenful } from '#cli/output.js';
 
 const HEAD = ['queue', 'waiting', 'in/s', 'run p95', 'failed'];
 const ROW = ['a-queue-with-a-long-name', 12, 3, '340 ms', '0.0 %'];

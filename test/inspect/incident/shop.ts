@@ -2,8 +2,7 @@
 // alerts, JSON and command line are held against the ledger.
 import { PassThrough } from 'node:stream';
 import { expect, it } from '@jest/globals';
-import { healthText, jsonOf, overviewText } from '#cli/overview-text.js';
-import { overviewOfQueues, type QueueOverview } from '#cli/overview.js';
+import { healthText, jsonOf, overviewText, overviewOfQueues, type QueueOverview } from '#cli/overview.js';
 import { Output } from '#cli/output.js';
 import { lines, valueOf } from '#cli/text.js';
 import { type AlertKind, alertsOf, newKinds, parseRecord } from '#inspect/alerts.js';
