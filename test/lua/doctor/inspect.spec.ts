@@ -141,6 +141,7 @@ describe('a job that is also where it does not belong', () => {
     const { q, doctor } = examined();
     const [own, status, seed] = STATES[what]!;
     await seed(q);
+    if (own) await q.redis.pexpire(q.keys.job('a'), 60_000); // a repair takes it away
     const add = other === 'pending' ? q.redis.lpush(q.keys.pending, 'a') : q.redis.zadd(q.keys[other], 1, 'a');
     await add;
     await q.run(doctor.inspect({ ids: ['a'], repair: true }));
