@@ -1,7 +1,6 @@
 // Entry point `nest-job-queue/testing/jest`: imported for its effect, it adds the matchers to the `expect` of Jest.
 import { expect } from '@jest/globals';
-import { jobQueueMatchers } from './testing/matchers/to-have-enqueued.js';
-import type { JobQueueMatchers } from './testing/matchers/types.js';
+import { jobQueueMatchers, type JobQueueMatchers } from './testing/matchers.js';
 
 expect.extend(jobQueueMatchers);
 

@@ -1,7 +1,6 @@
 // Entry point `nest-job-queue/testing/vitest`: imported for its effect, it adds the matchers to the `expect` of Vitest.
 import { expect } from 'vitest';
-import { jobQueueMatchers } from './testing/matchers/to-have-enqueued.js';
-import type { JobQueueMatchers } from './testing/matchers/types.js';
+import { jobQueueMatchers, type JobQueueMatchers } from './testing/matchers.js';
 
 expect.extend(jobQueueMatchers as Parameters<typeof expect.extend>[0]);
 

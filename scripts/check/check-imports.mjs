@@ -89,13 +89,11 @@ const ROOMS = {
   },
   nest: {
     context: [],
-    options: ['context'],
-    connection: ['options'],
-    enhancers: ['context', 'options'],
-    handlers: ['context', 'options', 'connection', 'enhancers'],
-    verdicts: ['options', 'connection'],
-    lifecycle: ['context', 'options', 'connection', 'enhancers', 'handlers', 'verdicts'],
-    service: ['context', 'options', 'connection', 'handlers', 'lifecycle'],
+    'job-queue.options.ts': ['context'],
+    connection: ['job-queue.options.ts'],
+    handlers: ['context', 'job-queue.options.ts', 'connection'],
+    lifecycle: ['context', 'job-queue.options.ts', 'connection', 'handlers'],
+    service: ['context', 'job-queue.options.ts', 'connection', 'handlers', 'lifecycle'],
   },
   dashboard: {
     'dashboard-options.ts': [],

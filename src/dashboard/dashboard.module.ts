@@ -16,7 +16,7 @@ import {
 import { ModuleRef, type ApplicationConfig } from '@nestjs/core';
 import { partToken } from '../nest/connection/connection-tokens.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
-import { containerOf } from '../nest/context/container-of.js';
+import { containerOf } from '../nest/context/container.js';
 import { JobQueueService } from '../nest/service/job-queue.service.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';

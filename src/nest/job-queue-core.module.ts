@@ -17,18 +17,21 @@ import {
   LIFECYCLE,
   partToken,
 } from './connection/connection-tokens.js';
-import { connectInMemory } from './connection/memory-connection.js';
+import {
+  connectInMemory,
+  RedisConnection,
+  STORE_OVERRIDE,
+  type ServerConnection,
+  type StoreOverride,
+} from './connection/server-connection.js';
 import { QueueRegistry } from './connection/queue-registry.js';
 import { QuietLogger } from './connection/quiet-logger.js';
-import { RedisConnection } from './connection/redis-connection.js';
-import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
-import { HandlerBinder } from './enhancers/handler-binder.js';
+import { HandlerBinder } from './handlers/handler-binder.js';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry } from './handlers/handler-registry.js';
 import { JobListeners } from './handlers/job-listeners.js';
 import { type AuditParts, BootAudit } from './lifecycle/boot-audit.js';
-import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
-import type { LifecycleParts } from './lifecycle/lifecycle-parts.js';
+import { LifecycleOrder, LifecycleOrderModule, type LifecycleParts } from './lifecycle/lifecycle-order.js';
 import { type MaintenanceParts, MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { UnusedNames } from './lifecycle/unused-names.js';
@@ -40,10 +43,10 @@ import {
   RESOLVED_OPTIONS,
   type ResolvedModuleOptions,
   resolveModuleOptions,
-} from './options/job-queue.options.js';
-import { IN_MEMORY } from './options/redis-options.js';
+  IN_MEMORY,
+} from './job-queue.options.js';
 import { JobQueueService } from './service/job-queue.service.js';
-import { VerdictWatch, type VerdictWatchParts } from './verdicts/verdict-watch.js';
+import { VerdictWatch, type VerdictWatchParts } from './lifecycle/verdict-watch.js';
 
 /** Returns a provider of a class that takes its dependencies as one object: the token of each part. */
 function provideByParts<Parts extends object>(

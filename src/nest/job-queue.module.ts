@@ -14,18 +14,23 @@ import { show, showName } from '../queue/errors/show.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { checkQueueName, isQueueName } from '../queue/validation/names.js';
 import { checkFlag, checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
-import { DEFAULT_CONNECTION, checkConnectionName, partToken } from './connection/connection-tokens.js';
-import { declaredNames, getQueueToken } from './connection/inject-queue.decorator.js';
+import {
+  DEFAULT_CONNECTION,
+  checkConnectionName,
+  partToken,
+  declaredNames,
+  getQueueToken,
+  serviceProviders,
+} from './connection/connection-tokens.js';
 import type { QueueRegistry } from './connection/queue-registry.js';
 import type { HandlerRegistry } from './handlers/handler-registry.js';
-import { serviceProviders } from './connection/service-classes.js';
 import {
   JobQueueCoreModule,
   type JobQueueModuleAsyncOptions,
   type JobQueueModuleExtras,
   asyncCoreModule,
 } from './job-queue-core.module.js';
-import type { JobQueueModuleOptions } from './options/job-queue.options.js';
+import type { JobQueueModuleOptions } from './job-queue.options.js';
 
 /** The module that feature modules import if the app's module is not global. */
 @Module({})

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { registerQueues } from '../queue/register/register-queues.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
-import { IN_MEMORY } from '../nest/options/redis-options.js';
+import { IN_MEMORY } from '../nest/job-queue.options.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';

@@ -3,14 +3,15 @@ import { inspect } from 'node:util';
 import type { INestApplicationContext, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { LIFECYCLE, METRICS_REGISTRY, partToken } from '../nest/connection/connection-tokens.js';
-import { findProvider } from '../nest/connection/find-provider.js';
+import { findProvider } from '../nest/context/container.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
-import { IN_MEMORY } from '../nest/options/redis-options.js';
+import { IN_MEMORY } from '../nest/job-queue.options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/waits.js';
-import { type LogLevel, encodeRecord } from './log-record.js';
 import {
+  type LogLevel,
+  encodeRecord,
   type FromChild,
   PROCESS_NAME,
   STOP_TIMEOUT,
@@ -19,8 +20,7 @@ import {
   reportedError,
   toChild,
 } from './messages.js';
-import { loadMetricsClient } from './metrics/server.js';
-import type { MetricList, MetricsRegistry } from './metrics/sum.js';
+import { loadMetricsClient, type MetricList, type MetricsRegistry } from './metrics.js';
 
 /** The time a boot may continue after a stop request, in ms. */
 const BOOT_END_MS = 1_000;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { timerDuration, wholeNumber, flag } from '../queue/validation/numbers.js';
-import { codeFile } from '../nest/handlers/code-file.js';
+import { codeFile } from '../nest/handlers/thread-option.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {

@@ -5,9 +5,10 @@ import { SafeLogger } from '../queue/errors/safe-logger.js';
 import type { BackgroundRole } from '../queue/runtime/background-role.js';
 import { systemClock } from '../queue/runtime/clock.js';
 import { within } from '../queue/runtime/waits.js';
-import { WorkerBootError } from './boot-error.js';
-import { type LogLevel, decodeLine } from './log-record.js';
 import {
+  WorkerBootError,
+  type LogLevel,
+  decodeLine,
   type FromChild,
   PROCESS_NAME,
   type ReportedError,
@@ -17,11 +18,11 @@ import {
   fromChild,
   pack,
   reportedError,
+  type WorkerProcessEvent,
+  MetricsQuestions,
 } from './messages.js';
-import { MetricsQuestions } from './metrics/question.js';
-import type { ScrapedProcess } from './metrics/sum.js';
+import type { ScrapedProcess } from './metrics.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
-import type { WorkerProcessEvent } from './process-event.js';
 
 /**
  * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker lost the

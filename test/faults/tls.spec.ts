@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueueService } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
-import { RedisConnection } from '#nest/connection/redis-connection.js';
+import { RedisConnection } from '#nest/connection/server-connection.js';
 import { handlerOf, KeptLog, startApp } from '../nest/app.js';
 import { makeCertificates, type Certificates } from '../support/redis/certificates.js';
 import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { JobQueue } from '#queue/job-queue.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import { drawnDialect } from '#memory/lua/dialect.js';
+import { drawnDialect } from '#memory/lua/numbers.js';
 import { ScriptStore } from '#memory/script-store.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';

@@ -9,7 +9,7 @@ import {
   type JobQueueModuleOptions,
   type JobQueueOptionsFactory,
 } from 'nest-job-queue';
-import { JOB_QUEUE_OPTIONS } from '#nest/options/job-queue.options.js';
+import { JOB_QUEUE_OPTIONS } from '#nest/job-queue.options.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { compileApp, KeptLog, startApp, type TestApp, handlerOf } from './app.js';
 

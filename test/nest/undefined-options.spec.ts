@@ -5,7 +5,7 @@ import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
 import { queueOptionFields } from '#queue/model/queue-options.js';
 import { jobOptionsAt } from '#queue/model/job-options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
-import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveModuleOptions } from '#nest/job-queue.options.js';
 import { rowsOf } from '../docs/table.js';
 import { testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { startApp } from './app.js';

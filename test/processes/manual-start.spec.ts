@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { runWorkers } from '#processes/run-workers.js';
+import { runWorkers } from '#processes/worker-processes.js';
 import { bundle } from '../support/bundle.mjs';
 import { patiently } from '../support/faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';

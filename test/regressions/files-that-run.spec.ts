@@ -42,23 +42,23 @@ function expectAtMost(count: number, files: readonly string[]): void {
   expect(files.length > most ? files.toSorted() : []).toEqual([]); // names them
 }
 
-it('a plain enqueue of the core runs 21 files', async () => {
+it('a plain enqueue of the core runs 17 files', async () => {
   const queue = newQueue();
   const files = await filesOf(() => queue.enqueue({ to: 'ada' }));
   expect(files).toContain('src/queue/enqueue/producer.ts');
-  expectAtMost(21, files);
+  expectAtMost(17, files);
 });
 
-it('a plain enqueue by the service runs 25 files', async () => {
+it('a plain enqueue by the service runs 21 files', async () => {
   const name = uniqueQueueName('mail');
   const app = await startApp({ jobs: OFF, providers: [handlerOf(name)] });
   const jobs = app.get(JobQueueService);
   const files = await filesOf(() => jobs.enqueue(name, { to: 'ada' }));
   expect(files).toContain('src/nest/service/job-queue.service.ts');
-  expectAtMost(25, files);
+  expectAtMost(21, files);
 });
 
-it('a job runs 53 files from its claim to its settlement', async () => {
+it('a job runs 37 files from its claim to its settlement', async () => {
   const queue = newQueue();
   const gates: Gate[] = [];
   const handler = () => {
@@ -81,7 +81,7 @@ it('a job runs 53 files from its claim to its settlement', async () => {
     await worker.event('completed', (ended += 2));
   }, prepare);
   expect(files).toContain('src/worker/attempt/attempt.ts');
-  expectAtMost(53, files);
+  expectAtMost(37, files);
 });
 
 it('a redrive in the dashboard runs 38 files', async () => {

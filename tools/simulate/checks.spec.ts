@@ -7,7 +7,7 @@ import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { StoreCall } from '#queue/store/store-call.js';
 import { decodedOf, type RedisCall, type ScriptCall } from '#queue/transport/script-runner.js';
 import { toBytes } from '#memory/lua/values.js';
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { evaluate } from '#memory/server/texts.js';
 import { History } from './history/history.js';
 import { ScheduleRules } from './history/schedule-rules.js';

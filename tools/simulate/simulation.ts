@@ -1,8 +1,7 @@
 // A fleet by virtual time and a seed: its faults, its checks, and the course of a run.
 import { toBytes } from '#memory/lua/values.js';
-import type { StreamEntry } from '#memory/server/containers.js';
-import { turn } from '#testing/time/real-time.js';
-import { VirtualClock } from '#testing/time/virtual-clock.js';
+import type { StreamEntry } from '#memory/server/keyspace.js';
+import { turn, VirtualClock } from '#testing/time/virtual-clock.js';
 import { faultsIn } from '../../test/support/invariants/invariants.js';
 import { keysInMemory } from '../../test/support/invariants/key-reads.js';
 import { WakeChannels } from '../../test/support/memory/cluster-store.js';

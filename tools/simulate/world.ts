@@ -1,6 +1,6 @@
 // What the processes of a simulated fleet see of its run.
 import type { WakeChannels } from '../../test/support/memory/cluster-store.js';
-import type { StreamEntry } from '#memory/server/containers.js';
+import type { StreamEntry } from '#memory/server/keyspace.js';
 import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { History } from './history/history.js';

@@ -14,7 +14,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
-import { containerOf } from '../../nest/context/container-of.js';
+import { containerOf } from '../../nest/context/container.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
 import {

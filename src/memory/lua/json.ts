@@ -1,6 +1,5 @@
 // JSON as cjson of Redis writes and reads it.
-import type { Dialect } from './dialect.js';
-import { general, readNumber } from './numbers.js';
+import { type Dialect, general, readNumber } from './numbers.js';
 import { LuaError, LuaNull, LuaTable, NULL, toBytes, typeOf, type LuaValue } from './values.js';
 
 const MOST_DEPTH = 1_000;

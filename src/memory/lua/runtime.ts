@@ -1,8 +1,7 @@
 // What compiled scripts call: the operators of Lua, and the functions of its library.
 import { createHash } from 'node:crypto';
-import type { Dialect } from './dialect.js';
+import { type Dialect, fixed, general, numberText, readNumber, toInteger, wholeText } from './numbers.js';
 import { decodeJson, encodeJson } from './json.js';
-import { fixed, general, numberText, readNumber, toInteger, wholeText } from './numbers.js';
 import { matchesOf, matchFrom, patternOf } from './patterns.js';
 import {
   LuaError,

@@ -13,8 +13,7 @@ import {
   whole,
   type Bound,
 } from './arguments.js';
-import { Hash, List, SortedSet, Text, type Scored } from './containers.js';
-import type { Keyspace } from './keyspace.js';
+import { Hash, List, SortedSet, Text, type Scored, type Keyspace } from './keyspace.js';
 import { streamCommands } from './streams.js';
 
 export type Commands = ReturnType<typeof commandsOf>;

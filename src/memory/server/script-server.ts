@@ -1,10 +1,11 @@
 // A server in the process: keys in memory, the scripts of lua compiled to JavaScript, waits for markers, and channels. Texts
 // are bytes, one character each.
 import { createHash } from 'node:crypto';
-import type { RunScript } from '../lua/compile.js';
-import { scriptFactory } from '../lua/compiled-scripts.js';
-import { type Dialect, REDIS_7_0 } from '../lua/dialect.js';
-import { replyError, runtimeOf, type CommandTable, type Runtime } from '../lua/runtime.js';
+import vm from 'node:vm';
+import { keptIn } from '../../queue/runtime/collections.js';
+import { type RunScript, codeOfCompiler, compileLua, type ScriptFactory } from '../lua/compile.js';
+import { type Dialect, REDIS_7_0 } from '../lua/numbers.js';
+import { replyError, runtimeOf, type CommandTable, type Runtime, type CheckCommand } from '../lua/runtime.js';
 import { LuaError, LuaTable, shown, type LuaValue } from '../lua/values.js';
 import { refuse } from './arguments.js';
 import { checkCommand, commandsOf } from './commands.js';
@@ -203,4 +204,28 @@ function inScript({ value }: LuaError, text: string): LuaError {
   const message = err === undefined ? `ERR user_script: ${shown(value)}` : shown(err);
   const digest = createHash('sha1').update(text, 'latin1').digest('hex');
   return replyError(`${message} script: ${digest}, on @user_script.`);
+}
+
+// The compiled scripts of the process, by their texts.
+
+const KEPT = Symbol.for('nest-job-queue:compiled-scripts');
+
+/** The most compiled scripts. There are fewer texts than this, but a test may make its own. */
+const MOST_KEPT = 1_000;
+
+/**
+ * Returns the factory of a script, compiled when its text is first wanted in the process. Jest loads this module anew for
+ * each test file. So the compiled scripts are kept on a module of Node. Their code is in no realm of a test file.
+ *
+ * @param name shown in stacks and by the coverage of V8
+ * @throws LuaSubsetError for a script outside of the subset
+ */
+export function scriptFactory(text: string, name: string, check: CheckCommand): ScriptFactory {
+  const keeper = vm as { [KEPT]?: Map<string, Map<string, ScriptFactory>> };
+  keeper[KEPT] ??= new Map();
+  // Another version of this library in the process may compile otherwise.
+  const kept = keptIn(keeper[KEPT], codeOfCompiler(), () => new Map<string, ScriptFactory>());
+  const compile = () =>
+    vm.runInThisContext(compileLua(text, check, false), { filename: `lua:${name}` }) as ScriptFactory;
+  return keptIn(kept, text, compile, MOST_KEPT);
 }

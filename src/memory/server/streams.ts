@@ -1,8 +1,7 @@
 // The commands on streams and their consumer groups. See commands.ts.
 import { LuaTable, type LuaValue } from '../lua/values.js';
 import { optionsOf, refuse, SYNTAX_ERROR, whole } from './arguments.js';
-import { Stream, type Group, type StreamEntry, type StreamId } from './containers.js';
-import type { Keyspace } from './keyspace.js';
+import { Stream, type Group, type StreamEntry, type StreamId, type Keyspace } from './keyspace.js';
 
 const OK = () => LuaTable.of({ ok: 'OK' });
 

@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { own, withoutUndefined } from '../../queue/runtime/collections.js';
 import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import { checkQueueName } from '../../queue/validation/names.js';
-import type { QueueSettings, ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { QueueSettings, ResolvedModuleOptions } from '../job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
 import { refuseOfOneQueue, type SpreadQueue } from '../../spread/spread-queue.js';
 import { spreadOver } from '../../spread/whole-queue.js';

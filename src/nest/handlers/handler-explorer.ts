@@ -2,9 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { JobQueue } from '../../queue/job-queue.js';
-import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
-import { handlerRecords, handlerSubject, type HandlerRecord } from './job-handler.decorator.js';
-import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
+import type { HandlerClass, Wrapper } from './handler-binder.js';
+import {
+  handlerRecords,
+  handlerSubject,
+  type HandlerRecord,
+  recurringRecords,
+  type RecurringRecord,
+} from './job-handler.decorator.js';
 
 /** A `@JobHandler` with its class and method. */
 export interface FoundHandler extends HandlerRecord {

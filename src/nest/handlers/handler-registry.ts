@@ -5,15 +5,24 @@ import { z } from 'zod';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import { OWN_QUEUE_OPTIONS, queueOptionFields } from '../../queue/model/queue-options.js';
 import { spreadFields } from '../../queue/model/spread.js';
 import { isOfPublications, PUBLICATIONS, publicationsOf } from '../../queue/model/topic.js';
 import { DeclaredTopics } from '../../queue/register/declared-topics.js';
-import { refuseBareContent } from '../../worker/topics.js';
 import { withoutUndefined } from '../../queue/runtime/collections.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, checkHandledName, checkQueueName } from '../../queue/validation/names.js';
 import { checkObject, checkOptions } from '../../queue/validation/validate-options.js';
+import type { SpreadQueue } from '../../spread/spread-queue.js';
+import {
+  handlerDefaults,
+  bulkSchema,
+  handlerOptionFields,
+  slotFields,
+  withBulkSchemas,
+  withSchemas,
+} from '../../worker/handlers/define-handler.js';
 import {
   type BulkHandler,
   type BulkHandlerFunction,
@@ -23,25 +32,13 @@ import {
   type HandlerOptions,
   type DeclaredSchedule,
 } from '../../worker/handlers/handler.js';
-import {
-  handlerDefaults,
-  bulkSchema,
-  handlerOptionFields,
-  slotFields,
-  withBulkSchemas,
-  withSchemas,
-} from '../../worker/handlers/define-handler.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
+import { refuseBareContent } from '../../worker/topics.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
-import { findProvider } from '../connection/find-provider.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import type { SpreadQueue } from '../../spread/spread-queue.js';
-import { isMade, isScoped } from '../enhancers/attempt-scope.js';
-import { hasPipes } from '../enhancers/enhancer-metadata.js';
-import { HandlerBinder } from '../enhancers/handler-binder.js';
-import { picked, withoutDefaults } from '../options/defined-options.js';
-import { FailureHandlers } from './failure-handlers.js';
+import { findProvider } from '../context/container.js';
+import { picked, withoutDefaults } from '../job-queue.options.js';
+import { isMade, isScoped, hasPipes, HandlerBinder } from './handler-binder.js';
 import { type FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
 import { resolveThread } from './thread-option.js';
@@ -568,4 +565,66 @@ async function make(
 
 function isOptional(each: InjectionToken | OptionalFactoryDependency): each is OptionalFactoryDependency {
   return typeof each === 'object' && 'token' in each;
+}
+
+const failureOptionsSchema = z.strictObject(
+  {
+    ...handlerOptionFields,
+    queue: z.string({ error: "expected a queue's name" }).optional(),
+    connection: z.string({ error: 'expected the name of a connection' }).optional(),
+  },
+  { error: 'expected an object of handler options' },
+);
+
+/** The methods decorated with `@OnJobFailed`, checked, by queue and by the name of the jobs that fail. */
+class FailureHandlers {
+  private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
+
+  /**
+   * @param queueOf the queue of the jobs of a name, if neither the options nor a definition name it
+   * @returns the queue
+   * @throws InvalidOptionError
+   */
+  add(found: FoundHandler, handle: HandlerFunction, queueOf: (name: string) => string): string {
+    const { subject, name, options, definition } = found;
+    checkHandledName(name, subject);
+    const {
+      queue: given,
+      connection: _connection,
+      ...handlerOptions
+    } = checkOptions(subject, failureOptionsSchema, options);
+    const queue = given ?? definition?.defaults.queue ?? queueOf(name);
+    checkQueueName(queue);
+    const handlers = this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler }>();
+    const other = handlers.get(name);
+    if (other) {
+      throw new InvalidOptionError(
+        subject,
+        `one handler of the failures of "${name}" in queue "${queue}"`,
+        `another one, ${other.subject}`,
+        'Call the second from the first.',
+      );
+    }
+    handlers.set(name, { ...found, handler: { ...handlerOptions, handle } });
+    this.byQueue.set(queue, handlers);
+    return queue;
+  }
+
+  /** Each handler's place in errors, with the queue and the name of the jobs that fail. */
+  get all(): { queue: string; name: string; subject: string }[] {
+    return [...this.byQueue].flatMap(([queue, handlers]) =>
+      [...handlers].map(([name, { subject }]) => ({ queue, name, subject })),
+    );
+  }
+
+  /** The queues with such handlers. */
+  get queueNames(): string[] {
+    return [...this.byQueue.keys()];
+  }
+
+  /** Returns the handlers of a queue for a worker. */
+  of(queue: string): Record<string, Handler> {
+    const handlers = [...(this.byQueue.get(queue) ?? [])];
+    return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
+  }
 }

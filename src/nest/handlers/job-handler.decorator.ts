@@ -1,14 +1,20 @@
 import type { InjectionToken, OptionalFactoryDependency, Type } from '@nestjs/common';
-import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { JobFailure } from '../../queue/codec/failure-job.js';
+import { isJobDefinition, type JobDefinition, type PayloadOf } from '../../queue/enqueue/define-job.js';
+import { isTopicDefinition, type TopicDefinition } from '../../queue/enqueue/define-topic.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
+import type { StreamOptions } from '../../queue/model/job-stream.js';
+import type { QueueLimits, RateLimit } from '../../queue/model/limits.js';
+import type { Recurrence } from '../../queue/model/schedule.js';
+import type { SharedLimitUse } from '../../queue/model/shared-limit.js';
+import { checkTopicName, jobNameOf } from '../../queue/model/topic.js';
+import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 import { ANY_NAME, isQueueName } from '../../queue/validation/names.js';
-import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
-import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedBulkFunction, TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
 import type { BulkOptions, HandlerOptions } from '../../worker/handlers/handler.js';
-import type { StreamOptions } from '../../queue/model/job-stream.js';
-import type { SharedLimitUse } from '../../queue/model/shared-limit.js';
-import type { QueueLimits, RateLimit } from '../../queue/model/limits.js';
+import type { Job } from '../../worker/handlers/job.js';
+import { DEFAULT_CONNECTION, declareQueue } from '../connection/connection-tokens.js';
 import type { ThreadOptions } from './thread-option.js';
 
 // A fixed text, so that classes decorated by another copy of the package are found.
@@ -106,7 +112,7 @@ export interface JobHandlerOptionsSource {
 const SOURCE_KEYS = ['optionsFrom', 'useFactory', 'inject'] as const;
 
 /** Splits the options of a decorator into those given there and the source of others. */
-export function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
+function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
   options: JobHandlerOptions;
   source?: JobHandlerOptionsSource;
 } {
@@ -275,7 +281,7 @@ export function handlerSubject({ name, names, options, failures, subscribes }: H
 }
 
 /** Records that a class or a method is a handler. */
-export function recordHandler(place: object, record: HandlerRecord): void {
+function recordHandler(place: object, record: HandlerRecord): void {
   const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
   Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
 }
@@ -292,4 +298,176 @@ function declareQueueOf(record: HandlerRecord): void {
 /** Returns the records of a class or a method. A subclass inherits those of its base, unless it is decorated itself. */
 export function handlerRecords(place: object): HandlerRecord[] {
   return (Reflect.getMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+}
+
+/** Options of a handler of final failures. They apply to the failure jobs. */
+export interface OnJobFailedOptions extends HandlerOptions {
+  /** The queue of the jobs that fail. @default the definition's, else that of their handler in this process, else the one named as the job */
+  queue?: string | undefined;
+  /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
+  connection?: string | undefined;
+}
+
+/** Decorates a method that takes a failure job. */
+export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFailure<Payload>>) => unknown>(
+  target: object,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/**
+ * Makes a method the handler of final failures of the jobs of a name, as jobs of their own. The script that makes a dead
+ * letter also enqueues one failure job. So no failure is missed when a process dies, and a failing method is retried.
+ * `@OnJobEvent('failed')` is cheaper, but the event is lost with its process.
+ *
+ * The failure job goes to the queue of the failed job, before the jobs without a priority. Redis remembers for a day
+ * that the name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.
+ *
+ * @param definition the jobs that fail: their definition, or their name
+ * @example
+ * \@OnJobFailed('invoice', { maxAttempts: 10 })
+ * async refund({ payload: failure }: Job<JobFailure<Invoice>>) {
+ *   await this.tickets.open(`invoice ${failure.payload.number} failed: ${failure.error}`);
+ * }
+ */
+export function OnJobFailed<Definition extends JobDefinition>(
+  definition: Definition,
+  options?: OnJobFailedOptions,
+): FailureHandlerDecorator<PayloadOf<Definition>>;
+/** Makes a method the handler of the final failures of the jobs of a name. */
+export function OnJobFailed(name: string, options?: OnJobFailedOptions): MethodDecorator;
+export function OnJobFailed(job: string | JobDefinition, options: OnJobFailedOptions = {}) {
+  const [name, definition] = isJobDefinition(job) ? [job.name, job] : [job, undefined];
+  return (target: object, method: string | symbol, descriptor: PropertyDescriptor) => {
+    const place: unknown = descriptor?.value;
+    if (typeof place !== 'function' || typeof target === 'function') {
+      throw new InvalidOptionError(`@OnJobFailed(${show(name)})`, 'an instance method', String(method));
+    }
+    recordHandler(place, { name, options, definition, failures: true });
+  };
+}
+
+/** Options of a subscription, which are those of a handler too. */
+export type OnTopicOptions = Omit<DecoratorOptions, 'thread'> & {
+  /**
+   * The name of the subscription, among those of the topic. Without it a renamed class or method is another subscription.
+   * @default the class and the method, as in `Receipts.send`
+   */
+  subscription?: string | undefined;
+};
+
+/** Decorates a method that takes the payload of a topic. */
+export type TypedTopicDecorator<Topic extends TopicDefinition> = <
+  Method extends TypedHandlerFunction<JobDefinition<Topic['payload']>>,
+>(
+  target: object,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/**
+ * Makes a method a subscription of a topic: each publication adds a job for it. The jobs are ordinary ones in a queue of their
+ * own, `order.paid/receipts`, with retries, dead letters and limits. Redis keeps the subscription, so it also gets the
+ * publications from a time when none of its processes ran. Can be used several times, for several topics.
+ *
+ * A bad name or option, or a subscription that is bound twice, stops the app's boot with an InvalidOptionError.
+ *
+ * @example
+ * \@OnTopic('order.paid', { subscription: 'receipts', maxAttempts: 5 })
+ * async send(job: Job<{ orderId: string }>) { … }
+ */
+export function OnTopic<Topic extends TopicDefinition>(
+  topic: Topic,
+  options?: OnTopicOptions,
+): TypedTopicDecorator<Topic>;
+/** Makes a method a subscription of a topic by its name. */
+export function OnTopic(topic: string, options?: OnTopicOptions): MethodDecorator;
+export function OnTopic(topic: string | TopicDefinition, given: OnTopicOptions = {}): MethodDecorator {
+  return (target: object, method: string | symbol, descriptor: PropertyDescriptor) =>
+    decorate(
+      topicRecordOf(topic, given, `${target.constructor.name}.${String(method)}`),
+      target,
+      method,
+      descriptor,
+    );
+}
+
+function topicRecordOf(topic: string | TopicDefinition, given: OnTopicOptions, place: string): HandlerRecord {
+  if (typeof given !== 'object' || given === null) {
+    throw new InvalidOptionError(`@OnTopic on ${place}`, 'an object of options', show(given));
+  }
+  const { subscription = place, ...options } = given;
+  const definition = isTopicDefinition(topic) ? topic : undefined;
+  const name = definition?.name ?? topic;
+  checkTopicName(`topic of @OnTopic on ${place}`, name);
+  const { thread } = options as DecoratorOptions;
+  if (thread !== undefined) {
+    const hint = 'Let the method enqueue a job, whose @JobHandler has a thread.';
+    const subject = `@OnTopic(${JSON.stringify(name)}).thread on ${place}`;
+    throw new InvalidOptionError(subject, 'none, because the method does the work', show(thread), hint);
+  }
+  checkTopicName(
+    `@OnTopic(${JSON.stringify(name)}).subscription on ${place}`,
+    subscription,
+    'Pass a shorter or plainer one.',
+  );
+  const jobName = jobNameOf({ topic: name, name: subscription });
+  return {
+    name: jobName,
+    ...splitSource(options),
+    ...(definition && { definition: definition.jobsOf(jobName) }),
+    subscribes: { topic: name, name: subscription },
+  };
+}
+
+// A fixed text, so that classes decorated by another copy of the package are found.
+const RECURRING_METADATA = 'nest-job-queue:recurring';
+
+/** Options of a recurring job that a handler declares. */
+export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
+  /** The id of the schedule in its queue. @default the name of the handler's jobs */
+  id?: string | undefined;
+}
+
+/** The record of a decorator; checked when the app boots. */
+export interface RecurringRecord {
+  recurrence: Recurrence;
+  options: RecurringJobOptions;
+}
+
+/**
+ * Makes a job recur: on a class or method that is a `@JobHandler` of one name. Can be used several times, with
+ * different ids. One job is enqueued for each tick, with any number of processes. The schedule lives while a worker
+ * with this decorator runs. Without the decorator, it stops 30 s after the last such worker is gone.
+ *
+ * A bad expression, time zone or option stops the app's boot with an InvalidOptionError. A payload that does not fit
+ * its handler's definition stops it with an InvalidPayloadError.
+ *
+ * @param recurrence when it ticks, with `startAt`, `endAt`, `limit` and `jitterMs`
+ * @example
+ * \@JobHandler('report')
+ * \@RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' }, onMissed: 'once' })
+ * export class ReportHandler { … }
+ */
+export function RecurringJob(
+  recurrence: Recurrence,
+  options: RecurringJobOptions = {},
+): ClassDecorator & MethodDecorator {
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const place: unknown = method === undefined ? target : descriptor?.value;
+    if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
+      throw new InvalidOptionError(
+        '@RecurringJob',
+        'a class or an instance method',
+        `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
+      );
+    }
+    const records = (Reflect.getOwnMetadata(RECURRING_METADATA, place) as RecurringRecord[] | undefined) ?? [];
+    Reflect.defineMetadata(RECURRING_METADATA, [{ recurrence, options }, ...records], place);
+  };
+}
+
+/** Returns the records of a class or a method. */
+export function recurringRecords(place: object): RecurringRecord[] {
+  return (Reflect.getMetadata(RECURRING_METADATA, place) as RecurringRecord[] | undefined) ?? [];
 }

@@ -7,10 +7,20 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
-import { ModuleRef, ModulesContainer, type NestContainer } from '@nestjs/core';
+import { ModuleRef, ModulesContainer, type NestContainer, type LazyModuleLoader } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
-import { containerOf } from '../context/container-of.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+import type { ServerConnection } from '../connection/server-connection.js';
+import { containerOf } from '../context/container.js';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { JobListeners } from '../handlers/job-listeners.js';
+import type { ResolvedModuleOptions } from '../job-queue.options.js';
+import type { VerdictWatch } from './verdict-watch.js';
+import type { BootAudit } from './boot-audit.js';
+import type { MaintenanceScheduler } from './maintenance.scheduler.js';
+import type { ModuleMiddleware } from './module-middleware.js';
 
 /** Starts when the app is ready, and stops before anything else of the app. */
 export interface Runtime {
@@ -138,4 +148,21 @@ function typeOf(imported: unknown): unknown {
 
 function namesOf(importers: readonly Importer[]): string {
   return importers.map(({ name }) => name).join(' and ') || 'the root';
+}
+
+/** The parts of a connection that its worker's life needs. */
+export interface LifecycleParts {
+  readonly hooks: LifecycleOrder;
+  readonly options: ResolvedModuleOptions;
+  readonly redis: ServerConnection;
+  readonly queues: QueueRegistry;
+  readonly handlers: HandlerRegistry;
+  readonly maintenance: MaintenanceScheduler;
+  readonly verdicts: VerdictWatch;
+  readonly logger: JobQueueLogger;
+  readonly listeners: JobListeners;
+  readonly audit: BootAudit;
+  readonly middleware: ModuleMiddleware;
+  readonly lazyModules: LazyModuleLoader;
+  readonly connection: string;
 }

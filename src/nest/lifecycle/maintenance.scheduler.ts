@@ -6,15 +6,13 @@ import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/waits.js';
 import { EndReports, reclaimWorker } from '../../worker/maintenance/end-reports.js';
-import { nextMaintenanceAt } from '../options/maintenance-options.js';
+import { nextMaintenanceAt, type ResolvedModuleOptions, type MaintenanceSchedule } from '../job-queue.options.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import { FailureLog } from '../../worker/reports/failure-log.js';
 import { eventListener, type WorkerEventListener } from '../../worker/handlers/attempt-middleware.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
-import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 import type { ModuleMiddleware } from './module-middleware.js';
 
 /** The part of the SchedulerRegistry of \@nestjs/schedule that is used. An app need not have it installed. */

@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
-import { findProvider } from '../connection/find-provider.js';
-import type { MiddlewareEntry } from '../options/module-parts.js';
+import { findProvider } from '../context/container.js';
+import type { MiddlewareEntry } from '../job-queue.options.js';
 
 /** The middleware of `forRoot`, with its classes as Nest makes them. */
 export class ModuleMiddleware {

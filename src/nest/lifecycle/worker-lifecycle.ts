@@ -22,17 +22,14 @@ import { Repetition } from '../../worker/maintenance/repeated-start.js';
 import type { WorkerQueue } from '../../worker/handlers/handler.js';
 import { checkSlots, HIGHEST_CONCURRENCY } from '../../worker/worker-options.js';
 import { Worker } from '../../worker/worker.js';
-import { causeInWords } from '../connection/connection-remedy.js';
+import { causeInWords } from '../connection/server-connection.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
-import { currentJobMiddleware } from '../context/current-job.js';
-import { JobLines } from '../context/job-lines.js';
+import { currentJobMiddleware, JobLines } from '../context/current-job.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
-import type { MaintenanceSchedule } from '../options/maintenance-options.js';
-import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
-import type { LifecycleParts } from './lifecycle-parts.js';
-import { checkSpreads } from './spread-check.js';
+import type { ResolvedModuleOptions, MaintenanceSchedule } from '../job-queue.options.js';
+import type { LifecycleOrder, Runtime, LifecycleParts } from './lifecycle-order.js';
+import { checkSpreads } from './boot-audit.js';
 
 /** The time the boot waits for Redis if it may continue without it, in ms. */
 const LOOK_MS = 2_000;

@@ -1,58 +1,70 @@
 import { Injectable } from '@nestjs/common';
 import { Batch } from '../../queue/batches/batch.js';
-import { checkObject } from '../../queue/validation/validate-options.js';
-import {
-  type ChunkFor,
-  type ChunkInput,
-  type JobDefinition,
-  type PayloadFor,
-  type ResultFor,
-  type ResultOf,
-  type SignalData,
-  type SignalName,
+import type {
+  ChunkFor,
+  ChunkInput,
+  JobDefinition,
+  PayloadFor,
+  ResultFor,
+  ResultOf,
+  SignalData,
+  SignalName,
 } from '../../queue/enqueue/define-job.js';
-import { storedIn } from '../../queue/enqueue/enqueue-options.js';
-import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics.js';
 import type { TopicDefinition, TopicInput } from '../../queue/enqueue/define-topic.js';
-import type { EnqueueFields, StartTime } from '../../queue/enqueue/enqueue-options.js';
-import { Topics } from '../../queue/operate/topics.js';
-import { PUBLICATIONS } from '../../queue/model/topic.js';
-import { ANY_QUEUE } from '../../queue/model/shared-limit.js';
-import type { SharedLimit } from '../../queue/operate/shared-limit.js';
-import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
-import type { ReadStreamOptions } from '../../queue/results/stream-options.js';
+import { typedSource } from '../../queue/enqueue/encode-job.js';
+import { storedIn, type EnqueueFields, type StartTime } from '../../queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
-import type { SignalOutcome } from '../../queue/model/signal.js';
 import type { PauseOptions } from '../../queue/model/pause.js';
+import { ANY_QUEUE } from '../../queue/model/shared-limit.js';
+import type { SignalOutcome } from '../../queue/model/signal.js';
+import { PUBLICATIONS } from '../../queue/model/topic.js';
+import type { SharedLimit } from '../../queue/operate/shared-limit.js';
+import { Topics } from '../../queue/operate/topics.js';
+import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
+import type { ReadStreamOptions } from '../../queue/results/stream-options.js';
+import { withCaller } from '../../queue/runtime/with-caller.js';
 import type { CancelOutcome } from '../../queue/store/call-outcomes.js';
 import type { StatusCondition } from '../../queue/store/job-ref.js';
 import type { StoredIn } from '../../queue/store/outbox-writer.js';
-import { withCaller } from '../../queue/runtime/with-caller.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/validate-with-schema.js';
-import { typedSource } from '../../queue/enqueue/encode-job.js';
+import {
+  batchIn,
+  findBatchIn,
+  shardsOfMembers,
+  type JobBatchOptions,
+  enqueueInShard,
+  itemsOf,
+  type QueueFinder,
+  refuseOwnIdOfOthers,
+} from '../../spread/shard-choice.js';
+import { SpreadQueue } from '../../spread/spread-queue.js';
+import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics.js';
+import { addServiceClass } from '../connection/connection-tokens.js';
+import { QueueRegistry } from '../connection/queue-registry.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
-import { onceIn, type Once } from './once.js';
-import { enqueueInShard, itemsOf, type QueueFinder, refuseOwnIdOfOthers } from '../../spread/shard-choice.js';
-import { batchIn, findBatchIn, shardsOfMembers, type JobBatchOptions } from '../../spread/place-batch.js';
-import { JobEvents } from './job-events.js';
-import { JobSchedules } from './job-schedules.js';
-import { JobStream } from './job-stream.js';
+import { UnusedNames } from '../lifecycle/unused-names.js';
+import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 import {
   optionsFor,
   type EnqueueJobOptions,
   type EnqueueManyOptions,
   type JobsOfAnyName,
   type OneOfManyOptions,
-} from './enqueue-job-options.js';
-import { enqueueMany, type ManyArguments } from './enqueue-many.js';
-
-import { checkQueue, checkJobAndId, chosenQueue, onlyQueue, takeQueue, type QueueChoice } from './queue-choice.js';
-import { QueueRegistry } from '../connection/queue-registry.js';
-import { SpreadQueue } from '../../spread/spread-queue.js';
-import { addServiceClass } from '../connection/service-classes.js';
-import { UnusedNames } from '../lifecycle/unused-names.js';
-import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
+  enqueueMany,
+  type ManyArguments,
+  checkQueue,
+  checkJobAndId,
+  chosenQueue,
+  onlyQueue,
+  takeQueue,
+  type QueueChoice,
+} from './enqueue-call.js';
+import { JobEvents } from './job-events.js';
+import { JobSchedules } from './job-schedules.js';
+import { JobStream } from './job-stream.js';
+import { onceIn, type Once } from './once.js';
 
 /**
  * Enqueues, reads, cancels and awaits jobs, by the definition or the name of the job. `queue(name)` has all other verbs.

@@ -8,7 +8,7 @@ import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 import type { Schedules } from '../../queue/schedules/schedules.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
-import { takeQueue, type QueueChoice } from './queue-choice.js';
+import { takeQueue, type QueueChoice } from './enqueue-call.js';
 
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {

@@ -3,7 +3,7 @@ import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { JobQueueError } from '../../queue/errors/errors.js';
 import { onceAborted } from '../../queue/runtime/waits.js';
 import type { StreamItem } from '../../queue/model/job-stream.js';
-import { SafeObservable } from './safe-observable.js';
+import { SafeObservable } from './job-events.js';
 
 /** An item of a stream in the form of Nest's `MessageEvent`: its data is a text or an object. */
 export interface StreamMessage {

@@ -1,3 +1,4 @@
+// Has a file of its own, because it needs nothing of Nest. So both formats share it, and it loads the outbox at its first use.
 import { requiredOutbox } from '../../queue/results/store-jobs.js';
 import type { OutboxWriter } from '../../queue/store/outbox-writer.js';
 import type { Job } from '../../worker/handlers/job.js';

@@ -1,9 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { ScriptStore, type StoreLink } from '../../memory/script-store.js';
-import { ObservedServer } from '../../memory/server/observed-server.js';
-import type { QueueView } from '../../memory/server/queue-view.js';
-import { MemoryConnection } from '../../nest/connection/memory-connection.js';
-import type { ServerConnection } from '../../nest/connection/server-connection.js';
-import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
+import { ObservedServer, type QueueView } from '../../memory/server/observed-server.js';
+import {
+  MemoryConnection,
+  type ServerConnection,
+  STORE_OVERRIDE,
+} from '../../nest/connection/server-connection.js';
+import type { JobQueueModuleExtras } from '../../nest/job-queue-core.module.js';
+import { JobQueueModule } from '../../nest/job-queue.module.js';
+import type { ResolvedModuleOptions, JobQueueModuleOptions } from '../../nest/job-queue.options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
@@ -19,10 +25,9 @@ import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middlewar
 import { outcomeOf } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { VirtualClock } from '../time/virtual-clock.js';
-import type { EnqueuedJob } from './enqueued-job.js';
-import { RunningHandlers } from './running-handlers.js';
-import { TestClock, TestingError } from './test-clock.js';
+import { RunningHandlers, TestClock, TestingError, TestedQueue } from './test-clock.js';
 import {
+  type EnqueuedJob,
   type DrainReport,
   ENDS,
   type HandlerFailure,
@@ -30,8 +35,6 @@ import {
   type TestedOutcome,
   reportInWords,
 } from './test-log.js';
-import { TestTransactions } from './test-transactions.js';
-import { TestedQueue } from './tested-queue.js';
 
 /** The time the worker of a test may take to stop, in ms by its clock. */
 const SHUTDOWN_MS = 1_000;
@@ -306,10 +309,10 @@ class MemoryOutbox implements OutboxWriter {
 
   async store({ transaction }: StoredIn, queue: string, jobs: readonly EncodedJob[]): Promise<void> {
     const calls = this.memory.callsOf(queue, resolveQueueOptions(`queue "${queue}"`, {}));
-    const commit = async () => void (await this.memory.exec(calls.enqueue(jobs)));
-    if (!this.transactions.defer(transaction, { commit })) {
+    const enqueue = async () => void (await this.memory.exec(calls.enqueue(jobs)));
+    if (!this.transactions.defer(transaction, { commit: enqueue })) {
       this.warnOnce();
-      await commit();
+      await enqueue();
     }
   }
 
@@ -332,4 +335,125 @@ class MemoryOutbox implements OutboxWriter {
     }
     return isFirst;
   }
+}
+
+/**
+ * Replaces JobQueueModule in a test. Handlers, services and queues work as in production, in the memory of the process
+ * and by the test's clock. It opens no connection and no port, and its timers do not keep the process alive.
+ *
+ * @example
+ * const moduleRef = await Test.createTestingModule({
+ *   imports: [JobQueueTestingModule.forTest()],
+ *   providers: [SignUpService, EmailHandler],
+ * }).compile();
+ * await moduleRef.init();
+ * const testing = moduleRef.get(JobQueueTesting);
+ */
+@Module({})
+export class JobQueueTestingModule {
+  /**
+   * Replaces `JobQueueModule.forRoot(options)`.
+   *
+   * @param options as of `JobQueueModule.forRoot`; `redis` is not used
+   * @throws InvalidOptionError
+   * @example overrideModule(Jobs).useModule(JobQueueTestingModule.forTest({ maxAttempts: 3 })) // Jobs = JobQueueModule.forRoot(…)
+   */
+  static forTest(
+    options: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'> & JobQueueModuleExtras = {},
+    testing: JobQueueTestingOptions = {},
+  ): DynamicModule {
+    const { imports: _none, ...definition } = this.forApp(testing);
+    return {
+      ...definition,
+      imports: [JobQueueModule.forRoot(options)],
+      exports: [...definition.exports!, JobQueueModule],
+    };
+  }
+
+  /**
+   * Puts the queues of an app in memory: imported beside the app's own module, whose `JobQueueModule.forRoot` keeps its
+   * options.
+   *
+   * @throws InvalidOptionError
+   * @example Test.createTestingModule({ imports: [AppModule, JobQueueTestingModule.forApp()] })
+   */
+  static forApp(testing: JobQueueTestingOptions = {}): DynamicModule {
+    return {
+      module: JobQueueTestingModule,
+      global: true,
+      imports: [],
+      providers: [
+        { provide: JobQueueTesting, useFactory: () => new JobQueueTesting(testing) },
+        { provide: STORE_OVERRIDE, useExisting: JobQueueTesting },
+      ],
+      exports: [JobQueueTesting, STORE_OVERRIDE],
+    };
+  }
+}
+
+/** A step of a commit, and how to undo what was noted before it. */
+interface Deferred {
+  /** Runs when the transaction commits. */
+  commit(): void | Promise<void>;
+  /** Runs when it rolls back. */
+  undo?(): void;
+}
+
+/** A call of `run`. */
+interface Scope {
+  readonly transaction: TransactionHandle;
+  /** The call around it, of any transaction. */
+  readonly around: Scope | undefined;
+  readonly deferred: Deferred[];
+  isOpen: boolean;
+}
+
+/** The open transactions of a test. Calls with the same object may overlap: each owns the steps of its own work. */
+export class TestTransactions {
+  private readonly current = new AsyncLocalStorage<Scope>();
+  private readonly open = new Set<Scope>();
+
+  /** Runs work in a transaction: commits it, or rolls it back if the work rejects. A nested one is a savepoint. */
+  async run<Result>(transaction: TransactionHandle, work: () => Promise<Result>): Promise<Result> {
+    const scope: Scope = { transaction, around: this.current.getStore(), deferred: [], isOpen: true };
+    this.open.add(scope);
+    try {
+      const result = await this.current.run(scope, work);
+      await commit(scope);
+      return result;
+    } catch (error) {
+      scope.deferred.forEach(({ undo }) => undo?.());
+      throw error;
+    } finally {
+      scope.isOpen = false;
+      this.open.delete(scope);
+    }
+  }
+
+  /** Keeps a step for the commit. Returns false if the transaction is none of the test, or has ended. */
+  defer(transaction: TransactionHandle, step: Deferred): boolean {
+    const own = scopesOf(this.current.getStore(), transaction);
+    // Work of another async context, such as an event, has no scope of its own.
+    const scope =
+      own.length > 0 ? own : [...this.open].filter((each) => each.transaction === transaction).toReversed();
+    const target = scope.find(({ isOpen }) => isOpen);
+    target?.deferred.push(step);
+    return target !== undefined;
+  }
+}
+
+/** Commits a call, or gives its steps to the open call around it. Steps that come meanwhile are committed too. */
+async function commit(scope: Scope): Promise<void> {
+  const outer = scopesOf(scope.around, scope.transaction).find(({ isOpen }) => isOpen);
+  if (outer) outer.deferred.push(...scope.deferred);
+  else for (const step of scope.deferred) await step.commit();
+}
+
+/** Returns the calls of a transaction from the innermost one outwards. */
+function scopesOf(innermost: Scope | undefined, transaction: TransactionHandle): Scope[] {
+  const scopes: Scope[] = [];
+  for (let scope = innermost; scope !== undefined; scope = scope.around) {
+    if (scope.transaction === transaction) scopes.push(scope);
+  }
+  return scopes;
 }

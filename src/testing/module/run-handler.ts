@@ -5,11 +5,10 @@ import type { JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
 import { ANY_NAME } from '../../queue/validation/names.js';
 import { checkKnown, checkNestModules, checkObject } from '../../queue/validation/validate-options.js';
-import { JobQueueTestingModule } from './job-queue-testing.module.js';
+import { JobQueueTestingModule, JobQueueTesting } from './job-queue-testing.js';
 import { HandlerRegistry } from '../../nest/handlers/handler-registry.js';
-import type { JobQueueModuleOptions } from '../../nest/options/job-queue.options.js';
+import type { JobQueueModuleOptions } from '../../nest/job-queue.options.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
-import { JobQueueTesting } from './job-queue-testing.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 
 /** The options of `runHandler`: the test job, and the providers beside the handler. */

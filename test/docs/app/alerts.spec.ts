@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Module, type DynamicModule } from '@nestjs/common';
-import { JOB_QUEUE_OPTIONS } from '#nest/options/job-queue.options.js';
+import { JOB_QUEUE_OPTIONS } from '#nest/job-queue.options.js';
 import type { JobQueueModuleOptions, VerdictNotice } from 'nest-job-queue';
 import { join } from 'node:path';
 import { startApp } from '../../nest/app.js';

@@ -13,7 +13,7 @@ import {
   type JobHandle,
 } from 'nest-job-queue';
 import { FOLLOW_UP_OPTIONS } from '#queue/batches/batch-options.js';
-import type { JobBatchOptions } from '#spread/place-batch.js';
+import type { JobBatchOptions } from '#spread/shard-choice.js';
 import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { loadExample } from '../example.js';

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { BatchSealedError, JobQueueError, JobTimeoutError, NonRetryableError } from '#queue/errors/errors.js';
-import { STATUSES } from '#nest/http/job-queue-error.filter.js';
+import { STATUSES } from '#nest/job-queue-error.filter.js';
 import { rowsOf } from '../table.js';
 
 const sources = join(import.meta.dirname, '../../../src');

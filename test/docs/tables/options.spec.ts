@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import type { GroupsOptions, JobHandlerOptions, JobQueueModuleOptions, QueueOptions } from 'nest-job-queue';
 import type { RunWorkersOptions } from 'nest-job-queue/workers';
-import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveModuleOptions } from '#nest/job-queue.options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
 import { rowsOf } from '../table.js';

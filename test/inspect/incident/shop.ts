@@ -11,7 +11,7 @@ import type { Remedy } from '#inspect/rule.js';
 import { sharedErrors, sharedWords } from '#inspect/shared-errors.js';
 import { findingOf } from '#inspect/verdict.js';
 import { ScriptStore } from '#memory/script-store.js';
-import { CausesOfFleet } from '#nest/verdicts/causes-of-fleet.js';
+import { CausesOfFleet } from '#nest/lifecycle/verdict-watch.js';
 import { lastCause } from '#queue/dead-letters/error-kinds.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { ClaimedJob } from '#queue/model/job.js';

@@ -1,7 +1,7 @@
 // A Redis that restarts: with its data nothing is lost, without it the data is, and nothing else.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { RedisConnection } from '#nest/connection/redis-connection.js';
+import { RedisConnection } from '#nest/connection/server-connection.js';
 import type { Job } from '#worker/handlers/job.js';
 import { BACK_MS } from '../../support/queue/bounds.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';

@@ -3,12 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { compileLua } from '#memory/lua/compile.js';
-import { scriptFactory } from '#memory/lua/compiled-scripts.js';
-import { drawnDialect } from '#memory/lua/dialect.js';
-import { shortest, shortestArgument } from '#memory/lua/numbers.js';
+import { scriptFactory, ScriptServer } from '#memory/server/script-server.js';
+import { drawnDialect, shortest, shortestArgument } from '#memory/lua/numbers.js';
 import { LuaTable } from '#memory/lua/values.js';
 import { checkCommand } from '#memory/server/commands.js';
-import { ScriptServer } from '#memory/server/script-server.js';
 import { Random } from '../../../tools/chaos/random.js';
 
 const server = () => new ScriptServer(() => 1_893_456_000_000);

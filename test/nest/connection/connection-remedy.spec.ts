@@ -1,6 +1,6 @@
 // What an app says to do about a Redis that it cannot use.
 import { expect, it } from '@jest/globals';
-import { remedyOf, causeInWords } from '#nest/connection/connection-remedy.js';
+import { remedyOf, causeInWords } from '#nest/connection/server-connection.js';
 
 it.each([
   ['WRONGPASS invalid username-password pair or user is disabled', 'Set the right user and password'],

@@ -4,7 +4,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
-import { checkRedisOptions } from '#nest/options/redis-options.js';
+import { checkRedisOptions } from '#nest/job-queue.options.js';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { type AuditParts, BootAudit } from '#nest/lifecycle/boot-audit.js';
 import { UnusedNames } from '#nest/lifecycle/unused-names.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
-import { RedisConnection } from '#nest/connection/redis-connection.js';
+import { RedisConnection } from '#nest/connection/server-connection.js';
 import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';

@@ -5,7 +5,7 @@ import { LazyModuleLoader } from '@nestjs/core';
 import { InvalidOptionError, JobHandler, JobQueueService, type Job } from 'nest-job-queue';
 import { DEFAULT_CONNECTION, partToken } from '#nest/connection/connection-tokens.js';
 import type { QueueRegistry } from '#nest/connection/queue-registry.js';
-import { checkSpreads } from '#nest/lifecycle/spread-check.js';
+import { checkSpreads } from '#nest/lifecycle/boot-audit.js';
 import { shardNames, shardOfKey } from '#queue/model/spread.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';

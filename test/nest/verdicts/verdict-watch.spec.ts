@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, type JobQueue, type VerdictNotice } from 'nest-job-queue';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import type { OutboxSigns } from '#queue/store/outbox-writer.js';
-import { VerdictWatch } from '#nest/verdicts/verdict-watch.js';
+import { VerdictWatch } from '#nest/lifecycle/verdict-watch.js';
 import { show } from '#queue/errors/show.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';

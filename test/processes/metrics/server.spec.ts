@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { InvalidOptionError } from 'nest-job-queue';
 import { runWorkers, type WorkerProcesses } from 'nest-job-queue/workers';
-import { MetricsServer } from '#processes/metrics/server.js';
+import { MetricsServer } from '#processes/metrics.js';
 
 let open: (MetricsServer | WorkerProcesses)[] = [];
 

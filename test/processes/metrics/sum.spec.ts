@@ -1,7 +1,7 @@
 // The sum of the metrics of several processes, by prom-client, without any process.
 import { describe, expect, it } from '@jest/globals';
 import promClient, { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { MetricsSum, type ScrapedProcess } from '#processes/metrics/sum.js';
+import { MetricsSum, type ScrapedProcess } from '#processes/metrics.js';
 
 /** Makes the metrics of a process: a counter, a histogram, its own gauge and one of the fleet. */
 function processOf(name: string, pid: number) {

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue/core';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { show, withoutPasswords } from '#queue/errors/show.js';
-import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveModuleOptions } from '#nest/job-queue.options.js';
 
 const ADDRESSES = [
   'redis://:hunter2@cache:6379',

@@ -54,7 +54,7 @@ async function loadEdited() {
   const memory = await import(join(copy, 'src/memory/script-store.ts'));
   const server = await import(join(copy, 'src/memory/server/observed-server.ts'));
   const log = await import(join(copy, 'src/testing/module/test-log.ts'));
-  const matchers = await import(join(copy, 'src/testing/matchers/to-have-enqueued.ts'));
+  const matchers = await import(join(copy, 'src/testing/matchers.ts'));
   return { ...core, ...memory, ...server, ...log, ...matchers };
 }
 

@@ -1,6 +1,6 @@
 // Every object inherits `constructor`, `toString` and others. As a name from outside they are names like any other.
 import { describe, expect, it } from '@jest/globals';
-import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveModuleOptions } from '#nest/job-queue.options.js';
 import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
 import { QueueRegistry } from '#nest/connection/queue-registry.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';

@@ -34,7 +34,7 @@ import * as outbox from 'nest-job-queue/outbox';
 import { sentryJobs, type SentrySdk } from 'nest-job-queue/sentry';
 import { JobQueueTesting, JobQueueTestingModule, runHandler } from 'nest-job-queue/testing';
 import { jobTracing } from 'nest-job-queue/tracing';
-import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveModuleOptions } from '#nest/job-queue.options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
 import { compileApp } from '../../nest/app.js';
 import { KEY, refusal, WRONG_FOR_KEYS } from '../../support/queue/wrong-keys.js';

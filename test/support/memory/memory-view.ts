@@ -4,7 +4,7 @@ import type { EnqueueOptions } from '#queue/enqueue/enqueue-options.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueCalls } from '#queue/scripts/all-calls.js';
 import type { ScriptStore } from '#memory/script-store.js';
-import { QueueView, type Fields } from '#memory/server/queue-view.js';
+import { QueueView, type Fields } from '#memory/server/observed-server.js';
 
 export async function viewOf(queue: JobQueue): Promise<QueueView> {
   const { server } = queue.store as ScriptStore;

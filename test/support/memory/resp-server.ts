@@ -2,8 +2,7 @@
 // the real ioredis.
 import { createHash } from 'node:crypto';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { drawnDialect } from '#memory/lua/dialect.js';
-import { toInteger, wholeText } from '#memory/lua/numbers.js';
+import { drawnDialect, toInteger, wholeText } from '#memory/lua/numbers.js';
 import type { CommandTable } from '#memory/lua/runtime.js';
 import { LuaError, LuaTable, shown, type LuaValue } from '#memory/lua/values.js';
 import { commandsOf } from '#memory/server/commands.js';

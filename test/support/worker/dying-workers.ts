@@ -2,10 +2,9 @@
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
-import { runWorkers } from '#processes/run-workers.js';
+import { runWorkers, type WorkerProcesses } from '#processes/worker-processes.js';
 import type { RunWorkersOptions } from '#processes/options.js';
-import type { WorkerProcessEvent } from '#processes/process-event.js';
-import type { WorkerProcesses } from '#processes/worker-processes.js';
+import type { WorkerProcessEvent } from '#processes/messages.js';
 import { bundle } from '../bundle.mjs';
 import { connect, testRedisUrl, uniqueQueueName } from '../redis/redis.js';
 import { eventually, patiently } from '../faults/wait.js';

@@ -1,7 +1,7 @@
 // The transactions of a test where their work overlaps. test/outbox has them in an app.
 import { expect, it } from '@jest/globals';
 import { gate } from '../../support/faults/wait.js';
-import { TestTransactions } from '#testing/module/test-transactions.js';
+import { TestTransactions } from '#testing/module/job-queue-testing.js';
 
 /** Returns transactions, a way to note a step, and the steps that were committed. */
 function make() {

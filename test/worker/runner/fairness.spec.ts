@@ -2,7 +2,7 @@
 import { expect, it, jest } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { Fields } from '#memory/server/queue-view.js';
+import type { Fields } from '#memory/server/observed-server.js';
 import { ScriptServer } from '#memory/server/script-server.js';
 import { ScriptStore, type StoreLink } from '#memory/script-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';

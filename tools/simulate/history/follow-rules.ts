@@ -1,5 +1,5 @@
 // Jobs that follow others: by `after`, and as the follow-ups of a batch.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { misfired, type FollowUpKind } from '../../chaos/check/rules.js';
 import type { Fault, Known } from './known.js';
 

@@ -1,6 +1,5 @@
 // Records the actions and replies of a simulation's processes, and checks the final state against them.
-import type { QueueObserver } from '#memory/server/observed-server.js';
-import type { Fields, QueueView } from '#memory/server/queue-view.js';
+import type { QueueObserver, Fields, QueueView } from '#memory/server/observed-server.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ranOutOfOrder, wronglyDead, type Counts } from '../../chaos/check/rules.js';
 import { FAILING, MOST_ATTEMPTS, OPTIONS, TICK_ATTEMPTS } from '../release.js';

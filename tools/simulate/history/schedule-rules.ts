@@ -1,5 +1,5 @@
 // The ticks of schedules, as the server made them.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { latestNextTick, TICK_LATEST_MS } from '../../chaos/check/rules.js';
 import { SCHEDULES, type ScheduleId } from '../release.js';
 import type { Fault } from './known.js';

@@ -1,5 +1,5 @@
 // Streams of jobs: each attempt writes 1, 2, 3, … behind its fence. What is stored has them in this order, each once.
-import type { StreamEntry } from '#memory/server/containers.js';
+import type { StreamEntry } from '#memory/server/keyspace.js';
 import type { StreamItem } from '#queue/model/job-stream.js';
 import type { Fault } from './known.js';
 

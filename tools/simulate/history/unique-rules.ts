@@ -1,6 +1,6 @@
 // The holders of unique keys.
 import type { AskedOptions } from '#queue/store/asked-options.js';
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { LONGEST_WAIT_MS } from '../release.js';
 import type { Fault, Known } from './known.js';
 

@@ -1,6 +1,6 @@
 // Checks the audit trail: each entry of a job begins where the one before ended.
 import { toBytes, toText } from '#memory/lua/values.js';
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 
 export class AuditCheck {
   /** The number of entries that were read, by queue. */

@@ -1,5 +1,5 @@
 // Checks I2 and I5 for the claims of a queue, before and after each call.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 
 interface Seen {
   status: string;

@@ -1,5 +1,5 @@
 // Checks that a worker without `prefetch` claims few jobs ahead: those that start soon.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { markOf } from './queue-reads.js';
 
 /** The unstarted jobs that a worker may hold at any pace. */

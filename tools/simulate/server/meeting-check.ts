@@ -1,5 +1,5 @@
 // Checks that a job and a free slot meet in time. The bounds are those of docs/reliability.md, with the delays of calls.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import type { WakeChannels } from '../../../test/support/memory/cluster-store.js';
 import type { HubWorker } from '../processes/hub-worker.js';
 import { Since } from './since.js';

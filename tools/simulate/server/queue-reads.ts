@@ -1,7 +1,7 @@
 // What the checks read of a queue beside its places: limits and pauses in force, and marks of claims.
 import { toBytes } from '#memory/lua/values.js';
-import type { StreamEntry } from '#memory/server/containers.js';
-import type { Fields, QueueView } from '#memory/server/queue-view.js';
+import type { StreamEntry } from '#memory/server/keyspace.js';
+import type { Fields, QueueView } from '#memory/server/observed-server.js';
 import { SHARED_LIMIT } from '../history/sharing-rules.js';
 import type { SimulatedServer } from './simulated-server.js';
 

@@ -1,5 +1,5 @@
 // Checks that a claim takes no more jobs than the limits in force let run.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { groupLimitsOf, limitsOf, markOf } from './queue-reads.js';
 
 /** Returns the limits that a claim broke. A lower limit ends no running job, so only a claim must keep it. */

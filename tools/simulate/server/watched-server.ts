@@ -1,5 +1,5 @@
 // The server of a simulation: checks the invariants before and after each call.
-import type { QueueView } from '#memory/server/queue-view.js';
+import type { QueueView } from '#memory/server/observed-server.js';
 import { VERBS } from '#queue/verbs/table.js';
 import { rowsIn } from '#queue/verbs/verb.js';
 import type { ClaimReply } from '#queue/store/attempt-forms.js';

@@ -1,5 +1,10 @@
 import type { InjectionToken } from '@nestjs/common';
-import type { ModuleRef } from '@nestjs/core';
+import type { ModuleRef, NestContainer } from '@nestjs/core';
+
+/** Returns Nest's container, which knows the modules and the global prefix. No provider reaches it but through a field of `ref`. */
+export function containerOf(ref: ModuleRef): NestContainer {
+  return Reflect.get(ref, 'container') as NestContainer;
+}
 
 /** Returns a provider of the app, or undefined if it has none of that token. */
 export function findProvider<Provided>(

@@ -1,5 +1,6 @@
-import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import type { EnqueuedJob } from '../module/enqueued-job.js';
+import type { JobDefinition } from '../queue/enqueue/define-job.js';
+import type { EnqueueOptions } from '../queue/enqueue/enqueue-options.js';
+import type { EnqueuedJob } from './module/test-log.js';
 
 /** The context of a matcher, in Jest and in Vitest. */
 export interface MatcherContext {
@@ -145,4 +146,14 @@ function part(found: unknown, expected: unknown): unknown {
 /** Returns whether it is a plain object: an asymmetric matcher is none. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** The matchers as an expectation has them. */
+export interface JobQueueMatchers<Result = unknown> {
+  /**
+   * Passes if a job of this name was enqueued. Its payload and its options must have at least the given fields.
+   *
+   * @example expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' }, { delayMs: 5_000 });
+   */
+  toHaveEnqueued(job: string | JobDefinition, payload?: unknown, options?: Partial<EnqueueOptions>): Result;
 }

@@ -1,25 +1,29 @@
 import { readFileSync } from 'node:fs';
+import type { Type } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/validation/validate-options.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { checkQueueName } from '../../queue/validation/names.js';
-import { queueOptionFields, type QueueOptions } from '../../queue/model/queue-options.js';
-import { spreadFields } from '../../queue/model/spread.js';
-import { sharedLimitsField, type SharedLimitValues } from '../../queue/model/shared-limit.js';
-import { duration, timerDuration, flag } from '../../queue/validation/numbers.js';
-import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { slotFields } from '../../worker/handlers/define-handler.js';
-import type { FailureLogging } from '../../worker/reports/failure-log.js';
-import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
-import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
-import type { VerdictNotice } from '../../inspect/alerts.js';
-import type { DescribeJob } from '../context/job-lines.js';
-import { withoutUndefined } from '../../queue/runtime/collections.js';
-import { picked, withoutDefaults } from './defined-options.js';
-import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
-import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
-import { checkRedisOptions, checkRedisUrl, IN_MEMORY } from './redis-options.js';
+import type { VerdictNotice } from '../inspect/alerts.js';
+import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show, withoutPassword } from '../queue/errors/show.js';
+import { queueOptionFields, type QueueOptions } from '../queue/model/queue-options.js';
+import type { Recurrence } from '../queue/model/schedule.js';
+import { sharedLimitsField, type SharedLimitValues } from '../queue/model/shared-limit.js';
+import { spreadFields } from '../queue/model/spread.js';
+import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../queue/redis/redis-client.js';
+import { withoutUndefined } from '../queue/runtime/collections.js';
+import { checkRecurrence, nextTick } from '../queue/schedules/recurrence.js';
+import { checkQueueName } from '../queue/validation/names.js';
+import { duration, timerDuration, flag, numberHint } from '../queue/validation/numbers.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
+import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
+import { slotFields } from '../worker/handlers/define-handler.js';
+import type { FailureLogging } from '../worker/reports/failure-log.js';
+import { logFailuresSchema, versionSchema, type WorkerOptions } from '../worker/worker-options.js';
+import type { DescribeJob } from './context/current-job.js';
+
+/** The kinds of global enhancers. */
+const ENHANCER_KINDS = ['guards', 'interceptors', 'pipes', 'filters'] as const satisfies readonly EnhancerKind[];
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
@@ -335,4 +339,217 @@ function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
 function checkRequireRedis(value: unknown): { timeoutMs: number } | false {
   if (value === undefined || value === false) return false;
   return checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
+}
+
+/** The times of maintenance: at an interval in ms, or by a cron expression. */
+export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string | undefined };
+
+// Checked separately and not as a union, so that an error can name the key and suggest the intended one.
+const maintenanceSchema = z.strictObject(
+  {
+    everyMs: timerDuration(100).optional(),
+    cron: z
+      .custom<string>((value) => typeof value === 'string' && isCron(value), {
+        error: "expected a cron expression such as '*/10 * * * * *'",
+      })
+      .optional(),
+    timeZone: z
+      .custom<string>((value) => typeof value === 'string' && isTimeZone(value), {
+        error: "expected a time zone such as 'Europe/Berlin'",
+      })
+      .optional(),
+  },
+  { error: 'expected false, { everyMs } or { cron }' },
+);
+
+/** @throws InvalidOptionError */
+function checkMaintenance(subject: string, value: unknown): MaintenanceSchedule | false {
+  if (value === false) {
+    return false;
+  }
+  const { everyMs, cron, timeZone } = checkOptions(subject, maintenanceSchema, value ?? { everyMs: 5_000 });
+  if ((everyMs === undefined) === (cron === undefined)) {
+    throw new InvalidOptionError(subject, 'either everyMs or cron', everyMs === undefined ? 'neither' : 'both');
+  }
+  if (everyMs === undefined) {
+    return { cron: cron!, timeZone };
+  }
+  if (timeZone !== undefined) {
+    throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
+  }
+  return { everyMs };
+}
+
+/** Returns the time of the first maintenance after an instant, both in ms. */
+export function nextMaintenanceAt(recurrence: Recurrence, ms: number): number {
+  return recurrence.everyMs === undefined ? nextTick(recurrence, ms) : ms + recurrence.everyMs;
+}
+
+function isCron(expression: string): boolean {
+  try {
+    return checkRecurrence('cron', { cron: expression }).cron !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+/** The value of `redis` that keeps the queues in the memory of the process. */
+export const IN_MEMORY = 'memory';
+
+/** Every option that ioredis knows. It ignores others without a word, and then connects to localhost. */
+const KNOWN = `
+  host port path family tls db username password name role protocol connectTimeout commandTimeout
+  socketTimeout disconnectTimeout blockingTimeout blockingTimeoutGrace keepAlive noDelay connectionName
+  disableClientInfo clientInfoTag retryStrategy reconnectOnError maxRetriesPerRequest maxLoadingRetryTime
+  lazyConnect autoResubscribe autoResendUnfulfilledCommands enableOfflineQueue enableReadyCheck readOnly
+  offlineQueue commandQueue enableAutoPipelining autoPipeliningIgnoredCommands monitor stringNumbers
+  replyMapping showFriendlyErrorStack scripts himportFieldsets keyPrefix sentinels sentinelUsername
+  sentinelPassword sentinelTLS sentinelRetryStrategy Connector sentinelReconnectStrategy
+  sentinelCommandTimeout sentinelMaxConnections enableTLSForSentinelMode preferredSlaves updateSentinels
+  failoverDetector natMap
+`;
+
+const anything = z.unknown().optional();
+const redisSchema = z.strictObject(
+  Object.fromEntries(
+    KNOWN.trim()
+      .split(/\s+/)
+      .map((option) => [option, anything]),
+  ),
+);
+
+/**
+ * Refuses options that ioredis would ignore, so that a misspelled option does not lead to localhost.
+ *
+ * @throws InvalidOptionError that names the option, and the probable intention
+ */
+export function checkRedisOptions(subject: string, options: RedisOptions): void {
+  const address = ['url', 'uri', 'connectionString'].find((key) => key in options);
+  if (address) {
+    throw new InvalidOptionError(
+      `${subject}.${address}`,
+      'an option of ioredis',
+      `"${address}", which ioredis ignores`,
+      "Give the URL itself, redis: 'redis://host:6379', or host and port.",
+    );
+  }
+  checkOptions(subject, redisSchema, options);
+  if (typeof options.host === 'string' && /[/@]/.test(options.host)) {
+    throw new InvalidOptionError(
+      `${subject}.host`,
+      'the name or address of a host',
+      show(withoutPassword(options.host)),
+      "Give a URL by itself, redis: 'redis://host:6379'.",
+    );
+  }
+  checkNumber(`${subject}.port`, options.port, PORT);
+  checkNumber(`${subject}.db`, options.db, DATABASE);
+  options.sentinels?.forEach(({ port }, i) => checkNumber(`${subject}.sentinels[${i}].port`, port, PORT));
+}
+
+const HIGHEST_PORT = 65_535;
+const PORT = [1, HIGHEST_PORT] as const;
+const DATABASE = [0, 2 ** 31 - 1] as const;
+
+/** Refuses a number that no server has, and one that ioredis reads as NaN. It takes text, such as of the environment. */
+function checkNumber(subject: string, value: unknown, [min, max]: readonly [min: number, max: number]): void {
+  if (value === undefined || value === null) {
+    return;
+  }
+  const number = typeof value === 'string' ? Number.parseInt(value, 10) : (value as number);
+  if (!Number.isInteger(number) || number < min || number > max) {
+    const expected = `a number from ${min} to ${max}`;
+    throw new InvalidOptionError(subject, expected, show(value), numberHint(expected, value));
+  }
+}
+
+/**
+ * Refuses an invalid Redis URL. Ioredis would throw an error with the password, or take a part of the URL as the
+ * database.
+ *
+ * @throws InvalidOptionError that shows it without its password
+ */
+function checkRedisUrl(subject: string, url: string): void {
+  if (!isRedisUrl(url)) {
+    throw new InvalidOptionError(
+      subject,
+      'a URL such as redis://localhost:6379',
+      show(withoutPassword(url)),
+      /^(redis|valkey)s?:/.test(url) ? hintFor(url) : '',
+    );
+  }
+}
+
+/** Returns what to change in an invalid URL of Redis: its port or path, or else its password. */
+function hintFor(url: string): string {
+  if (url.startsWith('valkey')) {
+    return 'Valkey speaks the same protocol: write redis:// for valkey://, and rediss:// for valkeys://.';
+  }
+  const place = url.slice(url.lastIndexOf('@') + 1).replace(/^rediss?:\/\//, '');
+  const [, port] = /^[^:/]+:([^:/?]*)/.exec(place) ?? [];
+  if (port !== undefined && !(Number(port) <= HIGHEST_PORT)) {
+    return 'After the host comes the number of a port, as in redis://localhost:6379.';
+  }
+  return /^rediss?:\/\/[^/]*\/[^@]+$/.test(url)
+    ? 'After the host comes the number of a database, as in redis://localhost:6379/0.'
+    : 'Encode what is special in the password (encodeURIComponent).';
+}
+
+function isRedisUrl(url: string): boolean {
+  if (/^\/(?!\/)/.test(url)) {
+    return true; // the path of a socket
+  }
+  if (!/^(rediss?:)?\/\/./.test(url)) {
+    return false;
+  }
+  try {
+    const { username, password, pathname, hash } = new URL(url.startsWith('//') ? `redis:${url}` : url);
+    decodeURIComponent(username + password);
+    return /^\/?\d*\/?$/.test(pathname) && hash === '';
+  } catch {
+    return false;
+  }
+}
+
+// The options of `forRoot` that are not plain values.
+
+/** A kind of global enhancers. */
+export type EnhancerKind = 'guards' | 'interceptors' | 'pipes' | 'filters';
+
+/** A middleware of the module: an object, or a class that Nest makes. */
+export type MiddlewareEntry = JobQueueMiddleware | Type<JobQueueMiddleware>;
+
+type Stripped<Fields> = {
+  [Key in keyof Fields]: Fields[Key] extends z.ZodDefault<infer Inner>
+    ? z.ZodOptional<Inner>
+    : Fields[Key] extends z.ZodType
+      ? z.ZodOptional<Fields[Key]>
+      : never;
+};
+
+/** Returns the same fields without their defaults, for options that are laid over others. */
+export function withoutDefaults<Fields extends Record<string, z.ZodType>>(fields: Fields): Stripped<Fields> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, field]) => [
+      key,
+      (field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field).optional(),
+    ]),
+  ) as Stripped<Fields>;
+}
+
+/** Returns the options of these names that are set. */
+export function picked<Options extends object, Name extends keyof Options>(
+  options: Options,
+  names: readonly Name[],
+): Pick<Options, Name> {
+  const entries = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  return Object.fromEntries(entries) as Pick<Options, Name>;
 }

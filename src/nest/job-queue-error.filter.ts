@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, HttpException, HttpStatus, Logger } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
-import { JobQueueError } from '../../queue/errors/errors.js';
+import { JobQueueError } from '../queue/errors/errors.js';
 
 /** The message of an answer that must not tell a client how the server is built. */
 const PUBLIC_MESSAGES: Partial<Record<HttpStatus, string>> = {

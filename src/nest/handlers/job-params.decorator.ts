@@ -1,4 +1,4 @@
-import type { PipeTransform, Type } from '@nestjs/common';
+import type { PipeTransform, Type, ArgumentsHost } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
@@ -119,4 +119,29 @@ function isOptions(value: unknown): value is JobPayloadOptions {
     typeof (value as Partial<PipeTransform>).transform !== 'function' &&
     ('schema' in value || 'pipes' in value)
   );
+}
+
+/** The type of the ExecutionContext of a job's attempt, as `context.getType()` returns it. */
+export const JOB_CONTEXT = 'job';
+
+/**
+ * Returns the job of an attempt, in a guard, an interceptor or an exception filter.
+ *
+ * @throws InvalidOptionError for a context without a job: check `context.getType() === 'job'` first
+ * @example
+ * canActivate(context: ExecutionContext) {
+ *   return getJob(context).metadata.tenant !== undefined;
+ * }
+ */
+export function getJob<Payload = unknown>(context: ArgumentsHost): Job<Payload> {
+  const type: string = context.getType();
+  if (type !== JOB_CONTEXT) {
+    throw new InvalidOptionError(
+      'getJob',
+      `a context of the type '${JOB_CONTEXT}'`,
+      show(type),
+      `Ask context.getType<string>() === '${JOB_CONTEXT}' first.`,
+    );
+  }
+  return context.getArgByIndex<Job<Payload>>(0);
 }
