@@ -1,10 +1,41 @@
 import { attemptInWords } from '../../../inspect/job-words.js';
 import { ATTEMPT_STATES } from '../../../inspect/marks.js';
-import type { AttemptView, JobView, State } from '../../views/views.js';
-import { duration } from '../parts/format.js';
-import { StateMark, Time } from '../parts/parts.js';
-import { ErrorDetail } from './error-detail.js';
 import { startOf } from '../../../queue/runtime/cut.js';
+import type { StoredErrorView, AttemptView, JobView, State } from '../../views/views.js';
+import { CopyButton } from '../parts/copy.js';
+import { spelled, duration } from '../parts/format.js';
+import { StateMark, Time } from '../parts/parts.js';
+
+/** The greatest depth of causes that is shown. */
+const DEEPEST = 8;
+
+/** Shows an error with its stack, then its causes, then the errors that it gathers. */
+export function ErrorDetail({ error, depth = 0 }: { error: StoredErrorView; depth?: number }) {
+  const { cause, errors } = error;
+  const text = error.stack ?? `${error.name}: ${error.message}`;
+  return (
+    <>
+      <CopyButton text={text} title="Copy the error">
+        Copy
+      </CopyButton>
+      <pre class="text" tabIndex={0}>
+        {spelled(text)}
+      </pre>
+      {depth < DEEPEST && cause && <Caused title="Caused by" error={cause} depth={depth} />}
+      {depth < DEEPEST &&
+        errors?.map((each, i) => <Caused key={i} title={`Error ${i + 1}`} error={each} depth={depth} />)}
+    </>
+  );
+}
+
+function Caused({ title, error, depth }: { title: string; error: StoredErrorView; depth: number }) {
+  return (
+    <div class="cause">
+      <p class="quiet">{title}</p>
+      <ErrorDetail error={error} depth={depth + 1} />
+    </div>
+  );
+}
 
 const MARKS: Record<AttemptView['outcome'], State> = {
   ...ATTEMPT_STATES,

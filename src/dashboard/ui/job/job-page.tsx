@@ -11,13 +11,11 @@ import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { RemedyAction } from '../steer/remedy.js';
-import { Attempts } from './attempts.js';
-import { ErrorDetail } from './error-detail.js';
+import { Attempts, ErrorDetail } from './attempts.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
-import { Download, Part } from './part.js';
+import { Download, Part, Waits } from './waits.js';
 import { Ties } from './ties.js';
-import { Waits } from './waits.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 

@@ -1,17 +1,46 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState, useEffect } from 'preact/hooks';
 import { ACTIONS, type JobAction } from '../../../queue/model/actions.js';
 import { CRASHED } from '../../../queue/model/job.js';
-import type { JobMatch, JobRow, SearchPage, State } from '../../views/views.js';
-import { count, plural } from '../parts/format.js';
-import { ask, choose } from '../parts/confirm.js';
+import type { JobRow, JobMatch, SearchPage, State } from '../../views/views.js';
+import { actionsOfMany, outcomeWords } from '../parts/actions.js';
 import { beginRun, choosePace, DEADLY, FIRST_FEW, howMany, type Pace } from '../parts/begin-runs.js';
+import { ask, choose } from '../parts/confirm.js';
 import { counted } from '../parts/counting.js';
+import { count, plural } from '../parts/format.js';
 import { say, tried } from '../parts/toasts.js';
 import { get, post } from '../state/api.js';
 import { may, unreachable } from '../state/live.js';
 import { setParams } from '../state/route.js';
-import { actionsOfMany, outcomeWords } from '../parts/actions.js';
-import type { Selection } from './selection.js';
+
+interface Selection {
+  /** The jobs by their ids. */
+  jobs: ReadonlyMap<string, JobRow>;
+  toggle(job: JobRow): void;
+  clear(): void;
+}
+
+/** The last selection, so that it is there again after a look at one of its jobs. */
+let kept: { list: string; jobs: ReadonlyMap<string, JobRow> } = { list: '', jobs: new Map() };
+
+/** Returns the jobs that are ticked in a list. @param list which one it is */
+export function useSelection(list: string): Selection {
+  const [jobs, setJobs] = useState<ReadonlyMap<string, JobRow>>(() => (kept.list === list ? kept.jobs : new Map()));
+  const set = (chosen: ReadonlyMap<string, JobRow>) => {
+    kept = { list, jobs: chosen };
+    setJobs(chosen);
+  };
+  return {
+    jobs,
+    toggle: (job) => {
+      const next = new Map(kept.list === list ? kept.jobs : jobs); // a second tick may come before the next render
+      if (!next.delete(job.id)) {
+        next.set(job.id, job);
+      }
+      set(next);
+    },
+    clear: () => set(new Map()),
+  };
+}
 
 /** The longest shown value of a restriction, in characters. */
 const LONGEST_VALUE = 60;

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asCommand, inQuotes } from '../../../inspect/words.js';
 import type { GroupView, GroupsView, QueueView } from '../../views/views.js';
-import { Field, LimitFields } from '../limits/limit-fields.js';
-import { LimitsForm } from '../limits/limits-form.js';
+import { Field, LimitFields, LimitsForm } from '../limits/limits-form.js';
 import { groupLimitsOf } from '../limits/limits-of.js';
 import { ask } from '../parts/confirm.js';
 import { count, duration, percent, plural } from '../parts/format.js';

@@ -14,8 +14,7 @@ import { Notice } from '../parts/parts.js';
 import { Problem, get } from '../state/api.js';
 import { may } from '../state/live.js';
 import { href } from '../state/route.js';
-import { BulkBar } from './bulk-bar.js';
-import { useSelection } from './selection.js';
+import { BulkBar, useSelection } from './bulk-bar.js';
 
 const CHUNK = 50;
 /** The most rows that a browser can show in one element. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { QueueVerdictView, ErrorGroupView, QueueView, State } from '../../views/views.js';
-import { LimitsDialog } from '../limits/limits-dialog.js';
+import { LimitsDialog } from '../limits/limits-form.js';
 import { AboutOther } from '../parts/about-other.js';
 import { lazy } from '../parts/lazy.js';
 import { Notice, Time } from '../parts/parts.js';

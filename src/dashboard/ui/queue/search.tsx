@@ -5,10 +5,9 @@ import { Notice } from '../parts/parts.js';
 import { may } from '../state/live.js';
 import { setParams } from '../state/route.js';
 import { actionsOfMany } from '../parts/actions.js';
-import { BulkBar } from './bulk-bar.js';
+import { BulkBar, useSelection } from './bulk-bar.js';
 import { JobListHead, JobRowLine } from '../parts/job-row-line.js';
 import { SearchProgress, useSearch } from '../parts/searching.js';
-import { useSelection } from './selection.js';
 
 interface FieldProps {
   text: string;

@@ -9,8 +9,7 @@ import { connection, may, now, overview, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { askPause } from '../steer/ask-pause.js';
-import { Field } from '../limits/limit-fields.js';
-import { LimitsForm } from '../limits/limits-form.js';
+import { Field, LimitsForm } from '../limits/limits-form.js';
 import { sharedChangesOf } from '../limits/limits-of.js';
 
 const REFRESH_MS = 5_000;

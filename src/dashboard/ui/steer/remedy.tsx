@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { asCommand } from '../../../inspect/words.js';
 import type { State, VerdictView } from '../../views/views.js';
-import { LimitsDialog } from '../limits/limits-dialog.js';
+import { LimitsDialog } from '../limits/limits-form.js';
 import { CopyButton } from '../parts/copy.js';
 import { may, queues, unreachable } from '../state/live.js';
 import { href } from '../state/route.js';
