@@ -54,11 +54,7 @@ describe('check-imports', () => {
       /src\/queue\/store may import of the other rooms only runtime, errors, validation, codec, model,/,
     ],
     ['worker/handlers/a.ts', "import '../worker.js';", /src\/worker\/handlers may import no other room,/],
-    [
-      'worker/attempt/a.ts',
-      "import '../runner/x.js';",
-      /may import of the other rooms only handlers, bulk, reports,/,
-    ],
+    ['worker/attempt/a.ts', "import '../runner/x.js';", /may import of the other rooms only handlers, reports,/],
     [
       'worker/fetch/a.ts',
       "import '../maintenance/x.js';",
@@ -66,7 +62,7 @@ describe('check-imports', () => {
     ],
     ['testing/time/a.ts', "import '../module/x.js';", /src\/testing\/time may import no other room,/],
     ['memory/server/a.ts', "import '../script-store.js';", /of the other rooms only lua,/],
-    ['nest/options/a.ts', "import '../enhancers/x.js';", /of the other rooms only context,/],
+    ['nest/connection/a.ts', "import '../handlers/x.js';", /of the other rooms only job-queue.options.ts,/],
     ['nest/lifecycle/a.ts', "import '../service/x.js';", /src\/nest\/lifecycle may import of the other rooms only/],
     [
       'dashboard/views/a.ts',
