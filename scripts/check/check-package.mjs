@@ -25,7 +25,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'check-package-'));
 
 /** The bound of the tarball, in bytes. `npm pack --dry-run` lists what is in it. */
-const MAX_BYTES = 928_000;
+const MAX_BYTES = 930_000;
 
 const compilerOptions = {
   target: 'es2022',

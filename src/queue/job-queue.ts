@@ -9,7 +9,8 @@ import {
   type ResultFor,
   isJobDefinition,
 } from './enqueue/define-job.js';
-import { type TypedEnqueueOptions, type JobToEnqueue, typedSource, validateBulk } from './enqueue/encode-job.js';
+import { type TypedEnqueueOptions, type JobToEnqueue, typedSource } from './enqueue/encode-job.js';
+import { validateBulk } from './enqueue/validate-bulk.js';
 import { type JobQueueOptions, queueOptionsOf } from './enqueue/enqueue-middleware.js';
 import type { EnqueueOptions } from './enqueue/enqueue-options.js';
 import { Producer } from './enqueue/producer.js';

@@ -160,9 +160,9 @@ it('has each job on one page, although the lines of its shards run against the t
   const { queue } = await start({ worker: false });
   const ids: string[] = [];
   for (const id of [`a${markOfShard(0)}`, `b${markOfShard(1)}`, `c${markOfShard(0)}`]) {
-    const before = Date.now();
     await queue.enqueue(1, { id, lifo: true });
-    await eventually(() => Date.now() > before + 1);
+    const enqueuedMs = Date.now();
+    await eventually(() => Date.now() > enqueuedMs + 1); // the next one has another time
   }
   for (let offset = 0; offset < 3; offset++) {
     ids.push(...(await queue.list('pending', { offset, limit: 1 })).map(({ id }) => id));

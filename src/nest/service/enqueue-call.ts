@@ -1,5 +1,5 @@
 import { type JobDefinition, isJobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
-import { validateBulk } from '../../queue/enqueue/encode-job.js';
+import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
 import { enqueueMixed, groupsOf, type MixedJob, ofCall } from '../../queue/enqueue/enqueue-mixed.js';
 import {
   storedIn,

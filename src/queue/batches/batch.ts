@@ -1,4 +1,5 @@
-import { announceGiant, validateBulk } from '../enqueue/encode-job.js';
+import { announceGiant } from '../enqueue/encode-job.js';
+import { validateBulk } from '../enqueue/validate-bulk.js';
 import {
   type ChunkFor,
   type JobDefinition,

@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import { encodeJson } from '../../queue/codec/encode-content.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { validateBulk } from '../../queue/enqueue/encode-job.js';
+import { validateBulk } from '../../queue/enqueue/validate-bulk.js';
 import { brandCheck } from '../../queue/errors/brand.js';
 import { InvalidPayloadError } from '../../queue/errors/errors.js';
 import { validateWithSchema, type Hiding } from '../../queue/validation/validate-with-schema.js';
