@@ -34,8 +34,6 @@ import { checkText } from './validation/names.js';
 import { UsedDefinitions } from './validation/used-definitions.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/validate-with-schema.js';
 
-// The arguments of an enqueue, in one signature for all its forms.
-
 /**
  * The arguments after the first one of an enqueue. One signature instead of overloads, so that the compiler names the field
  * of an invalid payload. A text takes no further argument, because it may be a payload or a name.

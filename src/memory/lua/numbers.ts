@@ -135,8 +135,7 @@ function readSlowly(text: string): number | undefined {
   return sign === '-' ? -size : size;
 }
 
-// What differs between versions of Redis, or is left to chance there. No script may depend on it.
-
+/** What differs between versions of Redis, or is left to chance there. No script may depend on it. */
 export interface Dialect {
   /** Writes a number as an argument of a command. */
   argument(value: number): string;

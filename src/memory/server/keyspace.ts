@@ -1,4 +1,5 @@
-// The keys of a server in memory, with their values and lifetimes.
+// The keys of a server in memory, with their lifetimes. Below are the types of their values: texts, hashes, lists, sorted
+// sets and streams. Texts are bytes, one character each.
 import type { Dialect } from '../lua/numbers.js';
 import { refuse } from './arguments.js';
 
@@ -135,8 +136,6 @@ export class Keyspace {
     }
   }
 }
-
-// The types of Redis in memory: texts, hashes, lists, sorted sets and streams. Texts are bytes, one character each.
 
 /**
  * A map whose keys often go and come again. It keeps the place of a key that went, and forgets such places together. A Map

@@ -1,4 +1,5 @@
-// A server in memory that tells what becomes of the jobs, for tests and the simulation.
+// A server in memory that tells what becomes of the jobs, for tests and the simulation. Its queues are
+// read from its keys.
 import type { Durability } from '../../queue/model/job-options.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { keptIn } from '../../queue/runtime/collections.js';
@@ -125,8 +126,6 @@ const NEXT = { count: 1, slots: 1, token: '@next', units: undefined } as const;
 function isNewJob(fields: readonly string[]): boolean {
   return fields.includes('enqueued_at_ms') && fields.includes('payload');
 }
-
-// A queue of a server in memory, read from its keys for tests and the simulation.
 
 /** The most keys of jobs that a view keeps. */
 const MOST_KEYS = 10_000;

@@ -13,38 +13,6 @@ import { ScriptRunner } from '../transport/script-runner.js';
 import type { QueueCalls } from './all-calls.js';
 import { CANCEL_MARKER } from './queue-keys.js';
 
-// The keys of one wait of a worker, and what a marker in one of them says.
-
-export class WaitKeys {
-  /** @param worker whose cancels end the wait too; undefined for a consumer */
-  constructor(
-    private readonly queues: readonly QueueCalls[],
-    private readonly worker?: string,
-  ) {}
-
-  /** Returns the keys of a wait: first the keys for cancels and interrupts, then those for jobs. Redis serves them in this order. */
-  of(waiting: readonly StoreCalls[], running: readonly StoreCalls[]): string[] {
-    const [first] = this.queues;
-    const nudging = first ? [first, ...(running as readonly QueueCalls[])] : [];
-    return [...new Set(nudging.map(this.nudgeOf)), ...waiting.map(wakeOf)];
-  }
-
-  /** Returns what a marker says. */
-  told(
-    waiting: readonly StoreCalls[],
-    key: string,
-    isCancel: boolean,
-  ): Pick<WaitOutcome<[]>, 'cancelIn' | 'wokenIn'> {
-    return isCancel
-      ? { cancelIn: this.queues.find((queue) => this.nudgeOf(queue) === key) }
-      : { wokenIn: waiting.find((queue) => wakeOf(queue) === key) };
-  }
-
-  readonly nudgeOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker!);
-}
-
-const wakeOf = (queue: StoreCalls): string => (queue as QueueCalls).keys.wake;
-
 /**
  * The time the reply to a wait may take beyond the wait, in ms. The connection has no other use, so it is cut early.
  */
@@ -184,4 +152,37 @@ export class RedisConsumerWait implements ConsumerWait {
       await this.interruptible.wait(ms);
     }
   }
+}
+
+/** The keys of one wait of a worker, and what a marker in one of them says. */
+export class WaitKeys {
+  /** @param worker whose cancels end the wait too; undefined for a consumer */
+  constructor(
+    private readonly queues: readonly QueueCalls[],
+    private readonly worker?: string,
+  ) {}
+
+  /** Returns the keys of a wait: first the keys for cancels and interrupts, then those for jobs. Redis serves them in this order. */
+  of(waiting: readonly StoreCalls[], running: readonly StoreCalls[]): string[] {
+    const [first] = this.queues;
+    const nudging = first ? [first, ...(running as readonly QueueCalls[])] : [];
+    return [...new Set(nudging.map(this.nudgeOf)), ...waiting.map(wakeOf)];
+  }
+
+  /** Returns what a marker says. */
+  told(
+    waiting: readonly StoreCalls[],
+    key: string,
+    isCancel: boolean,
+  ): Pick<WaitOutcome<[]>, 'cancelIn' | 'wokenIn'> {
+    return isCancel
+      ? { cancelIn: this.queues.find((queue) => this.nudgeOf(queue) === key) }
+      : { wokenIn: waiting.find((queue) => wakeOf(queue) === key) };
+  }
+
+  readonly nudgeOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker!);
+}
+
+function wakeOf(queue: StoreCalls): string {
+  return (queue as QueueCalls).keys.wake;
 }

@@ -1,9 +1,7 @@
 import { InvalidPayloadError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 
-// The used part of the interface that zod, valibot, arktype and others share (https://standardschema.dev).
-
-/** A schema of any library that follows Standard Schema. */
+/** A schema of any library that follows Standard Schema (https://standardschema.dev), such as zod, valibot or arktype. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The interface of Standard Schema. */
   readonly '~standard': {

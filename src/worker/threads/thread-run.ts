@@ -313,8 +313,6 @@ function ofItsKind({ message, kind, delayMs, retryAfterMs, limit }: PlainError):
   }
 }
 
-// What the main thread does for a handler in a thread, by its messages.
-
 /** A message of a thread that waits for an answer. */
 type Question = { ask: number } & (
   | ({ type: 'progress' | 'checkpoint' } & SentValue)
