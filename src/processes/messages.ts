@@ -147,11 +147,11 @@ export function encodeRecord(record: LogRecord): string {
 /** Parses a line: plain text, a record, or a record after text without a line break. */
 export function decodeLine(line: string): { text: string; record: LogRecord | undefined } {
   const at = line.indexOf(SEPARATOR);
-  const record = at < 0 ? undefined : parse(line.slice(at + 1));
+  const record = at < 0 ? undefined : parseRecord(line.slice(at + 1));
   return record ? { text: line.slice(0, at), record } : { text: line, record: undefined };
 }
 
-function parse(json: string): LogRecord | undefined {
+function parseRecord(json: string): LogRecord | undefined {
   try {
     const { level, text, context } = JSON.parse(json) as Record<string, unknown>;
     return LOG_LEVELS.includes(level as LogLevel) && typeof text === 'string'

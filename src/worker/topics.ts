@@ -1,3 +1,4 @@
+// Topics: their publications, a job for each subscription, and the client without Nest; see docs/internals/topics.md.
 import { z } from 'zod';
 import type { JobDefinition } from '../queue/enqueue/define-job.js';
 import { isTopicDefinition, type TopicDefinition, type TopicInput } from '../queue/enqueue/define-topic.js';
@@ -209,8 +210,6 @@ export class TopicClient {
   }
 }
 
-// Publishes to topics: a job for each subscription; see docs/internals/topics.md.
-
 /** Options of a publication, but for the start of its jobs. */
 export interface PublishFields extends Pick<EnqueueFields, 'group' | 'metadata'> {
   /** An id of your own, of at most 64 characters. A publication with the same id adds no job twice. @default a random one */
@@ -243,15 +242,15 @@ export interface Publication {
   jobs: readonly JobHandle[];
 }
 
-const { id, group, metadata, delayMs, runAt } = jobFieldsAt('enqueue');
+const jobFields = jobFieldsAt('enqueue');
 
-const optionsSchema = z.strictObject(
+const publishOptionsSchema = z.strictObject(
   {
-    id,
-    group,
-    metadata,
-    delayMs,
-    runAt,
+    id: jobFields.id,
+    group: jobFields.group,
+    metadata: jobFields.metadata,
+    delayMs: jobFields.delayMs,
+    runAt: jobFields.runAt,
     ifNone: z.enum(['fail', 'ignore'], { error: "expected 'fail' or 'ignore'" }).optional(),
     fanOut: z.enum(['caller', 'worker'], { error: "expected 'caller' or 'worker'" }).optional(),
     transaction: z.unknown().optional(),
@@ -261,7 +260,7 @@ const optionsSchema = z.strictObject(
 );
 
 /** The metadata by which a publication tells its worker what to do without a subscription. */
-const IF_NONE = 'nest-job-queue.if-none';
+const IF_NONE_FIELD = 'nest-job-queue.if-none';
 
 /** A publication on its way to the subscriptions. */
 interface Outgoing {
@@ -283,7 +282,7 @@ interface TopicQueues {
 }
 
 /** The retries of a fan-out: no fault of some hours ends a publication. */
-const HAND_ON = {
+const FAN_OUT_RETRIES = {
   maxAttempts: 1_000,
   backoff: { type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000 },
 } as const;
@@ -299,7 +298,7 @@ export class TopicPublisher {
   async publish(topic: string | TopicDefinition, payload: unknown, given: PublishOptions): Promise<Publication> {
     const name = nameOf(topic);
     checkTopicName('topic', name);
-    const checked = checkOptions(SUBJECT, optionsSchema, given) as PublishOptions;
+    const checked = checkOptions(SUBJECT, publishOptionsSchema, given) as PublishOptions;
     const { id: own = this.queues.store.clock.randomId(), ifNone, fanOut, ...rest } = checked;
     const { transaction, ordered, ...options } = rest;
     checkPublicationId(own);
@@ -319,10 +318,10 @@ export class TopicPublisher {
   }
 
   /** The handler of publications that were handed over. It adds their jobs. */
-  readonly handler: Handler = { ...HAND_ON, handle: (job) => this.handOn(job) };
+  readonly handler: Handler = { ...FAN_OUT_RETRIES, handle: (job) => this.handOn(job) };
 
   private async handOn(job: Job): Promise<{ jobs: number }> {
-    const { [IF_NONE]: ifNone, ...kept } = job.metadata;
+    const { [IF_NONE_FIELD]: ifNone, ...kept } = job.metadata;
     const options = { group: job.group, metadata: Object.keys(kept).length > 0 ? kept : undefined };
     const outgoing = { topic: job.name, id: publicationIdOf(job), payload: job.payload, options };
     try {
@@ -342,7 +341,7 @@ export class TopicPublisher {
     const own = {
       ...options,
       id: jobIdOf(publication, name),
-      ...(ifNone === 'ignore' && { metadata: { ...options.metadata, [IF_NONE]: ifNone } }),
+      ...(ifNone === 'ignore' && { metadata: { ...options.metadata, [IF_NONE_FIELD]: ifNone } }),
     } as EnqueueFields & StartTime;
     const { producer } = this.queues.reference(publicationsOf(name));
     try {

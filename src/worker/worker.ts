@@ -552,12 +552,12 @@ export function openIdleWaits(
 }
 
 /** The share of the deadline that is reserved for releasing unfinished jobs, at most a second. */
-const RESERVE = 0.2;
+const RESERVED_SHARE = 0.2;
 const LONGEST_RESERVE_MS = 1_000;
-const LOOK_EVERY_MS = 5;
+const DRAIN_LOOKS_EVERY_MS = 5;
 
 /** A part of a worker that ends with it. */
-interface Role {
+interface EndingPart {
   stop(): Promise<void>;
 }
 
@@ -567,8 +567,8 @@ interface Drainable {
   readonly runners: readonly QueueRunner[];
   /** Undefined if the worker never started. */
   readonly loops: WorkerLoops | undefined;
-  readonly schedules: Role;
-  readonly reports: Role | undefined;
+  readonly schedules: EndingPart;
+  readonly reports: EndingPart | undefined;
 }
 
 /**
@@ -580,7 +580,7 @@ async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogge
   const { clock } = worker.store;
   const started = clock.monotonic();
   const left = () => timeoutMs - (clock.monotonic() - started);
-  const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
+  const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVED_SHARE);
   const running = runners.reduce((sum, runner) => sum + runner.state.running, 0);
   if (running > 0) {
     logger.log(
@@ -632,6 +632,6 @@ async function flush({ store, loops, reports }: Drainable): Promise<void> {
 /** Resolves when no handler runs and no claim is in flight, or when there is no more time. */
 async function handlersDone({ runners, store }: Drainable, hasTime: () => boolean): Promise<void> {
   while (hasTime() && runners.some((runner) => runner.attempts.size > 0 || runner.claims.inFlight > 0)) {
-    await new Promise<void>((resolve) => store.clock.setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise<void>((resolve) => store.clock.setTimeout(resolve, DRAIN_LOOKS_EVERY_MS));
   }
 }

@@ -206,12 +206,11 @@ function inScript({ value }: LuaError, text: string): LuaError {
   return replyError(`${message} script: ${digest}, on @user_script.`);
 }
 
-// The compiled scripts of the process, by their texts.
-
-const KEPT = Symbol.for('nest-job-queue:compiled-scripts');
+/** The place of the compiled scripts of the process. */
+const COMPILED = Symbol.for('nest-job-queue:compiled-scripts');
 
 /** The most compiled scripts. There are fewer texts than this, but a test may make its own. */
-const MOST_KEPT = 1_000;
+const MOST_COMPILED = 1_000;
 
 /**
  * Returns the factory of a script, compiled when its text is first wanted in the process. Jest loads this module anew for
@@ -221,11 +220,11 @@ const MOST_KEPT = 1_000;
  * @throws LuaSubsetError for a script outside of the subset
  */
 export function scriptFactory(text: string, name: string, check: CheckCommand): ScriptFactory {
-  const keeper = vm as { [KEPT]?: Map<string, Map<string, ScriptFactory>> };
-  keeper[KEPT] ??= new Map();
+  const keeper = vm as { [COMPILED]?: Map<string, Map<string, ScriptFactory>> };
+  keeper[COMPILED] ??= new Map();
   // Another version of this library in the process may compile otherwise.
-  const kept = keptIn(keeper[KEPT], codeOfCompiler(), () => new Map<string, ScriptFactory>());
+  const kept = keptIn(keeper[COMPILED], codeOfCompiler(), () => new Map<string, ScriptFactory>());
   const compile = () =>
     vm.runInThisContext(compileLua(text, check, false), { filename: `lua:${name}` }) as ScriptFactory;
-  return keptIn(kept, text, compile, MOST_KEPT);
+  return keptIn(kept, text, compile, MOST_COMPILED);
 }

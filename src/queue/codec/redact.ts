@@ -228,7 +228,7 @@ function textsIn(value: unknown): Set<string> | undefined {
 }
 
 /** Returns the visible keys of the way to a place. Tells whether the value there is shown whole. */
-function look(value: unknown, visible: unknown, keys: readonly PropertyKey[]): ReturnType<Hiding['look']> {
+function lookAlong(value: unknown, visible: unknown, keys: readonly PropertyKey[]): ReturnType<Hiding['look']> {
   let [here, shown] = [value, visible];
   for (const [i, key] of keys.entries()) {
     const isThere = typeof here === 'object' && here !== null && Object.hasOwn(here, key);
@@ -256,7 +256,7 @@ export function hidingOf(redact: Redact | undefined, about: RedactedPart): Hidin
     redact && {
       mark: REDACTED,
       visible: (value) => redactValue(redact, value, about),
-      look: (value, keys) => look(value, redactValue(redact, value, about), keys),
+      look: (value, keys) => lookAlong(value, redactValue(redact, value, about), keys),
       texts: (value) => {
         const texts = new TextRedaction().know(redact, value, about);
         return (text) => texts.text(text);
@@ -264,8 +264,6 @@ export function hidingOf(redact: Redact | undefined, about: RedactedPart): Hidin
     }
   );
 }
-
-// What a person may see of any value: plain data, whatever a codec or an app made of it.
 
 /** A value as JSON could carry it. Printing it runs no code of the app, and never fails. */
 type Visible = null | boolean | number | string | Visible[] | { [key: string]: Visible };
@@ -276,8 +274,8 @@ type HidesKey = (key: string) => boolean;
 const hidesNone: HidesKey = () => false;
 
 /**
- * Returns a value as plain data. It has the fields of instances, the entries of maps, the items of sets, and the result of
- * each `toJSON`. A value that cannot be read is hidden.
+ * Returns a value as plain data, whatever a codec or an app made of it. It has the fields of instances, the entries of
+ * maps, the items of sets, and the result of each `toJSON`. A value that cannot be read is hidden.
  *
  * @param hides returns whether the value of a key is hidden
  */

@@ -208,10 +208,10 @@ function refIn(home: string, job: string | JobReference): string {
   return typeof job === 'string' ? job : job.queue === home ? job.id : refTo(job.queue, job.id);
 }
 
-const EXPECTED = 'expected the limits of a group, or undefined';
+const EXPECTED_LIMITS = 'expected the limits of a group, or undefined';
 const groupLimitsSchema = z
-  .custom<object>((limits) => !(limits instanceof Promise), EXPECTED) // it has no field of its own
-  .pipe(z.strictObject(groupLimitFields, { error: EXPECTED }));
+  .custom<object>((limits) => !(limits instanceof Promise), EXPECTED_LIMITS) // it has no field of its own
+  .pipe(z.strictObject(groupLimitFields, { error: EXPECTED_LIMITS }));
 
 /** The options of a queue for a new job. */
 interface EnqueueRules extends ContentRules {

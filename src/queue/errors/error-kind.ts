@@ -1,4 +1,4 @@
-// The kind of an error: which failures have the same cause.
+// The kind of an error: which failures have the same cause. Its message counts without what differs between jobs.
 import { createHash } from 'node:crypto';
 import { startOf } from '../runtime/cut.js';
 import type { StoredError } from './stored-error.js';
@@ -112,21 +112,19 @@ function isNamed(name: string, code: string): boolean {
     .startsWith(code);
 }
 
-// Takes out of the message of an error what differs between jobs. What is left names the kind of the error.
-
 /** Stands for anything that differs between jobs. */
 const GAP = '…';
 /** The characters of a message that decide its kind. */
-const LOOKED_AT = 1_500;
+const MOST_CHARACTERS = 1_500;
 /** The most characters of the kind of an error. */
 const KEY_LENGTH = 600;
 /** The deepest level of JSON in a message that is looked at, and the most parts of one level. */
-const DEEPEST = 4;
-const MOST_PARTS = 20;
+const DEEPEST_JSON = 4;
+const MOST_JSON_PARTS = 20;
 
 /** Returns a message without ids, numbers, addresses, paths, dates and quoted values, which differ between jobs. */
 export function errorKey(message: string): string {
-  return startOf(normalized(startOf(message, LOOKED_AT), 0), KEY_LENGTH);
+  return startOf(normalized(startOf(message, MOST_CHARACTERS), 0), KEY_LENGTH);
 }
 
 function normalized(text: string, depth: number): string {
@@ -310,7 +308,7 @@ function isRandom(word: string): boolean {
 function withoutJson(text: string, depth: number): string {
   const first = text.search(/[[{]/);
   const last = Math.max(text.lastIndexOf(']'), text.lastIndexOf('}'));
-  if (first < 0 || last <= first + 1 || depth >= DEEPEST) {
+  if (first < 0 || last <= first + 1 || depth >= DEEPEST_JSON) {
     return text;
   }
   try {
@@ -330,17 +328,17 @@ const TELLING =
 
 function kindOfJson(value: unknown, depth: number): string {
   if (Array.isArray(value)) {
-    const parts = value.slice(0, MOST_PARTS).map((each) => kindOfJson(each, depth));
+    const parts = value.slice(0, MOST_JSON_PARTS).map((each) => kindOfJson(each, depth));
     return [...new Set(parts)].toSorted().join(' ');
   }
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).slice(0, MOST_PARTS);
-    const telling = entries.filter(([key]) => TELLING.test(key) && depth < DEEPEST);
+    const entries = Object.entries(value).slice(0, MOST_JSON_PARTS);
+    const telling = entries.filter(([key]) => TELLING.test(key) && depth < DEEPEST_JSON);
     return telling.length > 0
       ? telling
           .map(([key, each]) => `${key} ${key === 'path' ? pathOf(each) : kindOfJson(each, depth + 1)}`)
           .join(' ')
-      : entries.map(([key]) => normalized(key, DEEPEST)).join(' ');
+      : entries.map(([key]) => normalized(key, DEEPEST_JSON)).join(' ');
   }
   if (typeof value === 'number') {
     return value >= 100 && value < 600 ? kept(String(value)) : GAP;
@@ -352,5 +350,5 @@ function kindOfJson(value: unknown, depth: number): string {
 function pathOf(value: unknown): string {
   return Array.isArray(value)
     ? value.map((each) => (typeof each === 'number' ? GAP : String(each))).join('.')
-    : kept(normalized(String(value), DEEPEST));
+    : kept(normalized(String(value), DEEPEST_JSON));
 }

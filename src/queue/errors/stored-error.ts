@@ -24,14 +24,14 @@ const DEEPEST = 5;
 /** Decodes a stored error. Another program may have written any JSON in its place. */
 export function decodeStoredError(stored: unknown, depth = 0): StoredError {
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) {
-    return { name: 'Error', message: textOf(stored) };
+    return { name: 'Error', message: messageOf(stored) };
   }
   const { name, code, message, stack, cause, errors } = stored as Partial<Record<keyof StoredError, unknown>>;
   const inner = (each: unknown) => decodeStoredError(each, depth + 1);
   return {
     name: typeof name === 'string' ? name : 'Error',
     ...codeOf(code),
-    message: textOf(message),
+    message: messageOf(message),
     ...(typeof stack === 'string' && { stack }),
     ...(cause !== undefined && cause !== null && depth < DEEPEST && { cause: inner(cause) }),
     ...(Array.isArray(errors) && depth < DEEPEST && { errors: errors.map(inner) }),
@@ -47,7 +47,7 @@ export function codeOf(code: unknown): { code?: string } {
   return typeof text === 'string' && CODE.test(text) ? { code: text } : {};
 }
 
-function textOf(value: unknown): string {
+function messageOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 

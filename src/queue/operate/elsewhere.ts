@@ -11,7 +11,7 @@ import type { OnceEntry, OnceReply } from '../verbs/once.js';
 import { OpenedQueues } from './opened-queues.js';
 
 /** The most pairs, or members, of one script call. */
-const SLICE = 500;
+const MOST_PER_CALL = 500;
 
 /** A new job, and a job of another queue that it waits for. */
 interface Pair {
@@ -37,21 +37,21 @@ export async function dependElsewhere(
   );
   const outcomes = new Map<string, DependOutcome>();
   for (const [name, all] of groupBy(pairs, (pair) => pair.queue)) {
-    for (let start = 0; start < all.length; start += SLICE) {
-      const slice = all.slice(start, start + SLICE);
+    for (let start = 0; start < all.length; start += MOST_PER_CALL) {
+      const slice = all.slice(start, start + MOST_PER_CALL);
       const replies = await others.run(name, (calls) => calls.batches.depend({ home: queue.name, pairs: slice }));
       slice.forEach((pair, i) => outcomes.set(pairKey(pair), replies[i]!));
     }
   }
   for (const job of jobs) {
     if (job.afterElsewhere) {
-      job.options = decided(job, outcomes);
+      job.options = decidedOptions(job, outcomes);
     }
   }
 }
 
 /** Returns the options of a job after the replies of the other queues. */
-function decided(
+function decidedOptions(
   { id: waiting, options, afterElsewhere = [] }: EncodedJob,
   outcomes: ReadonlyMap<string, DependOutcome>,
 ): AskedOptions {
@@ -96,8 +96,8 @@ export async function askBatches(
     }
     const home = splitRef('', batch);
     const adder = adderIn(home.queue, queue.name, members[0]!);
-    for (let start = 0; start < members.length; start += SLICE) {
-      const slice = members.slice(start, start + SLICE);
+    for (let start = 0; start < members.length; start += MOST_PER_CALL) {
+      const slice = members.slice(start, start + MOST_PER_CALL);
       const refs = slice.map(({ id }) => refTo(queue.name, id));
       const replies = await others.run(home.queue, (calls) =>
         calls.batches.known({ id: home.id, members: refs, adder }),
@@ -129,8 +129,6 @@ function noteReply(job: EncodedJob, reply: KnownOutcome, batch: string): void {
   }
 }
 
-// Sends follow-ups of batches to other queues, each once; see docs/internals/batches.md.
-
 /** The most marks of earlier senders that one call looks at. */
 const MOST_MARKS = 100;
 
@@ -140,8 +138,8 @@ export function isFollowUp({ state }: MemberEnd): boolean {
 }
 
 /**
- * Sends follow-ups to one queue, and acknowledges them. A follow-up that the queue refuses stays in the outbox. Returns
- * how many have left it.
+ * Sends follow-ups of batches to one queue, each once, and acknowledges them; see docs/internals/batches.md. A
+ * follow-up that the queue refuses stays in the outbox. Returns how many have left it.
  *
  * @throws the error of a call to one of the queues; the entries stay in the outbox
  */
@@ -153,7 +151,7 @@ export async function sendFollowUps(
 ): Promise<number> {
   const source = `@batch-of:${home.name}`;
   const marks = await others.run(name, (calls) => calls.once.marks({ source, limit: MOST_MARKS }));
-  const marked = marks.flatMap((mark) => entryOf(name, mark) ?? []);
+  const marked = marks.flatMap((mark) => entryOfMark(name, mark) ?? []);
   const asked = [...entries, ...marked.filter((mark) => !entries.some((entry) => endKey(entry) === endKey(mark)))];
   const attempt = async (leastFence?: number) => {
     const { fence, pending } = await home.exec((calls) => calls.batches.followUps({ entries: asked, leastFence }));
@@ -190,7 +188,7 @@ function endKey({ number, batch, id }: MemberEnd): string {
   return `${number}\t${batch}\t${id}`;
 }
 
-function entryOf(queue: string, mark: string): MemberEnd | undefined {
+function entryOfMark(queue: string, mark: string): MemberEnd | undefined {
   const [number, batch, id] = mark.split('\t');
   return number !== undefined && batch !== undefined && id !== undefined
     ? { queue, batch, id, number, state: '', detail: '' }
@@ -273,8 +271,8 @@ export class UnreachedQueues {
 }
 
 /** The most batches that one look reads, and the most members of each. The doctor reads all. */
-const BATCHES = 10;
-const MEMBERS = 20;
+const MOST_BATCHES = 10;
+const MOST_MEMBERS = 20;
 
 /** A member that is gone although its batch waits for it. */
 export type LostMember = OpenMember;
@@ -284,7 +282,8 @@ export type LostMember = OpenMember;
  * oldest open members of a few batches, so its cost has a bound.
  */
 export async function lostMembers(queue: QueueAccess): Promise<LostMember[]> {
-  const read = () => queue.exec((calls) => calls.batches.openMembers({ batches: BATCHES, members: MEMBERS }));
+  const read = () =>
+    queue.exec((calls) => calls.batches.openMembers({ batches: MOST_BATCHES, members: MOST_MEMBERS }));
   const others = new OpenedQueues(queue, queue.callLimit);
   const lost: LostMember[] = [];
   for (const [name, members] of groupBy(await read(), (member) => member.queue)) {

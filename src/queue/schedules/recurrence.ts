@@ -162,8 +162,8 @@ function checkCron(subject: string, cron: string, timeZone: string): void {
   }
 }
 
-const MOST_KNOWN = 1_000;
-const known = new Map<string, Cron>();
+const MOST_CRONS = 1_000;
+const knownCrons = new Map<string, Cron>();
 
 /**
  * Returns the first tick of a cron expression after an instant, in epoch ms; undefined if it never fires again. The
@@ -172,7 +172,7 @@ const known = new Map<string, Cron>();
  * @throws Error for an invalid expression or an unknown time zone
  */
 function nextCronTime(cron: string, timeZone: string, after: number): number | undefined {
-  const [times, zone] = [parse(cron), new ZoneClock(timeZone)];
+  const [times, zone] = [parseCron(cron), new ZoneClock(timeZone)];
   return isFixed(cron) ? nextFixedTime(times, zone, after) : nextPassingTime(times, zone, after);
 }
 
@@ -226,7 +226,7 @@ function isFixed(cron: string): boolean {
 }
 
 /** Returns a parsed expression; few are in use, and each is asked for again and again. */
-function parse(cron: string): Cron {
+function parseCron(cron: string): Cron {
   const make = () => {
     // The library would take a date for an expression too.
     if (!/^\s*(@\w+|\S+(\s+\S+){4,5})\s*$/.test(cron)) {
@@ -234,7 +234,7 @@ function parse(cron: string): Cron {
     }
     return new Cron(cron, { utcOffset: 0, paused: true, mode: '5-or-6-parts' });
   };
-  return keptIn(known, cron, make, MOST_KNOWN);
+  return keptIn(knownCrons, cron, make, MOST_CRONS);
 }
 
 /** More than the clock of any zone was ever changed at once. A change of the date line is 24 hours. */

@@ -195,13 +195,13 @@ export function decodeSchedule(queue: string, flat: readonly string[]): Schedule
   const time = (field: string) => (hash.has(field) ? (decodeDate(hash.get(field)) ?? null) : null);
   const id = hash.get('id')!;
   const source = hash.get('source') === 'code' ? 'code' : 'call';
-  const recurrence = parse(hash.get('recurrence')) as Recurrence | undefined;
+  const recurrence = parseStored(hash.get('recurrence')) as Recurrence | undefined;
   const isDeclared = source === 'code' && hash.get('declared') === '1';
   return {
     id,
     queue,
     name: hash.get('name') ?? queue,
-    payload: parse(hash.get('payload')),
+    payload: parseStored(hash.get('payload')),
     ...recurrence,
     startAt: instant(recurrence?.startAt),
     endAt: instant(recurrence?.endAt),
@@ -236,7 +236,7 @@ function instant(at: Date | number | undefined): Date | null {
   return at === undefined ? null : (decodeDate(at) ?? null);
 }
 
-function parse(stored: string | undefined): unknown {
+function parseStored(stored: string | undefined): unknown {
   return parseJson(stored).value;
 }
 
@@ -257,7 +257,7 @@ function jobOptions(id: string, stored: string | undefined): Pick<ScheduleRecord
 }
 
 function objectOf(stored: unknown): Record<string, unknown> {
-  const value = typeof stored === 'string' ? parse(stored) : undefined;
+  const value = typeof stored === 'string' ? parseStored(stored) : undefined;
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 

@@ -383,9 +383,9 @@ class StreamWrites {
           chunks,
         }));
         const lost = await this.queue.store.exec(this.calls.streams.write({ writes: calls }));
-        taken.forEach((each, i) => (lost.includes(i) ? this.lose(each.writes, each.chunks) : confirm(each)));
+        taken.forEach((each, i) => (lost.includes(i) ? this.lose(each.writes, each.chunks) : confirmChunks(each)));
       } catch (error) {
-        taken.forEach(({ writes, chunks }) => fail(writes, chunks, error));
+        taken.forEach(({ writes, chunks }) => failChunks(writes, chunks, error));
       }
     }
     this.isSending = false;
@@ -418,16 +418,16 @@ class StreamWrites {
   private lose(writes: Writes, chunks: readonly Waiting[]): void {
     this.writes.delete(writes.claim.fence); // its handler may write on, and learns the same again
     this.onLost(writes.claim);
-    fail(writes, chunks, new ClaimLostError(writes.claim.id));
+    failChunks(writes, chunks, new ClaimLostError(writes.claim.id));
   }
 }
 
-function confirm({ writes, chunks }: { writes: Writes; chunks: readonly Waiting[] }): void {
+function confirmChunks({ writes, chunks }: { writes: Writes; chunks: readonly Waiting[] }): void {
   writes.sent += chunks.length;
   chunks.forEach(({ resolve, bytes }) => resolve(bytes));
 }
 
-function fail(writes: Writes, chunks: readonly Waiting[], error: unknown): void {
+function failChunks(writes: Writes, chunks: readonly Waiting[], error: unknown): void {
   writes.fault = { error };
   [...chunks, ...writes.waiting.splice(0)].forEach(({ reject }) => reject(error));
 }

@@ -361,7 +361,7 @@ export function isIdle(runner: QueueRunner): boolean {
 }
 
 /** The interval of the looks, in ms, unless the worker is at rest. */
-const INTERVAL_MS = 1_000;
+const LOOKS_EVERY_MS = 1_000;
 
 /** The most workers of a fleet that look one after another. One that is left looks after as many intervals at the latest. */
 const MOST_TURNS = 10;
@@ -372,7 +372,7 @@ const CLAIMABLE: readonly Place[] = ['pending', 'prioritized', 'due', 'groupDept
 /** The places of many queues. A client of the Redis pattern leaves its jobs in `pending`, so that is looked at more often. */
 const IN_TURN: readonly (readonly Place[])[] = [['pending'], ['prioritized', 'due', 'groupDepths']];
 
-const LIMIT = { timeoutMs: 2_000 };
+const LOOK_LIMIT = { timeoutMs: 2_000 };
 
 /** The runners of one connection that wait for jobs. */
 interface WaitingRunners {
@@ -426,7 +426,7 @@ class TurnedLook {
       runners.map((runner) => runner.calls),
     );
     this.kept[turn] = calls;
-    const looks = await this.waiting.store.queues.look(calls, this.places, LIMIT);
+    const looks = await this.waiting.store.queues.look(calls, this.places, LOOK_LIMIT);
     const answered = looks.find((look) => look.ok);
     if (answered) {
       this.waiting.turns?.noteTime(answered.reply.atMs);
@@ -458,7 +458,7 @@ export class IdleLooks implements BackgroundRole {
     if (this.waiting.turns) {
       this.lookInTurn(this.waiting.turns);
     } else {
-      this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+      this.timer = this.waiting.store.clock.setInterval(() => void this.runOnce(), LOOKS_EVERY_MS);
     }
   }
 
@@ -468,7 +468,7 @@ export class IdleLooks implements BackgroundRole {
       this.lookInTurn(turns);
     };
     const { store, isAtRest } = this.waiting;
-    const intervalMs = isAtRest?.() ? LONGEST_REST_MS : INTERVAL_MS;
+    const intervalMs = isAtRest?.() ? LONGEST_REST_MS : LOOKS_EVERY_MS;
     this.timer = store.clock.setTimeout(look, turns.untilNext(intervalMs, MOST_TURNS));
   }
 
@@ -498,7 +498,7 @@ export class IdleLooks implements BackgroundRole {
       this.waiting.found();
     }
     if (isShared) {
-      await turns.wakeOthers(found, INTERVAL_MS);
+      await turns.wakeOthers(found, LOOKS_EVERY_MS);
     }
   }
 }
@@ -534,7 +534,7 @@ const LONGEST_LOOKED_WAIT_MS = 15_000;
 const WAIT_SHARE = 0.32;
 
 /** How long a worker does not rest after its start, in ms. The workers that it replaces may have died with a marker. */
-const START_MS = 30_000;
+const RESTLESS_START_MS = 30_000;
 
 /**
  * Returns whether each job for these runners sets a marker. Not so soon after the start, and not behind
@@ -542,7 +542,7 @@ const START_MS = 30_000;
  */
 export function areAtRest(runners: readonly QueueRunner[], sinceStartMs: number): boolean {
   return (
-    sinceStartMs >= START_MS &&
+    sinceStartMs >= RESTLESS_START_MS &&
     runners.every(({ outlook, names }) => !(outlook.isLimited || outlook.meetsForeign || names.only))
   );
 }

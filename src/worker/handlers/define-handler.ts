@@ -194,14 +194,14 @@ export const bulkSchema = z.strictObject(
 );
 
 const NO_OBJECT = { error: 'expected an object of handler options' };
-const handle = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
+const handleSchema = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
 const optionsSchema = z.strictObject(handlerOptionFields, NO_OBJECT);
 const handlerSchema = z.strictObject(
-  { ...handlerOptionFields, bulk: bulkSchema.optional(), handle },
+  { ...handlerOptionFields, bulk: bulkSchema.optional(), handle: handleSchema },
   { error: 'expected a function or { handle }' },
 );
 /** An instance of a class has fields besides the options. */
-const instanceSchema = z.object({ ...handlerOptionFields, bulk: bulkSchema.optional(), handle });
+const instanceSchema = z.object({ ...handlerOptionFields, bulk: bulkSchema.optional(), handle: handleSchema });
 
 const queueSchema = z.strictObject(
   {

@@ -1,3 +1,4 @@
+// Decides about a round of maintenance: which process makes it, which queues it looks at, and which it sweeps.
 import { createHash } from 'node:crypto';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
@@ -251,11 +252,14 @@ export class LookRounds {
   }
 }
 
-const WORK = placesSwept('round');
-const SELDOM = placesSwept('minute');
+const WORK_PLACES = placesSwept('round');
+const SELDOM_PLACES = placesSwept('minute');
 
 /** The places that a round looks at. A look for `due` finds `scheduled` too. */
-export const LOOKED_AT: readonly Place[] = [...WORK, ...SELDOM.filter((place) => place !== 'scheduled')];
+export const LOOKED_AT: readonly Place[] = [
+  ...WORK_PLACES,
+  ...SELDOM_PLACES.filter((place) => place !== 'scheduled'),
+];
 
 /** The places of data that become old. */
 export const REMAINS = placesSwept('remains');
@@ -309,8 +313,8 @@ export class DueQueues {
     const now = this.clock.monotonic();
     const sweptAt = this.sweptAt.get(queue);
     const isDue =
-      WORK.some((place) => look.found.has(place)) ||
-      (SELDOM.some((place) => look.found.has(place)) && now - (sweptAt ?? -Infinity) >= SELDOM_MS) ||
+      WORK_PLACES.some((place) => look.found.has(place)) ||
+      (SELDOM_PLACES.some((place) => look.found.has(place)) && now - (sweptAt ?? -Infinity) >= SELDOM_MS) ||
       (remains?.found.size ?? 0) > 0 ||
       now - (sweptAt ?? now) >= EMPTY_MS;
     if (isDue) {

@@ -301,7 +301,7 @@ function sumOf(reports: readonly SweepReport[]): SweepReport {
 }
 
 /** The most jobs that one script call of a sweep moves. */
-const SLICE = 200;
+const MOST_MOVED = 200;
 
 /** The most slices of a kind in one run. So a run ends even if more expires than it can reclaim. */
 const MOST_SLICES = 500;
@@ -367,15 +367,15 @@ class QueueSweep {
   async run(queue: JobQueue, report: SweepReport, watched?: Watched): Promise<void> {
     await this.reclaim(queue, report, watched);
     await this.inSlices(async () => {
-      const moved = await this.exec(queue, (calls) => calls.sweep.promote({ limit: SLICE }));
+      const moved = await this.exec(queue, (calls) => calls.sweep.promote({ limit: MOST_MOVED }));
       report.promoted += moved;
-      return moved === SLICE;
+      return moved === MOST_MOVED;
     });
     await this.adopt(queue, report);
     let [looksAtKept, looksAtStreams] = [false, false];
     await this.inSlices(async (i) => {
       const tidied = await this.exec(queue, (calls) =>
-        calls.sweep.tidy({ limit: SLICE, paceMs: i === 0 ? this.paceMs : 0 }),
+        calls.sweep.tidy({ limit: MOST_MOVED, paceMs: i === 0 ? this.paceMs : 0 }),
       );
       this.listeners.failures.dropped(queue.name, tidied.dropped);
       this.warnOfIds(queue, tidied.remembered);
@@ -387,7 +387,7 @@ class QueueSweep {
       this.report(queue, 'the records of', await restoreLifetimes(queue, limit, () => this.stopped));
     }
     if (looksAtStreams) {
-      await this.inSlices(() => this.exec(queue, (calls) => calls.streams.tidy({ limit: SLICE })));
+      await this.inSlices(() => this.exec(queue, (calls) => calls.streams.tidy({ limit: MOST_MOVED })));
     }
     await this.maintainBatches(queue);
   }
@@ -420,7 +420,7 @@ class QueueSweep {
     const step = `other queues for ${subject} ${queue.name}`;
     if (unreached.size > 0) {
       const what = `Could not reach other queues for ${subject} queue "${queue.name}"; the next sweep tries again`;
-      faults.failed(step, what, new Error(textOf(unreached)));
+      faults.failed(step, what, new Error(unreachedInWords(unreached)));
     } else {
       faults.succeeded(step);
     }
@@ -431,7 +431,7 @@ class QueueSweep {
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.exec(queue, (calls) =>
         calls.sweep.reclaim({
-          limit: SLICE,
+          limit: MOST_MOVED,
           gapMs: this.gapMs(queue),
           waitMs: heartbeatIntervalMs(queue.options),
           everyMs: this.intervalMs,
@@ -447,7 +447,7 @@ class QueueSweep {
   private async adopt(queue: JobQueue, report: SweepReport): Promise<void> {
     const { failures, reports, foreignClients } = this.listeners;
     const adopted = await this.exec(queue, (calls) =>
-      calls.sweep.adoptForeign({ limit: SLICE, paceMs: this.paceMs }),
+      calls.sweep.adoptForeign({ limit: MOST_MOVED, paceMs: this.paceMs }),
     );
     report.adopted += adopted.reclaimed.length + adopted.deadLetters;
     failures.adopted(queue.name, adopted.deadLetters);
@@ -510,7 +510,7 @@ export async function restoreLifetimes(
 }
 
 /** Returns the errors of the first unreached queues, and how many more there are. */
-function textOf(unreached: ReadonlyMap<string, unknown>): string {
+function unreachedInWords(unreached: ReadonlyMap<string, unknown>): string {
   const named = [...unreached].slice(0, MOST_NAMED);
   const errors = named.map(([name, error]) => `queue ${show(name)}: ${(error as Error).message}`);
   const others = unreached.size - named.length;

@@ -395,10 +395,10 @@ const HISTORY_EVERY_MS = 10_000;
  * The interval at which a worker reports its app's version, in ms. A version that was not reported for ten minutes is
  * new.
  */
-const VERSION_MS = 300_000;
+const VERSION_EVERY_MS = 300_000;
 
 /** The content of one call. It keeps its id until there is a reply, so that it counts once. */
-interface Batch {
+interface Measurements {
   id: string;
   counts: readonly (string | number)[];
 }
@@ -409,7 +409,7 @@ interface Batch {
  */
 class HistoryWriter implements BackgroundRole {
   private timer: Timer | undefined;
-  private readonly unsent = new Map<QueueRunner, Batch>();
+  private readonly unsent = new Map<QueueRunner, Measurements>();
   private readonly failing = new Set<QueueRunner>();
   private writing: Promise<unknown> | undefined;
   private ended = false;
@@ -451,7 +451,7 @@ class HistoryWriter implements BackgroundRole {
     if (
       this.worker.version === '' ||
       this.ended ||
-      now - this.versionSaidAt < VERSION_MS ||
+      now - this.versionSaidAt < VERSION_EVERY_MS ||
       !this.worker.store.isReady
     ) {
       return;
@@ -497,7 +497,7 @@ class HistoryWriter implements BackgroundRole {
     }
   }
 
-  private nextOf(runner: QueueRunner): Batch | undefined {
+  private nextOf(runner: QueueRunner): Measurements | undefined {
     const left = this.unsent.get(runner);
     const counts = left ? [] : (runner.durations?.take() ?? []);
     return left ?? (counts.length > 0 ? { id: this.worker.store.clock.randomId(), counts } : undefined);

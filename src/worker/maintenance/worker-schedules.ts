@@ -100,7 +100,7 @@ function withDefinition(
   return definition?.name === name ? { payload: null, ...rest, definition } : options;
 }
 
-const INTERVAL_MS = 10_000;
+const DECLARES_EVERY_MS = 10_000;
 
 /** The schedules of one queue that this worker's code declares. */
 interface QueueSchedules {
@@ -134,7 +134,7 @@ export class ScheduleDeclarer implements BackgroundRole {
   /** Resolves when the schedules are known to the server. Those of other masters are repeated before. */
   async start(): Promise<void> {
     if (this.declared.length > 0 && !this.stopped) {
-      this.timer = this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
+      this.timer = this.clock.setInterval(() => void this.runOnce(), DECLARES_EVERY_MS);
       await this.runOnce();
     }
   }
@@ -203,7 +203,7 @@ const LOOK_MS = 5_000;
 const REST_MS = 60_000;
 
 /** The shortest time between two looks after wakes without a job, in ms. Each is a job that another claim took, or a schedule. */
-const SHORTEST_MS = 1_000;
+const LOOKS_APART_MS = 1_000;
 
 /** The most workers of a fleet that look one after another. */
 const MOST_TURNS = 6;
@@ -217,9 +217,9 @@ interface TickingWorker {
 }
 
 /** The number of queues that are asked one by one. */
-const FEW = 4;
+const MOST_ASKED_ALONE = 4;
 
-const PLACES: readonly Place[] = ['scheduleDue'];
+const DUE_PLACES: readonly Place[] = ['scheduleDue'];
 
 const LOOK_LIMIT = { timeoutMs: LOOK_MS };
 
@@ -285,7 +285,7 @@ export class ScheduleTicker implements BackgroundRole {
     const { clock } = queue.store;
     const server = this.serverOf(queue);
     const now = clock.monotonic();
-    const soonestMs = (this.lookedAgainAtMs.get(server) ?? -Infinity) + SHORTEST_MS;
+    const soonestMs = (this.lookedAgainAtMs.get(server) ?? -Infinity) + LOOKS_APART_MS;
     const atMs = foundJobs ? now + LOOK_MS : Math.max(now, soonestMs);
     const planned = this.planned.get(server);
     if ((planned && planned.atMs <= atMs) || (foundJobs && !this.resting.has(server))) return;
@@ -342,7 +342,7 @@ export class ScheduleTicker implements BackgroundRole {
 
   /** Returns the queues of a server that may have schedules. One look for many costs less than a call for each. */
   private async withSchedules(server: string, queues: readonly JobQueue[]): Promise<readonly JobQueue[]> {
-    if (this.queues.length <= FEW) {
+    if (this.queues.length <= MOST_ASKED_ALONE) {
       return queues;
     }
     const calls = keptArray(
@@ -350,7 +350,7 @@ export class ScheduleTicker implements BackgroundRole {
       queues.map((queue) => this.callsOf(queue)),
     );
     this.looked.set(server, calls);
-    const looks = await queues[0]!.store.queues.look(calls, PLACES, LOOK_LIMIT);
+    const looks = await queues[0]!.store.queues.look(calls, DUE_PLACES, LOOK_LIMIT);
     return queues.filter((_, i) => {
       const look = looks[i]!;
       return !look.ok || look.reply.found.size > 0;

@@ -235,7 +235,7 @@ class BurstLog {
     if (times === 1) {
       this.logger.describe(level, last.message, last.description?.split('\n', 1)[0]);
     } else {
-      this.logger[level](textOf(sum));
+      this.logger[level](sumInWords(sum));
     }
   }
 
@@ -253,12 +253,12 @@ function addLine(sum: Sum, { jobId, message, description }: BurstLine): void {
   }
 }
 
-function textOf({ count: times, plural, jobs, last }: Sum): string {
+function sumInWords({ count: times, plural, jobs, last }: Sum): string {
   const error = last.description && `, the last with ${last.description.split('\n', 1)[0]!}`;
-  return `${times} more ${plural} within ${WINDOW_MS / 1_000} s (${named(jobs)})${error ?? ''}`;
+  return `${times} more ${plural} within ${WINDOW_MS / 1_000} s (${jobsInWords(jobs)})${error ?? ''}`;
 }
 
-function named(jobs: ReadonlySet<string>): string {
+function jobsInWords(jobs: ReadonlySet<string>): string {
   const first = [...jobs].slice(0, MOST_NAMED).join(', ');
   const others = jobs.size - MOST_NAMED;
   const many = jobs.size === MOST_COUNTED ? 'at least ' : '';

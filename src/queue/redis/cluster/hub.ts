@@ -157,7 +157,7 @@ export class Hub {
     if (!master) {
       return known;
     }
-    const client = this.connection.duplicateMaster(master.node, 'wakes', OWN);
+    const client = this.connection.duplicateMaster(master.node, 'wakes', OWN_CONNECTION);
     const opened: HubConnection = new HubConnection(
       client,
       this.listenerOf(() => opened),
@@ -222,7 +222,12 @@ export class Hub {
 }
 
 /** The options of a connection that is opened once. The next one may be to another master. */
-const OWN = { lazyConnect: true, retryStrategy: () => null, connectTimeout: 3_000, enableReadyCheck: true };
+const OWN_CONNECTION = {
+  lazyConnect: true,
+  retryStrategy: () => null,
+  connectTimeout: 3_000,
+  enableReadyCheck: true,
+};
 
 /** The time for which a channel without listeners is kept, in ms. So successive waits for results share it. */
 const KEPT_MS = 1_000;
