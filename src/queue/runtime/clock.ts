@@ -1,46 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 
-/** The async context of the process itself: that in which this module was loaded. */
-const ROOT = new AsyncResource('nest-job-queue');
-
-/**
- * Runs a task outside of the async context of the caller. What lives longer than a call is made this way: timers,
- * connections and rounds of maintenance. Else they would keep the tenant or the trace of one request as long as they live.
- */
-export function outsideOfCaller<Result>(task: () => Result): Result {
-  return ROOT.runInAsyncScope(task);
-}
-
-/** Sets a timer of no caller, which does not keep the process alive. */
-export function backgroundTimeout(task: () => void, ms: number): NodeJS.Timeout {
-  return outsideOfCaller(() => setTimeout(task, ms)).unref();
-}
-
-/** Sets an interval of no caller, which does not keep the process alive. */
-export function backgroundInterval(task: () => void, ms: number): NodeJS.Timeout {
-  return outsideOfCaller(() => setInterval(task, ms)).unref();
-}
-
-const ID_LENGTH = 11;
-const BYTES_DRAWN = 1_056;
-let drawn = '';
-let used = 0;
-
-/**
- * Returns a new job id or claim token: 11 letters and digits, 65 random bits. An id is in a key and in a list for each
- * job. The 16 hex digits of the Redis pattern would cost 20 bytes more per job. Clients of the pattern accept any text.
- * About 120 ids are drawn at once. Drawing each alone would cost more than the rest of an enqueue.
- */
-export function randomId(): string {
-  if (used + ID_LENGTH > drawn.length) {
-    drawn = randomBytes(BYTES_DRAWN).toString('base64').replace(/[+/]/g, '');
-    used = 0;
-  }
-  used += ID_LENGTH;
-  return drawn.slice(used - ID_LENGTH, used);
-}
-
 /** A timer of a {@link Clock}. */
 export interface Timer {
   /** Lets the process end although the timer has not fired. */
@@ -86,3 +46,43 @@ export const systemClock: Clock = {
   randomId,
   random: () => Math.random(),
 };
+
+/** The async context of the process itself: that in which this module was loaded. */
+const ROOT = new AsyncResource('nest-job-queue');
+
+/**
+ * Runs a task outside of the async context of the caller. What lives longer than a call is made this way: timers,
+ * connections and rounds of maintenance. Else they would keep the tenant or the trace of one request as long as they live.
+ */
+export function outsideOfCaller<Result>(task: () => Result): Result {
+  return ROOT.runInAsyncScope(task);
+}
+
+/** Sets a timer of no caller, which does not keep the process alive. */
+export function backgroundTimeout(task: () => void, ms: number): NodeJS.Timeout {
+  return outsideOfCaller(() => setTimeout(task, ms)).unref();
+}
+
+/** Sets an interval of no caller, which does not keep the process alive. */
+export function backgroundInterval(task: () => void, ms: number): NodeJS.Timeout {
+  return outsideOfCaller(() => setInterval(task, ms)).unref();
+}
+
+const ID_LENGTH = 11;
+const BYTES_DRAWN = 1_056;
+let drawnText = '';
+let usedLength = 0;
+
+/**
+ * Returns a new job id or claim token: 11 letters and digits, 65 random bits. An id is in a key and in a list for each
+ * job. The 16 hex digits of the Redis pattern would cost 20 bytes more per job. Clients of the pattern accept any text.
+ * About 120 ids are drawn at once. Drawing each alone would cost more than the rest of an enqueue.
+ */
+export function randomId(): string {
+  if (usedLength + ID_LENGTH > drawnText.length) {
+    drawnText = randomBytes(BYTES_DRAWN).toString('base64').replace(/[+/]/g, '');
+    usedLength = 0;
+  }
+  usedLength += ID_LENGTH;
+  return drawnText.slice(usedLength - ID_LENGTH, usedLength);
+}
