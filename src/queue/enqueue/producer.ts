@@ -388,7 +388,7 @@ function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueReply>): En
 const MOST_NAMES = 1_000;
 
 /** How the id of an ended job becomes free. */
-const UNTIL = {
+const ENDED_IN_WORDS = {
   completed: 'has completed. The id is free once its result is forgotten, after `resultTtlMs`',
   failed: 'is a dead letter. The id is free once you discard it',
   cancelled: 'was cancelled. The id is free once the job is forgotten, after `cancelledTtlMs`',
@@ -407,7 +407,7 @@ function endedIdWarning(queue: { name: string; store: QueueStore }): (name: stri
     said.add(name);
     SafeLogger.of(queue.store.logger).warn(
       `An enqueue of ${show(name)} in queue "${queue.name}" added nothing, because its id is in use: job ${show(id)} ` +
-        `${UNTIL[ended]}. To allow one job at a time, use \`unique\` instead of \`id\`.`,
+        `${ENDED_IN_WORDS[ended]}. To allow one job at a time, use \`unique\` instead of \`id\`.`,
     );
   };
 }

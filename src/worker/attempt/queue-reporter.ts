@@ -27,9 +27,9 @@ const LOG_LINES = 100;
 const LONGEST_LOG_LINE = 1_000;
 
 /** The kinds of reports, and how many unsent ones of each count: only the last progress, for example. */
-const KEPT = { progress: 1, checkpoint: 1, log: LOG_LINES };
+const MOST_UNSENT = { progress: 1, checkpoint: 1, log: LOG_LINES };
 
-type Kind = keyof typeof KEPT;
+type ReportKind = keyof typeof MOST_UNSENT;
 
 /** The result of a step, or the data of a signal, as a codec gets it. */
 interface Bound {
@@ -173,7 +173,9 @@ export class QueueReporter implements JobReporter {
     if (this.inFlight.size === 0) {
       return undefined;
     }
-    const last = Object.keys(KEPT).flatMap((kind) => this.inFlight.get(keyOf(job, kind as Kind))?.last ?? []);
+    const last = Object.keys(MOST_UNSENT).flatMap(
+      (kind) => this.inFlight.get(keyOf(job, kind as ReportKind))?.last ?? [],
+    );
     return last.length > 0 ? Promise.allSettled(last) : undefined;
   }
 
@@ -182,25 +184,25 @@ export class QueueReporter implements JobReporter {
     this.streams.forget(job);
   }
 
-  private async report(job: ClaimedJob, kind: Kind, json: Sealed): Promise<void> {
+  private async report(job: ClaimedJob, kind: ReportKind, json: Sealed): Promise<void> {
     if (!(await this.callsOf(job, kind).add(json))) {
       throw this.lost(job);
     }
   }
 
-  private callsOf(job: ClaimedJob, kind: Kind): OrderedCalls<Sealed> {
+  private callsOf(job: ClaimedJob, kind: ReportKind): OrderedCalls<Sealed> {
     const key = keyOf(job, kind);
     let calls = this.inFlight.get(key);
     if (!calls) {
       const send = (values: Sealed[]) => this.send(job, kind, values);
-      calls = new OrderedCalls(KEPT[kind], send, () => this.inFlight.delete(key));
+      calls = new OrderedCalls(MOST_UNSENT[kind], send, () => this.inFlight.delete(key));
       this.inFlight.set(key, calls);
     }
     return calls;
   }
 
   /** Sends a report. Progress and log lines are for people, so a full Redis does not hold up the job because of them. */
-  private async send(job: ClaimedJob, kind: Kind, values: Sealed[]): Promise<boolean> {
+  private async send(job: ClaimedJob, kind: ReportKind, values: Sealed[]): Promise<boolean> {
     try {
       return await this.queue.store.exec(this.callOf(job, kind, values));
     } catch (error) {
@@ -212,7 +214,7 @@ export class QueueReporter implements JobReporter {
     }
   }
 
-  private callOf(job: ClaimedJob, kind: Kind, values: Sealed[]): StoreCall<boolean> {
+  private callOf(job: ClaimedJob, kind: ReportKind, values: Sealed[]): StoreCall<boolean> {
     const [value] = values as [Sealed];
     return kind === 'log'
       ? this.calls.log({ claim: job, keep: LOG_LINES, lines: values })
@@ -222,7 +224,7 @@ export class QueueReporter implements JobReporter {
   }
 }
 
-function keyOf({ fence }: ClaimedJob, kind: Kind): string {
+function keyOf({ fence }: ClaimedJob, kind: ReportKind): string {
   return `${fence} ${kind}`;
 }
 
@@ -287,18 +289,18 @@ const MOST_CALL_ARGS = 3_500;
 const ARGS_OF_ATTEMPT = 6;
 
 /** A chunk that is not acknowledged. */
-interface Waiting extends StoredChunk {
+interface UnacknowledgedChunk extends StoredChunk {
   readonly bytes: number;
   readonly resolve: (bytes: number) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** The chunks of one attempt. */
-interface Writes {
+interface AttemptChunks {
   readonly claim: ClaimedJob;
   /** How many of its chunks were sent. */
   sent: number;
-  waiting: Waiting[];
+  waiting: UnacknowledgedChunk[];
   /** Why a chunk was not stored. Then no later one is, because the stream would have a gap. */
   fault?: { readonly error: unknown };
 }
@@ -308,7 +310,7 @@ interface Writes {
  * one, whatever their job. So each job's chunks keep their order.
  */
 class StreamWrites {
-  private readonly writes = new Map<number, Writes>();
+  private readonly writes = new Map<number, AttemptChunks>();
   private isSending = false;
   private readonly rules: ContentRules;
   private readonly longest: number;
@@ -346,7 +348,7 @@ class StreamWrites {
     this.writes.delete(fence);
   }
 
-  private writesOf(claim: ClaimedJob): Writes {
+  private writesOf(claim: ClaimedJob): AttemptChunks {
     const { fence } = claim;
     const known = this.writes.get(fence) ?? { claim, sent: 0, waiting: [] };
     this.writes.set(fence, known);
@@ -392,11 +394,11 @@ class StreamWrites {
   }
 
   /** Takes waiting chunks, of each attempt from its first on. Attempts take turns, so that none starves the others. */
-  private take(): { writes: Writes; chunks: Waiting[] }[] {
-    const taken: { writes: Writes; chunks: Waiting[] }[] = [];
+  private take(): { writes: AttemptChunks; chunks: UnacknowledgedChunk[] }[] {
+    const taken: { writes: AttemptChunks; chunks: UnacknowledgedChunk[] }[] = [];
     let [bytes, args] = [0, 0];
     for (const writes of this.writes.values()) {
-      const chunks: Waiting[] = [];
+      const chunks: UnacknowledgedChunk[] = [];
       for (const chunk of writes.waiting) {
         if (args > 0 && (bytes + chunk.bytes > MOST_CALL_BYTES || args > MOST_CALL_ARGS)) break;
         args += chunks.length === 0 ? ARGS_OF_ATTEMPT + 2 : 2;
@@ -415,19 +417,25 @@ class StreamWrites {
     return taken;
   }
 
-  private lose(writes: Writes, chunks: readonly Waiting[]): void {
+  private lose(writes: AttemptChunks, chunks: readonly UnacknowledgedChunk[]): void {
     this.writes.delete(writes.claim.fence); // its handler may write on, and learns the same again
     this.onLost(writes.claim);
     failChunks(writes, chunks, new ClaimLostError(writes.claim.id));
   }
 }
 
-function confirmChunks({ writes, chunks }: { writes: Writes; chunks: readonly Waiting[] }): void {
+function confirmChunks({
+  writes,
+  chunks,
+}: {
+  writes: AttemptChunks;
+  chunks: readonly UnacknowledgedChunk[];
+}): void {
   writes.sent += chunks.length;
   chunks.forEach(({ resolve, bytes }) => resolve(bytes));
 }
 
-function failChunks(writes: Writes, chunks: readonly Waiting[], error: unknown): void {
+function failChunks(writes: AttemptChunks, chunks: readonly UnacknowledgedChunk[], error: unknown): void {
   writes.fault = { error };
   [...chunks, ...writes.waiting.splice(0)].forEach(({ reject }) => reject(error));
 }

@@ -178,7 +178,7 @@ export interface ResolvedBulk extends ResolvedBulkOptions {
 }
 
 /** The time the first job of a call waits for others by default, in ms. */
-const DEFAULT_WAIT_MS = 50;
+const DEFAULT_BULK_WAIT_MS = 50;
 
 /** Wraps each job of a bulk handler. It gets the function by which the job joins the call. */
 export type AroundEachJob = (join: HandlerFunction) => HandlerFunction;
@@ -195,7 +195,7 @@ export function aroundEachJob({ handle }: BulkHandler): AroundEachJob | undefine
   return around.get(handle);
 }
 
-export function resolveBulkOptions({ size, waitMs = DEFAULT_WAIT_MS, by }: BulkOptions): ResolvedBulkOptions {
+export function resolveBulkOptions({ size, waitMs = DEFAULT_BULK_WAIT_MS, by }: BulkOptions): ResolvedBulkOptions {
   return { size, waitMs, by };
 }
 

@@ -396,7 +396,7 @@ const QUIET_MS = 60_000;
 const SLICE_PAUSE_MS = 2;
 
 /** The pause between two claims, in ms, while jobs wait here that another live worker handles. */
-const POLL_MS = 100;
+const FOREIGN_POLL_MS = 100;
 
 /** The least pause between two passes over the whole queue, in ms. */
 const PASS_PAUSE_MS = 2_000;
@@ -469,6 +469,6 @@ export class NameFilter {
     if (cursor !== -1 && !isHeld) {
       return found > 0 ? 0 : SLICE_PAUSE_MS;
     }
-    return elsewhere ? POLL_MS : undefined;
+    return elsewhere ? FOREIGN_POLL_MS : undefined;
   }
 }

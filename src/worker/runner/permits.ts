@@ -414,7 +414,7 @@ export const MOST_PER_CALL = 500;
  * is valid has a permit, also in a process that was frozen. Redis may be away for longer than claim and grace. Then the permit ends, but
  * the sweep waits a heartbeat for the claim.
  */
-const GRACE_MS = 6_000;
+const PERMIT_GRACE_MS = 6_000;
 
 /** The time after which a queue declares again that it uses its limits, in ms. Redis forgets it after 30 days. */
 const DECLARES_EVERY_MS = 86_400_000;
@@ -465,7 +465,7 @@ export class PermitCalls {
 
   /** The time that a permit lasts unless it is extended, in ms. */
   get lifeMs(): number {
-    return this.options.visibilityMs + GRACE_MS;
+    return this.options.visibilityMs + PERMIT_GRACE_MS;
   }
 
   /** Returns whether permits that were asked for at this time may have ended, if no heartbeat has extended them. */

@@ -421,7 +421,7 @@ export class QueueRunner implements AttemptOwner<Attempt>, AttemptStarter, Prefe
 }
 
 /** The time ends of jobs are gathered before one call handles them, in ms. */
-const GATHER_MS = 20;
+const ENDS_GATHERED_MS = 20;
 
 /**
  * Handles ends of batch members soon after they occur here. Delivers them to batches in other queues, and cancels the
@@ -445,7 +445,7 @@ class BatchReporter {
       const follow = this.stopsSome ? maintainBatches : deliverEnds;
       this.stopsSome = false;
       void follow(this.queue).catch(() => undefined);
-    }, GATHER_MS);
+    }, ENDS_GATHERED_MS);
     this.timer.unref();
   }
 }
@@ -478,12 +478,12 @@ class DurationCounts {
       return []; // of thousands of idle queues, reading all buckets would cost most of all
     }
     this.isEmpty = true;
-    return [...taken('r', this.runs), ...taken('w', this.waits)];
+    return [...takenFrom('r', this.runs), ...takenFrom('w', this.waits)];
   }
 }
 
 /** Returns the counts of one kind, and sets them to zero. */
-function taken(kind: 'w' | 'r', counts: Uint32Array): (string | number)[] {
+function takenFrom(kind: 'w' | 'r', counts: Uint32Array): (string | number)[] {
   const pairs = [...counts].flatMap((count, bucket) => (count > 0 ? [`${kind}${bucket}`, count] : []));
   counts.fill(0);
   return pairs;

@@ -230,7 +230,7 @@ const OWN_CONNECTION = {
 };
 
 /** The time for which a channel without listeners is kept, in ms. So successive waits for results share it. */
-const KEPT_MS = 1_000;
+const CHANNEL_KEPT_MS = 1_000;
 
 /** A channel of the hub. */
 interface EventChannel {
@@ -261,7 +261,7 @@ export class HubEvents implements EventSource {
     const channel = this.channels.get(name);
     if (channel) {
       clearTimeout(channel.leaving);
-      channel.leaving = backgroundTimeout(() => this.leave(name), KEPT_MS);
+      channel.leaving = backgroundTimeout(() => this.leave(name), CHANNEL_KEPT_MS);
     }
   }
 
