@@ -164,7 +164,7 @@ export class Output {
 
 /** The minimum width of a column of text, in characters. */
 const NARROWEST = 8;
-const GAP = 2;
+const COLUMN_GAP = 2;
 /** The column of the words after `cause:` and `next:`. */
 const RIGHT_OF_LABEL = 11;
 
@@ -183,7 +183,7 @@ const PLAIN = {
   'mid-mid': '',
   right: '',
   'right-mid': '',
-  middle: ' '.repeat(GAP),
+  middle: ' '.repeat(COLUMN_GAP),
 };
 
 /** The options of fitting a table; columns are named by their heads. */
@@ -212,8 +212,8 @@ export function fitted(
   const { whole = [], right = [], dropped = [], droppedLast = [] } = layout;
   const numeric = head.map((name, i) => right.includes(name) || rows.some((row) => typeof row[i] === 'number'));
   const cells = rows.map((row) => row.map((cell) => valueOf(cell, width ?? LONGEST_PART)));
-  const { shown, widths } = draw(head, cells, numeric);
-  const excess = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1)) - (width ?? Infinity);
+  const { shown, widths } = drawTable(head, cells, numeric);
+  const excess = widths.reduce((sum, each) => sum + each, COLUMN_GAP * (widths.length - 1)) - (width ?? Infinity);
   if (excess <= 0) {
     return shown;
   }
@@ -233,10 +233,10 @@ export function fitted(
     return without(last, { droppedLast: lasts });
   }
   const cut = cells.map((row) => row.map((cell, i) => (spared[i] ? short(cell, now[i]!) : cell)));
-  return draw(head, cut, numeric, now).shown;
+  return drawTable(head, cut, numeric, now).shown;
 }
 
-function draw(
+function drawTable(
   head: readonly string[],
   cells: readonly (readonly string[])[],
   numeric: readonly boolean[],

@@ -144,7 +144,7 @@ async function overviewOf(queue: JobQueue, window?: RateWindow): Promise<QueueOv
 
 // Shows an overview, for `stats`, `top` and `health`.
 
-const HEAD = [
+const COLUMNS = [
   '',
   'queue',
   'waiting',
@@ -158,12 +158,12 @@ const HEAD = [
   'run p95',
   'failed',
 ];
-const MORE = ['workers', 'scheduled', 'done'];
-const ALL = [...HEAD, ...MORE];
+const WIDE_COLUMNS = ['workers', 'scheduled', 'done'];
+const ALL_COLUMNS = [...COLUMNS, ...WIDE_COLUMNS];
 const LAYOUT = {
   whole: ['queue'],
-  right: ALL.slice(2),
-  dropped: [...MORE.toReversed(), 'running', 'drains'],
+  right: ALL_COLUMNS.slice(2),
+  dropped: [...WIDE_COLUMNS.toReversed(), 'running', 'drains'],
   droppedLast: ['run p95', 'wait p95', 'out/s', 'in/s'],
 };
 const UNKNOWN = '–';
@@ -225,7 +225,7 @@ export function overviewText(
     shown === 'worst above' ? (chosen ? verdictText([chosen.verdict], out) : worstText(queues, out)) : [],
     [
       ...(above > 0 ? [`… ${count(above)} more above`] : []),
-      queues.length > 0 ? out.table(ALL, rows(), LAYOUT) : none,
+      queues.length > 0 ? out.table(ALL_COLUMNS, rows(), LAYOUT) : none,
       ...(queues.length === 1 ? markLines(queues[0]!.figures?.marks ?? [], out) : []),
     ],
     shown === 'unreadable below' ? unreadableText(queues, out) : [],
@@ -272,7 +272,7 @@ function rowOf({ verdict, figures }: QueueOverview, out: Output, selection: Sele
   const pointer = selection === undefined ? '' : verdict.queue === selection.queue ? '›' : ' ';
   const first = [text`${pointer}${out.sign(verdictMark(verdict))}`, verdict.queue];
   if (!figures) {
-    return [...first, ...ALL.slice(first.length).map(() => UNKNOWN)];
+    return [...first, ...ALL_COLUMNS.slice(first.length).map(() => UNKNOWN)];
   }
   const { signs, recent } = figures;
   const { stats, rates } = signs;

@@ -259,7 +259,7 @@ function addExamples(program: Command): void {
 
 const SUGGESTION = /\n\(Did you mean ([^\n]*)\?\)$/;
 
-const WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] = [
+const USAGE_WORDS: readonly [pattern: RegExp, ours: (...found: string[]) => string][] = [
   [/^unknown option '(.*)'$/s, (option) => `There is no option ${option}.`],
   [/^unknown command '(.*)'$/s, (command) => `There is no command ${command}.`],
   [/^missing required argument '(.*)'$/s, (argument) => `The argument <${argument}> is missing.`],
@@ -293,7 +293,7 @@ function usageWords(words: string): string {
   const said = words.trimEnd().replace(/^error: /, '');
   const [whole = '', suggested] = SUGGESTION.exec(said) ?? [];
   const plain = withoutQuotedPasswords(said.slice(0, said.length - whole.length));
-  const [pattern, ours] = WORDS.find(([each]) => each.test(plain)) ?? [];
+  const [pattern, ours] = USAGE_WORDS.find(([each]) => each.test(plain)) ?? [];
   const inOurs = pattern && ours ? ours(...pattern.exec(plain)!.slice(1)) : plain;
   return suggested === undefined ? inOurs : `${inOurs} Did you mean ${suggested}?`;
 }

@@ -43,7 +43,7 @@ import {
 } from './stuck-rules.js';
 import { asCommand, count, duration, rate } from './words.js';
 
-const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
+const SEVERITY_ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
 /**
  * The first of several rules with the same severity decides, because it is nearest to the cause. Handlers that do not end
@@ -83,7 +83,7 @@ export const RULES: readonly Rule[] = [
 ];
 
 /** The rules that say why waiting jobs are not taken. */
-const HOLDING: readonly Rule[] = [
+const HOLDING_RULES: readonly Rule[] = [
   stuckHandlers,
   paused,
   noWorker,
@@ -126,7 +126,7 @@ export function findingOf(signs: QueueSigns): Finding & { queue: string } {
 
 /** Returns what keeps the waiting jobs of a queue from being taken; undefined for nothing. */
 export function holdingBack(signs: QueueSigns): Finding | undefined {
-  for (const rule of HOLDING) {
+  for (const rule of HOLDING_RULES) {
     const found = rule(signs);
     if (found) {
       return found;
@@ -136,7 +136,7 @@ export function holdingBack(signs: QueueSigns): Finding | undefined {
 }
 
 function rank({ severity }: Pick<QueueVerdict, 'severity'>): number {
-  return ORDER.indexOf(severity);
+  return SEVERITY_ORDER.indexOf(severity);
 }
 
 /** A queue as far as its place among others depends on it. */
@@ -179,7 +179,7 @@ export function harmOf(signs: QueueSigns): number {
 
 /** Returns the worst of some verdicts; `ok` of none. */
 export function worstOf(verdicts: readonly Pick<QueueVerdict, 'severity'>[]): Severity {
-  return ORDER[Math.max(0, ...verdicts.map(rank))]!;
+  return SEVERITY_ORDER[Math.max(0, ...verdicts.map(rank))]!;
 }
 
 // Rules for queues in which work flows, and how well.

@@ -75,7 +75,7 @@ export function placesOf(
   return SEARCHED_STATES.flatMap((state) => names.map((queue) => ({ state, queue })))
     .filter(({ state, queue }) => mayMatch(queue, state))
     .flatMap((place): SearchPlace[] => {
-      const after = from === null ? 1 : compare(place, from);
+      const after = from === null ? 1 : comparePlaces(place, from);
       return after < 0 ? [] : [{ ...place, cursor: after === 0 ? from!.cursor : null }];
     });
 }
@@ -99,7 +99,7 @@ export function placeOf(cursor: string): SearchPlace {
   return { state: state as JobStatus, queue, cursor: inner };
 }
 
-function compare(place: Pick<SearchPlace, 'state' | 'queue'>, from: SearchPlace): number {
+function comparePlaces(place: Pick<SearchPlace, 'state' | 'queue'>, from: SearchPlace): number {
   const states = SEARCHED_STATES.indexOf(place.state) - SEARCHED_STATES.indexOf(from.state);
   return states || byUnits(place.queue, from.queue);
 }

@@ -1,4 +1,5 @@
-// A queue of BullMQ as the new place of a queue of ours. Jobs and schedules are translated for it.
+// A queue of BullMQ 6 as the new place of a queue of ours. Its script marks each entry in the step that adds the job.
+// Jobs and schedules are translated for it.
 import { z } from 'zod';
 import { luaScripts } from '../queue/lua.generated.js';
 import { parseJson, jsonLines } from '../queue/codec/stored-value.js';
@@ -15,8 +16,6 @@ import {
   type MovingJob,
   type PutReply,
 } from './queue/transit.js';
-
-// A queue of BullMQ 6 as the new place of a queue of ours. Its script marks each entry in the step that adds the job.
 
 /** The part of the package bullmq that creates schedulers. */
 export interface BullmqQueue {
@@ -168,18 +167,18 @@ interface OutgoingRules {
 }
 
 const LAST_PRIORITY = 1_001;
-const OPTIONS = z
+const jobOptionsSchema = z
   .looseObject({
     backoff: z.looseObject({ type: z.string(), delayMs: z.number() }).optional().catch(undefined),
     metadata: z.record(z.string(), z.unknown()).optional().catch(undefined),
     timeoutMs: z.number().optional().catch(undefined),
   })
   .catch({});
-const ATTEMPTS = z
+const attemptsSchema = z
   .array(z.looseObject({ error: z.looseObject({ stack: z.string().optional() }).optional() }))
   .catch([]);
 /** The fields of a hash that BullMQ has no place for, by the names of their options. */
-const DROPPED: Record<string, string> = {
+const DROPPED_OPTIONS: Record<string, string> = {
   expires_at_ms: 'expiresInMs',
   max_crashes: 'maxCrashes',
   checkpoint: 'checkpoint',
@@ -215,7 +214,7 @@ function translateOut(
   if (parseJson(payload).broken !== undefined) {
     return 'content';
   }
-  const options = OPTIONS.parse(parseJson(hash['options'] ?? '{}').value ?? {});
+  const options = jobOptionsSchema.parse(parseJson(hash['options'] ?? '{}').value ?? {});
   const priority = priorityOut(Number(hash['priority'] ?? 0), rules);
   const due = place === 'scheduled' ? score : undefined;
   const enqueuedAt = Number(hash['enqueued_at_ms'] ?? rules.nowMs);
@@ -261,7 +260,7 @@ function translateOut(
     ...(key !== undefined && { dedup: { key } }),
     fields,
     dropped: [
-      ...Object.keys(DROPPED).filter((field) => hash[field] !== undefined).map((field) => DROPPED[field]!),
+      ...Object.keys(DROPPED_OPTIONS).filter((field) => hash[field] !== undefined).map((field) => DROPPED_OPTIONS[field]!),
       ...(options.timeoutMs === undefined ? [] : ['timeoutMs']),
       ...(options.metadata === undefined ? [] : ['metadata']),
       ...(jobId === id ? [] : ['id']),
@@ -294,7 +293,7 @@ function idOut(id: string): string {
 }
 
 function failureOut(hash: Readonly<Record<string, string>>, failedAt: number): string[] {
-  const attempts = ATTEMPTS.parse(jsonLines(hash['attempt_log']));
+  const attempts = attemptsSchema.parse(jsonLines(hash['attempt_log']));
   const stack = attempts.findLast(({ error }) => error?.stack !== undefined)?.error?.stack;
   return [
     'failedReason',

@@ -15,8 +15,7 @@ import type { DeadEntry, OnceEntry } from '../queue/verbs/once.js';
 import type { OldJob, OldScheduler, Source } from './bullmq-source.js';
 import { nameOf, priorityOf, type MoveRules } from './move-rules.js';
 
-// The options of a job of BullMQ or Bull, as its hash has them.
-
+/** The delay between attempts, in the options of a job of BullMQ or Bull. */
 const backoffSchema = z.union([
   z.number(),
   z.looseObject({ type: z.string(), delay: z.number().optional(), jitter: z.number().optional() }),
@@ -46,13 +45,13 @@ interface OldOptions {
 }
 
 /** The options that the move itself replaces, or that mean nothing here. */
-const REPLACED = new Set(
+const REPLACED_OPTIONS = new Set(
   'attempts priority backoff timeout repeat jobId delay timestamp prevMillis repeatJobKey de debounce deduplication lifo'.split(
     ' ',
   ),
 );
 /** The names of shortened options. */
-const NAMES: Readonly<Record<string, string>> = {
+const LONG_NAMES: Readonly<Record<string, string>> = {
   kl: 'keepLogs',
   tm: 'telemetry',
   omc: 'telemetry.omitContext',
@@ -85,7 +84,7 @@ function readOptions(json = '{}'): OldOptions {
     timeoutMs: timeout ?? undefined,
     traceparent,
     repeat: repeat ?? undefined,
-    others: Object.keys(others).filter((name) => !REPLACED.has(name)),
+    others: Object.keys(others).filter((name) => !REPLACED_OPTIONS.has(name)),
   };
 }
 
@@ -96,7 +95,7 @@ function traceparentOf(carrier: unknown): string | undefined {
 
 /** Returns the names of the options that have no counterpart. */
 function droppedOptions({ others }: OldOptions): string[] {
-  return others.map((name) => NAMES[name] ?? name);
+  return others.map((name) => LONG_NAMES[name] ?? name);
 }
 
 const HOUR_MS = 3_600_000;

@@ -405,7 +405,7 @@ function isTimeZone(name: string): boolean {
 export const IN_MEMORY = 'memory';
 
 /** Every option that ioredis knows. It ignores others without a word, and then connects to localhost. */
-const KNOWN = `
+const REDIS_OPTIONS = `
   host port path family tls db username password name role protocol connectTimeout commandTimeout
   socketTimeout disconnectTimeout blockingTimeout blockingTimeoutGrace keepAlive noDelay connectionName
   disableClientInfo clientInfoTag retryStrategy reconnectOnError maxRetriesPerRequest maxLoadingRetryTime
@@ -420,7 +420,7 @@ const KNOWN = `
 const anything = z.unknown().optional();
 const redisSchema = z.strictObject(
   Object.fromEntries(
-    KNOWN.trim()
+    REDIS_OPTIONS.trim()
       .split(/\s+/)
       .map((option) => [option, anything]),
   ),
@@ -450,14 +450,14 @@ export function checkRedisOptions(subject: string, options: RedisOptions): void 
       "Give a URL by itself, redis: 'redis://host:6379'.",
     );
   }
-  checkNumber(`${subject}.port`, options.port, PORT);
-  checkNumber(`${subject}.db`, options.db, DATABASE);
-  options.sentinels?.forEach(({ port }, i) => checkNumber(`${subject}.sentinels[${i}].port`, port, PORT));
+  checkNumber(`${subject}.port`, options.port, PORT_RANGE);
+  checkNumber(`${subject}.db`, options.db, DATABASE_RANGE);
+  options.sentinels?.forEach(({ port }, i) => checkNumber(`${subject}.sentinels[${i}].port`, port, PORT_RANGE));
 }
 
 const HIGHEST_PORT = 65_535;
-const PORT = [1, HIGHEST_PORT] as const;
-const DATABASE = [0, 2 ** 31 - 1] as const;
+const PORT_RANGE = [1, HIGHEST_PORT] as const;
+const DATABASE_RANGE = [0, 2 ** 31 - 1] as const;
 
 /** Refuses a number that no server has, and one that ioredis reads as NaN. It takes text, such as of the environment. */
 function checkNumber(subject: string, value: unknown, [min, max]: readonly [min: number, max: number]): void {

@@ -134,10 +134,10 @@ const countReturned: Dialect['changed'] = async (database, transaction, sql, val
   (await database.run(transaction, `${sql} RETURNING 1 AS one`, values)).length;
 
 /** The lock of the table. It ends with the transaction, so that it works behind PgBouncer. */
-const LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
+const POSTGRES_LOCK = `SELECT pg_try_advisory_xact_lock(CAST(724100 AS bigint) << 32 | CAST(CAST(CAST('job_outbox' AS regclass) AS oid) AS bigint)) AS locked`;
 
 /** The locks of groups, which end with the transaction. Sorted, so that two enqueues of several groups do not deadlock. */
-const LOCK_GROUPS =
+const POSTGRES_LOCK_GROUPS =
   'SELECT count(pg_advisory_xact_lock(724101, slot)) AS locked FROM ' +
   '(SELECT DISTINCT hashtext(name) AS slot FROM unnest(CAST(? AS text[])) AS name ORDER BY slot) AS slots';
 
@@ -190,7 +190,7 @@ const postgres: Dialect = {
       const run = (sql: string) => database.run(transaction, sql, []);
       // A snapshot from before the lock could show rows that the last turn has deleted.
       await run('SET TRANSACTION ISOLATION LEVEL READ COMMITTED');
-      const [taken] = await run(LOCK);
+      const [taken] = await run(POSTGRES_LOCK);
       if (taken?.locked !== true) {
         return undefined;
       }
@@ -200,7 +200,8 @@ const postgres: Dialect = {
       return work(turnOf(postgres, database, transaction, { source: String(source), fence: Number(fence) }));
     }),
 
-  lockOrder: (database, transaction, groups) => database.run(transaction, LOCK_GROUPS, [list(groups)]),
+  lockOrder: (database, transaction, groups) =>
+    database.run(transaction, POSTGRES_LOCK_GROUPS, [postgresArray(groups)]),
   raiseFence: async ({ run }, fence) =>
     (await run(`SELECT setval('job_outbox_fence', CAST(? AS bigint))`, [fence])).length > 0,
   // A difference to an infinite time is an error before version 17.
@@ -216,25 +217,25 @@ const postgres: Dialect = {
   now: 'clock_timestamp()',
   inMs: `clock_timestamp() + CAST(? AS double precision) * interval '1 millisecond'`,
   joined: (...texts) => `(${texts.join(' || ')})`,
-  among: (column, values) => ({ sql: `${column} = ANY(CAST(? AS text[]))`, values: [list(values)] }),
-  amongSeqs: (seqs) => ({ sql: 'seq = ANY(CAST(? AS bigint[]))', values: [list(seqs)] }),
+  among: (column, values) => ({ sql: `${column} = ANY(CAST(? AS text[]))`, values: [postgresArray(values)] }),
+  amongSeqs: (seqs) => ({ sql: 'seq = ANY(CAST(? AS bigint[]))', values: [postgresArray(seqs)] }),
   insertDone: 'INSERT INTO job_done (queue, id) VALUES (?, ?) ON CONFLICT DO NOTHING',
   changed: countReturned,
 };
 
 /** Returns an array as PostgreSQL reads it. It knows no escape but that of `"` and of a backslash. */
-function list(values: readonly string[]): string {
+function postgresArray(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`;
 }
 
 /** Compares texts by their code points. */
-const TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
+const MYSQL_TEXT = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 /** The time now. It is UTC, because sessions may have different time zones. */
 const MYSQL_NOW = 'UTC_TIMESTAMP(6)';
 /** The digits of a number, to fill a table without a loop. */
-const DIGITS = `(${Array.from({ length: 16 }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ')})`;
+const MYSQL_DIGITS = `(${Array.from({ length: 16 }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ')})`;
 /** The rows that stand for groups. Several groups may share one, and then wait for each other. */
-const SLOTS = 16 ** 3;
+const MYSQL_SLOTS = 16 ** 3;
 
 /**
  * A text, sent as hexadecimal digits. Most clients write values into the statement, and escape them by backslashes. With
@@ -261,12 +262,12 @@ const mysql: Dialect = {
   failed_at DATETIME(6),
   last_error TEXT,
   INDEX job_outbox_aside (not_before)
-) ENGINE = InnoDB ${TEXT}`,
+) ENGINE = InnoDB ${MYSQL_TEXT}`,
     `CREATE TABLE job_outbox_fence (value BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB`,
-    `CREATE TABLE job_outbox_source (source VARCHAR(64) PRIMARY KEY) ENGINE = InnoDB ${TEXT}`,
+    `CREATE TABLE job_outbox_source (source VARCHAR(64) PRIMARY KEY) ENGINE = InnoDB ${MYSQL_TEXT}`,
     `INSERT INTO job_outbox_source (source) VALUES (UUID())`,
     `CREATE TABLE job_outbox_order (slot INT PRIMARY KEY) ENGINE = InnoDB`,
-    `INSERT INTO job_outbox_order (slot) SELECT a.n + 16 * b.n + 256 * c.n FROM ${DIGITS} a, ${DIGITS} b, ${DIGITS} c`,
+    `INSERT INTO job_outbox_order (slot) SELECT a.n + 16 * b.n + 256 * c.n FROM ${MYSQL_DIGITS} a, ${MYSQL_DIGITS} b, ${MYSQL_DIGITS} c`,
     `CREATE TABLE job_done (
   queue VARBINARY(1024) NOT NULL,
   id VARBINARY(1024) NOT NULL,
@@ -311,7 +312,7 @@ const mysql: Dialect = {
       return work(turnOf(mysql, database, transaction, { source: String(taken.source), fence }));
     }),
 
-  slots: SLOTS,
+  slots: MYSQL_SLOTS,
 
   async lockOrder(database, transaction, groups) {
     const slots = [...new Set(groups.map(slotOf))];
@@ -324,7 +325,7 @@ const mysql: Dialect = {
     if (locked.length < slots.length) {
       throw new InvalidOptionError(
         'enqueue.ordered',
-        `the ${SLOTS} rows of the table job_outbox_order`,
+        `the ${MYSQL_SLOTS} rows of the table job_outbox_order`,
         `${slots.length - locked.length} of ${slots.length} missing`,
         'Add them: `npx nest-job-queue outbox sql --dialect mysql` prints the statement.',
       );
@@ -362,7 +363,7 @@ function toHex(text: string): string {
 
 /** Returns the row that stands for a group. */
 function slotOf(group: string): number {
-  return createHash('sha256').update(group).digest().readUInt16BE() % SLOTS;
+  return createHash('sha256').update(group).digest().readUInt16BE() % MYSQL_SLOTS;
 }
 
 function oneOf(column: string, each: string, values: readonly unknown[]): SqlPart {
@@ -456,10 +457,10 @@ const sqlite: Dialect = {
   changed: countReturned,
 };
 
-const ALL = { postgres, mysql, sqlite };
+const DIALECTS = { postgres, mysql, sqlite };
 
 export function dialectOf({ dialect }: Pick<OutboxDatabase, 'dialect'>): Dialect {
-  return ALL[dialect];
+  return DIALECTS[dialect];
 }
 
 /**

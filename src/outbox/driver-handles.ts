@@ -35,7 +35,7 @@ interface Preparing {
   ): Promise<unknown>;
 }
 
-const optionsSchema = z.strictObject(
+const pgOptionsSchema = z.strictObject(
   { prepare: flag.default(false) },
   { error: 'expected an object with prepare' },
 );
@@ -61,7 +61,7 @@ export interface FromPgOptions {
  * @example JobOutboxModule.forRoot({ database: fromPg(pool, { prepare: true }) })
  */
 export function fromPg(pool: PgPool, options: FromPgOptions = {}): OutboxDatabase {
-  const { prepare } = checkOptions('fromPg', optionsSchema, options);
+  const { prepare } = checkOptions('fromPg', pgOptionsSchema, options);
   /** The texts of the statements with a name. */
   const texts = new Map<string, string>();
   const textOf = (name: string, sql: string) => {
@@ -220,8 +220,8 @@ export interface BetterSqlite3Database {
 }
 
 /** The time for which a statement of the relay waits for the transaction of another connection, in ms. */
-const MOST_WAIT_MS = 5_000;
-const WAIT_MS = 5;
+const SQLITE_MOST_WAIT_MS = 5_000;
+const SQLITE_WAIT_MS = 5;
 
 /**
  * Makes the database of the outbox from a database of better-sqlite3. The transaction of an enqueue is a database after
@@ -272,7 +272,7 @@ function runOn(db: BetterSqlite3Database, sql: string, values: readonly unknown[
 
 /** Tries again while another connection writes. */
 async function patiently<Result>(run: () => Result): Promise<Result> {
-  const deadline = performance.now() + MOST_WAIT_MS;
+  const deadline = performance.now() + SQLITE_MOST_WAIT_MS;
   for (;;) {
     try {
       return run();
@@ -281,7 +281,7 @@ async function patiently<Result>(run: () => Result): Promise<Result> {
       if (!isBusy || performance.now() > deadline) {
         throw error;
       }
-      await sleep(WAIT_MS);
+      await sleep(SQLITE_WAIT_MS);
     }
   }
 }

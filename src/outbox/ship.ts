@@ -43,7 +43,7 @@ const keptSchema = z.strictObject(
 );
 
 /** The text of the options of a job without any. */
-const NONE = '{}';
+const NO_OPTIONS = '{}';
 const LONGEST_ENTRY = 256;
 
 export function rowOf(connection: string, queue: string, job: EncodedJob): OutboxJob {
@@ -96,7 +96,7 @@ function checkedJson(payload: Sealed | undefined): Sealed {
 }
 
 function keptOf(text: string): KeptOptions {
-  if (text === NONE) {
+  if (text === NO_OPTIONS) {
     return {};
   }
   const kept = checkOptions('options', keptSchema, JSON.parse(text)) as KeptOptions;

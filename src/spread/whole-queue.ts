@@ -233,7 +233,7 @@ function pauseAfter(done: number, perSecond: number): number {
 
 /** How each verb is done. A verb without a row is refused. */
 const VERBS: { readonly [Path in VerbPath]?: Verb } = {
-  ...rows(
+  ...sameRows(
     ofJob,
     'get',
     'outcome',
@@ -245,25 +245,25 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
     'setPriority',
     'runAgain',
   ),
-  ...rows(ofJob, 'cancel', 'result', 'deadLetters.get', 'deadLetters.redrive', 'deadLetters.redriveAsNew'),
-  ...rows(ofJob, 'deadLetters.discard'),
-  ...rows(ofGroup, 'groups.get', 'groups.set', 'groups.clear', 'groups.pause', 'groups.resume', 'groups.clean'),
-  ...rows(anyChanged, 'pause', 'deadLetters.markKind'),
-  ...rows(sum, 'deadLetters.redriveMany', 'deadLetters.discardAll'),
-  ...rows(sumWithin, 'clean', 'deadLetters.redriveAll'),
-  ...rows(
+  ...sameRows(ofJob, 'cancel', 'result', 'deadLetters.get', 'deadLetters.redrive', 'deadLetters.redriveAsNew'),
+  ...sameRows(ofJob, 'deadLetters.discard'),
+  ...sameRows(ofGroup, 'groups.get', 'groups.set', 'groups.clear', 'groups.pause', 'groups.resume', 'groups.clean'),
+  ...sameRows(anyChanged, 'pause', 'deadLetters.markKind'),
+  ...sameRows(sum, 'deadLetters.redriveMany', 'deadLetters.discardAll'),
+  ...sameRows(sumWithin, 'clean', 'deadLetters.redriveAll'),
+  ...sameRows(
     joined((each) => joinStats(each)),
     'stats',
   ),
-  ...rows(
+  ...sameRows(
     joined((each) => joinWorkers(each)),
     'workers',
   ),
-  ...rows(
+  ...sameRows(
     joined((each) => joinReports(each)),
     'doctor',
   ),
-  ...rows(joined(kindsOfAll), 'deadLetters.kinds'),
+  ...sameRows(joined(kindsOfAll), 'deadLetters.kinds'),
   enqueue: (whole, args) => {
     const { spread } = whole;
     const [first, second, third] = args;
@@ -294,7 +294,7 @@ const VERBS: { readonly [Path in VerbPath]?: Verb } = {
     const [status, options] = args as Parameters<JobQueue['list']>;
     const { all, pageOf } = pageOfAll(whole, 'list', checkOptions('list', listSchema, options ?? {}));
     const found = await replies(whole, (shard) => shard.list(status, { ...options, ...all }));
-    return pageOf(merged(found, ORDERS[status]));
+    return pageOf(merged(found, JOB_ORDERS[status]));
   },
   'groups.list': async (whole, args) => {
     const [options = {}] = args as Parameters<Groups['list']>;
@@ -395,19 +395,20 @@ type AtOnce = {
 }[keyof JobQueue];
 
 /** The refused methods that return no promise, so that a refusal is thrown. */
-const THROWN: Readonly<Record<Exclude<AtOnce, 'stream' | 'batch' | 'findBatch' | (typeof SHARED)[number]>, true>> =
-  {
-    as: true,
-    close: true,
-    onCancelled: true,
-    outbox: true,
-    queueOfFollowUp: true,
-    queueOfMember: true,
-    readStream: true,
-    refuse: true,
-    storedStream: true,
-    uncheckedCalls: true,
-  };
+const THROWN_AT_ONCE: Readonly<
+  Record<Exclude<AtOnce, 'stream' | 'batch' | 'findBatch' | (typeof SHARED)[number]>, true>
+> = {
+  as: true,
+  close: true,
+  onCancelled: true,
+  outbox: true,
+  queueOfFollowUp: true,
+  queueOfMember: true,
+  readStream: true,
+  refuse: true,
+  storedStream: true,
+  uncheckedCalls: true,
+};
 
 /** Returns how the shards do a verb; undefined for one that is refused. */
 function verbOf(path: string): Verb | undefined {
@@ -421,15 +422,15 @@ function isOfFirst(path: string): boolean {
 
 /** Returns a method that refuses a verb, as the verb itself fails: by a promise, or at once. */
 function refusal(whole: Whole, path: string): () => unknown {
-  return Object.hasOwn(THROWN, path) ? () => refuse(whole, path) : async () => refuse(whole, path);
+  return Object.hasOwn(THROWN_AT_ONCE, path) ? () => refuse(whole, path) : async () => refuse(whole, path);
 }
 
-function rows(verb: Verb, ...paths: VerbPath[]): { [Path in VerbPath]?: Verb } {
+function sameRows(verb: Verb, ...paths: VerbPath[]): { [Path in VerbPath]?: Verb } {
   return Object.fromEntries(paths.map((path) => [path, verb]));
 }
 
 /** Which of two shards has the next job of a page. Pending jobs of different shards have no order, so the longest wait is first. */
-const ORDERS: Readonly<Record<JobStatus, (a: JobRecord, b: JobRecord) => number>> = {
+const JOB_ORDERS: Readonly<Record<JobStatus, (a: JobRecord, b: JobRecord) => number>> = {
   pending: (a, b) => b.priority - a.priority || Number(a.enqueuedAt) - Number(b.enqueuedAt),
   scheduled: (a, b) => Number(a.dueAt ?? 0) - Number(b.dueAt ?? 0),
   processing: (a, b) => Number(a.claimedAt ?? 0) - Number(b.claimedAt ?? 0),

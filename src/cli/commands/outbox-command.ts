@@ -35,7 +35,7 @@ import type { Output } from '../output.js';
 import { age, lines, text, type Text } from '../text.js';
 
 const ACTIONS = ['sql', 'check', 'list', 'retry', 'discard'] as const;
-const MOST_SHOWN = 5;
+const MOST_ROWS = 5;
 /** The time that the database may take for a verdict, in ms. */
 const ANSWER_MS = 10_000;
 
@@ -156,7 +156,7 @@ async function check({ out, exit }: LocalContext, table: OutboxTable): Promise<v
   const stats = await table.stats();
   const verdict = outboxVerdictOf(stats);
   const { severity } = verdict;
-  const bad = (await table.list(MOST_SHOWN)).filter(({ isFailed, attempts }) => isFailed || attempts > 0);
+  const bad = (await table.list(MOST_ROWS)).filter(({ isFailed, attempts }) => isFailed || attempts > 0);
   exit(exitOf(severity));
   out.show({ severity, verdict, stats, bad }, () =>
     lines([
@@ -201,7 +201,7 @@ interface OpenDatabase {
   close(): unknown;
 }
 
-const EXPECTED = 'postgres://…, mysql://… or file:… (SQLite)';
+const ADDRESS_FORMS = 'postgres://…, mysql://… or file:… (SQLite)';
 const CONNECT_MS = 5_000;
 
 /**
@@ -213,7 +213,7 @@ const CONNECT_MS = 5_000;
 export async function openDatabase(given: string | undefined, env: NodeJS.ProcessEnv): Promise<OpenDatabase> {
   const address = given ?? env['DATABASE_URL'];
   if (address === undefined) {
-    throw new CliError(`Pass the database of the outbox in DATABASE_URL: ${EXPECTED}.`, EXIT.usage);
+    throw new CliError(`Pass the database of the outbox in DATABASE_URL: ${ADDRESS_FORMS}.`, EXIT.usage);
   }
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (given !== undefined && url) {
@@ -222,7 +222,7 @@ export async function openDatabase(given: string | undefined, env: NodeJS.Proces
   const open = OPENERS[url?.protocol ?? ''];
   if (!open) {
     const found = JSON.stringify(withoutPassword(address));
-    throw new CliError(`Expected the database of the outbox as ${EXPECTED}, found ${found}.`, EXIT.usage);
+    throw new CliError(`Expected the database of the outbox as ${ADDRESS_FORMS}, found ${found}.`, EXIT.usage);
   }
   return open(address);
 }
@@ -241,7 +241,7 @@ async function openPostgres(address: string): Promise<OpenDatabase> {
       options: object,
     ) => PgPool & { on(event: 'error', listener: () => void): void; end(): Promise<void> };
   }
-  const { Pool } = (await load('pg')) as Pg;
+  const { Pool } = (await loadOfApp('pg')) as Pg;
   const pool = new Pool({ connectionString: address, max: 1, connectionTimeoutMillis: CONNECT_MS });
   pool.on('error', () => undefined); // the next statement reports it
   return { database: fromPg(pool), close: () => pool.end() };
@@ -252,7 +252,7 @@ async function openMysql(address: string): Promise<OpenDatabase> {
     createPool(options: object): Mysql2Pool & { end(): Promise<void> };
   }
   const uri = address.replace(/^mariadb:/, 'mysql:');
-  const pool = ((await load('mysql2', '/promise')) as Mysql).createPool({
+  const pool = ((await loadOfApp('mysql2', '/promise')) as Mysql).createPool({
     uri,
     connectionLimit: 1,
     connectTimeout: CONNECT_MS,
@@ -266,7 +266,7 @@ async function openSqlite(address: string): Promise<OpenDatabase> {
   if (!existsSync(path)) {
     throw new CliError(`Could not find the database of the outbox: there is no file ${path}.`, EXIT.unreachable);
   }
-  const found = await load('better-sqlite3').catch(notInstalled);
+  const found = await loadOfApp('better-sqlite3').catch(notInstalled);
   const better = found as (new (path: string) => BetterSqlite3Database) | undefined;
   if (better) {
     const db = new better(path);
@@ -276,12 +276,12 @@ async function openSqlite(address: string): Promise<OpenDatabase> {
   interface Libsql {
     createClient(options: { url: string }): LibsqlClient & { close(): void };
   }
-  const client = ((await load('@libsql/client')) as Libsql).createClient({ url: `file:${path}` });
+  const client = ((await loadOfApp('@libsql/client')) as Libsql).createClient({ url: `file:${path}` });
   return { database: fromLibsql(client), close: () => client.close() };
 }
 
 /** Loads a package of the app in the current folder. @throws InvalidOptionError that says what to install */
-function load(name: string, part = ''): Promise<unknown> {
+function loadOfApp(name: string, part = ''): Promise<unknown> {
   const inApp = createRequire(join(process.cwd(), 'package.json'));
   const use = 'in the folder of your app, where this must run';
   return loadPeer(name, 'outbox', use, () => Promise.resolve().then(() => inApp(`${name}${part}`) as unknown));

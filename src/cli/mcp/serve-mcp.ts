@@ -46,7 +46,7 @@ interface Sdk {
   CallToolRequestSchema: typeof CallToolRequestSchema;
 }
 
-const PACKAGE = '@modelcontextprotocol/sdk';
+const SDK_PACKAGE = '@modelcontextprotocol/sdk';
 
 /**
  * Loads the SDK.
@@ -54,9 +54,9 @@ const PACKAGE = '@modelcontextprotocol/sdk';
  * @throws InvalidOptionError that says what to install
  */
 export function loadSdk(load: (name: string) => Promise<unknown> = (name) => import(name)): Promise<Sdk> {
-  return loadPeer(PACKAGE, 'mcp', 'which speaks the protocol', async () => {
+  return loadPeer(SDK_PACKAGE, 'mcp', 'which speaks the protocol', async () => {
     const files = ['server/index.js', 'server/stdio.js', 'types.js'];
-    const parts = await Promise.all(files.map((file) => load(`${PACKAGE}/${file}`)));
+    const parts = await Promise.all(files.map((file) => load(`${SDK_PACKAGE}/${file}`)));
     return Object.assign({}, ...parts) as Sdk;
   });
 }
@@ -96,7 +96,7 @@ async function serveMcp(options: McpOptions): Promise<void> {
         `There is no tool ${params.name}.${write ? '' : ' The server only reads: start it with --write.'}`,
       );
     const problem = problemOf(tool, params.arguments ?? {});
-    return problem === undefined ? call(tool, (params.arguments ?? {}) as Given, options) : misused(problem);
+    return problem === undefined ? runTool(tool, (params.arguments ?? {}) as Given, options) : misused(problem);
   });
   const closed = finished(host.stdin, { writable: false }).catch(() => undefined);
   await server.connect(new sdk.StdioServerTransport(host.stdin, host.stdout));
@@ -119,7 +119,11 @@ function described({ name, description, fields, required, effect }: ToolEntry) {
 }
 
 /** Runs the command of a tool within this process. */
-async function call(tool: ToolEntry, given: Given, { host, main, globals }: McpOptions): Promise<CallToolResult> {
+async function runTool(
+  tool: ToolEntry,
+  given: Given,
+  { host, main, globals }: McpOptions,
+): Promise<CallToolResult> {
   const { name, options = [], args } = tool.command(given);
   const [stdout, stderr] = [new Kept(), new Kept()];
   const argv = ['node', 'nest-job-queue', name, '--json', ...globals, ...options, '--', ...args];

@@ -37,7 +37,7 @@ import {
 } from './route.js';
 
 /** The most entries that one page shows. */
-const SHOWN = 200;
+const MOST_ENTRIES = 200;
 
 /** What was read of the logs, before its verdicts are views. */
 type ReadLog = Omit<LogView, 'unreadable'> & { unreadable: QueueVerdict[] };
@@ -52,14 +52,14 @@ export class LogReader {
 
   async read(request: DashboardRequest, queue: string | undefined, filter: ActionFilter): Promise<ReadLog> {
     const names = queue === undefined ? await this.visibleQueues(request) : [queue];
-    const { found, unreadable } = await gatherVisible(this.queues, names, SHOWN, {
+    const { found, unreadable } = await gatherVisible(this.queues, names, MOST_ENTRIES, {
       read: (each, limit) => this.ofQueue(each, { ...filter, limit }),
       visible: (entries) => this.permitted(request, entries),
     });
     const entries = joinShards(found)
       .toSorted((a, b) => b.at - a.at)
-      .slice(0, SHOWN);
-    return { entries, isCut: entries.length === SHOWN, unreadable };
+      .slice(0, MOST_ENTRIES);
+    return { entries, isCut: entries.length === MOST_ENTRIES, unreadable };
   }
 
   private async visibleQueues(request: DashboardRequest): Promise<string[]> {

@@ -184,9 +184,9 @@ function isJson(value: unknown): boolean {
   }
 }
 
-const MOST = 500;
+const MOST_SCHEDULES = 500;
 /** The longest description of a schedule in the action log. */
-const LOGGED = 300;
+const LONGEST_LOGGED = 300;
 const actSchema = z.strictObject({
   action: z.enum(['run', 'pause', 'resume', 'remove'], { error: 'expected run, pause, resume, remove' }),
   queue: queueName,
@@ -211,7 +211,7 @@ export class SchedulesController extends Routes {
   async list(_query: object, { request }: Call): Promise<SchedulesView> {
     await this.queues.look();
     const visible = await this.permissions.visibleQueues(request, this.queues.names());
-    const { found, unreadable } = await gatherVisible(this.queues, visible, MOST, {
+    const { found, unreadable } = await gatherVisible(this.queues, visible, MOST_SCHEDULES, {
       read: (queue, limit) => this.ofQueue(queue, limit),
       visible: (schedules) => this.permissions.visible(request, schedules),
     });
@@ -246,7 +246,8 @@ export class SchedulesController extends Routes {
   }
 
   @Changes('api/schedules/set', setSchema, {
-    logs: ({ id, recurrence }) => onTarget('set-schedule', 'schedule', id, startOf(inWords(recurrence), LOGGED)),
+    logs: ({ id, recurrence }) =>
+      onTarget('set-schedule', 'schedule', id, startOf(inWords(recurrence), LONGEST_LOGGED)),
   })
   async set(input: z.output<typeof setSchema>, { queue }: ChangeCall): Promise<Outcome & { outcome: string }> {
     const outcome = await this.editor.set(queue, input);

@@ -26,19 +26,19 @@ import {
   DASHBOARD_OPTIONS,
 } from '../dashboard-options.js';
 
-const ROUTE = 'nest-job-queue:dashboard-route';
+const ROUTE_METADATA = 'nest-job-queue:dashboard-route';
 
 /** `api` is read by the page alone. A `page` is a file that another site may link to. */
 type RouteKind = 'api' | 'page';
 
 /** Marks a handler of Nest as a route whose permissions are checked. */
 export function declareRoute(handler: object, kind: RouteKind): void {
-  Reflect.defineMetadata(ROUTE, kind, handler);
+  Reflect.defineMetadata(ROUTE_METADATA, kind, handler);
 }
 
 /** Returns the kind of a handler; undefined if nothing checks its permissions. */
 export function routeKindOf(handler: object): RouteKind | undefined {
-  return Reflect.getMetadata(ROUTE, handler) as RouteKind | undefined;
+  return Reflect.getMetadata(ROUTE_METADATA, handler) as RouteKind | undefined;
 }
 
 /** Returns the first value of a header; undefined where the request has none. */
@@ -93,7 +93,7 @@ function crossSiteProblem(
 /** The name of this machine. */
 const MACHINE = hostname();
 /** The names of hosts that lead to this machine, whatever a name server says. */
-const LOCAL = /^(?:localhost|.*\.localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/;
+const LOCAL_HOSTS = /^(?:localhost|.*\.localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/;
 
 /**
  * Returns why a request must be refused because of the host that it asks for, or undefined. A page of another site can
@@ -105,7 +105,7 @@ function hostProblem(request: DashboardRequest, hosts: readonly string[]): strin
   const host = hostOf(request) ?? '';
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(host)?.[1]?.replace(/\.$/, '') ?? host;
   const isServed =
-    LOCAL.test(name) ||
+    LOCAL_HOSTS.test(name) ||
     [MACHINE, ...hosts].some((each) => {
       const served = each.toLowerCase();
       return name === served || (served.startsWith('.') && name.endsWith(served));
@@ -127,12 +127,12 @@ function isOrigin(origin: string, host: string | undefined): boolean {
 /** The environment variable with a token that outlives the process. */
 const TOKEN_VARIABLE = 'JOB_QUEUE_LINK_TOKEN';
 /** Where the token of this process is, shared by an ES module and a CommonJS copy. */
-const TOKEN = Symbol.for('nest-job-queue:link-token');
+const TOKEN_KEY = Symbol.for('nest-job-queue:link-token');
 /** The characters of a token that a program can send as `Authorization: Bearer` (RFC 6750). */
 const TOKEN_FORM = /^[\w.~+/-]{20,}=*$/;
 /** The time that the cookie lets a browser in, in s. */
 const COOKIE_LIFE_S = 12 * 60 * 60;
-const PARAMETER = 'token';
+const TOKEN_PARAMETER = 'token';
 
 type LinkRequest = DashboardRequest & {
   url: string;
@@ -169,7 +169,7 @@ export class LinkGuard implements CanActivate {
    */
   static linkTo(address: string): string {
     const link = new URL(address);
-    link.searchParams.set(PARAMETER, tokenOfProcess());
+    link.searchParams.set(TOKEN_PARAMETER, tokenOfProcess());
     return link.href;
   }
 
@@ -181,7 +181,7 @@ export class LinkGuard implements CanActivate {
       return true;
     }
     const { searchParams } = addressOf(request);
-    if (request.method === 'GET' && isToken(searchParams.get(PARAMETER) ?? undefined)) {
+    if (request.method === 'GET' && isToken(searchParams.get(TOKEN_PARAMETER) ?? undefined)) {
       this.letIn(request, http.getResponse());
     }
     this.host.httpAdapter.setHeader(http.getResponse(), 'Cache-Control', 'no-store');
@@ -205,7 +205,7 @@ export class LinkGuard implements CanActivate {
 
 /** Returns the token of this process; each process makes another one unless the environment has one. */
 function tokenOfProcess(): string {
-  const known = globalThis as { [TOKEN]?: string };
+  const known = globalThis as { [TOKEN_KEY]?: string };
   const given = process.env[TOKEN_VARIABLE];
   if (given !== undefined && !TOKEN_FORM.test(given)) {
     const isShort = given.length < 20;
@@ -215,7 +215,7 @@ function tokenOfProcess(): string {
       isShort ? `${given.length} characters` : 'another character, such as a blank or a line break',
     );
   }
-  return (known[TOKEN] ??= given ?? randomBytes(32).toString('base64url'));
+  return (known[TOKEN_KEY] ??= given ?? randomBytes(32).toString('base64url'));
 }
 
 function isToken(text: string | undefined): boolean {
@@ -269,7 +269,7 @@ function addressOf({ originalUrl, url }: LinkRequest): URL {
 
 /** Returns the address relative to itself, because a proxy may have taken a part off the front of the path. */
 function withoutToken({ pathname, searchParams }: URL): string {
-  searchParams.delete(PARAMETER);
+  searchParams.delete(TOKEN_PARAMETER);
   const query = searchParams.toString();
   return `./${pathname.slice(pathname.lastIndexOf('/') + 1)}${query && `?${query}`}`;
 }

@@ -16,14 +16,12 @@ import {
   CopyEvictedError,
 } from './transit.js';
 
-// prettier-ignore
-
 /** The marks that a dead mover can leave: those of a few steps. */
 const MOST_MARKS = 10 * STEP;
 /** The pause between two passes over the old place, in ms. */
 const PASS_MS = 250;
 
-const WHY: Record<Exclude<TakeReply | PutReply, 'taken' | 'gone' | 'new' | 'known'> | 'bytes', string> = {
+const WHY_JOB_STAYS: Record<Exclude<TakeReply | PutReply, 'taken' | 'gone' | 'new' | 'known'> | 'bytes', string> = {
   group: 'a job of its group runs there',
   batch: 'its batch stays there',
   dependents: 'a job that waits for it stays there',
@@ -200,7 +198,7 @@ export class QueueMover {
     const replies = ids.length > 0 ? await old.take(place, ids) : [];
     replies.forEach((reply, i) => {
       if (reply !== 'taken' && reply !== 'gone') {
-        this.left.add('job', WHY[reply], ids[i]!);
+        this.left.add('job', WHY_JOB_STAYS[reply], ids[i]!);
       }
     });
     if (replies.includes('taken')) {
@@ -239,11 +237,11 @@ export class QueueMover {
           done!.push(job);
           tally(report.moved, partsOf(job.entry).place);
         } else {
-          refuse(job, WHY[reply]);
+          refuse(job, WHY_JOB_STAYS[reply]);
         }
       });
     }
-    jobs.filter(({ isText }) => !isText).forEach((job) => refuse(job, WHY.bytes));
+    jobs.filter(({ isText }) => !isText).forEach((job) => refuse(job, WHY_JOB_STAYS.bytes));
     await old.giveBack(jobs.filter((job) => back!.includes(job)));
     onStep?.('give-back');
     await old.acknowledge(done!);
@@ -312,7 +310,7 @@ interface Parts {
 const COPY_MS = 3_600_000;
 /** The number of copies of a batch that the new place may lose. */
 const MOST_COPIES = 3;
-const WHY_OPEN = 'the batch is not sealed';
+const WHY_BATCH_STAYS = 'the batch is not sealed';
 
 /** Moves the records of batches, whose members follow. See docs/internals/moving.md. */
 class BatchMover {
@@ -325,7 +323,7 @@ class BatchMover {
       const reply = await old.takeBatch(id);
       onStep?.('take-batch');
       if (reply === 'open') {
-        left.add('batch', WHY_OPEN, id);
+        left.add('batch', WHY_BATCH_STAYS, id);
       } else if (reply === 'elsewhere') {
         left.add('batch', 'another queue has a part of the batch', id);
       } else if (reply === 'taken') {
@@ -590,8 +588,14 @@ const GROUP_SETTINGS = new Set([
   'max_pending_bytes',
 ]);
 /** A hold goes with the job that has it. */
-const HOLDS = new Set(['hold', 'hold_is_dead', 'rate_set_at']);
-const ANNOUNCED = new Set(['layout', 'content', 'producer_content', 'largest_payload_bytes', 'longest_window_ms']);
+const HOLD_FIELDS = new Set(['hold', 'hold_is_dead', 'rate_set_at']);
+const ANNOUNCED_FIELDS = new Set([
+  'layout',
+  'content',
+  'producer_content',
+  'largest_payload_bytes',
+  'longest_window_ms',
+]);
 
 /** Copies the settings of a queue. Returns what it set there, in words. */
 async function copySettings(old: OldPlace, target: NewPlace, wasPaused: boolean): Promise<string[]> {
@@ -604,9 +608,9 @@ async function copySettings(old: OldPlace, target: NewPlace, wasPaused: boolean)
   const note = (isWritten: boolean, words: string) => void (isWritten && done.push(words));
   await target.putSettings(
     'announced',
-    picked(await client.hgetall(keys.sweep), (name) => ANNOUNCED.has(name)),
+    pickedFields(await client.hgetall(keys.sweep), (name) => ANNOUNCED_FIELDS.has(name)),
   );
-  const own = picked(settings, (name) => !NOT_SETTINGS.has(name)).map((value, i, all) =>
+  const own = pickedFields(settings, (name) => !NOT_SETTINGS.has(name)).map((value, i, all) =>
     i % 2 === 1 && all[i - 1] === 'limits_owner' ? '' : value,
   );
   note(await target.putSettings('queue', own), 'limits');
@@ -614,7 +618,7 @@ async function copySettings(old: OldPlace, target: NewPlace, wasPaused: boolean)
   note(
     await target.putSettings(
       'groups',
-      picked(ofGroups, (name) => GROUP_SETTINGS.has(name)),
+      pickedFields(ofGroups, (name) => GROUP_SETTINGS.has(name)),
     ),
     'limits of all groups',
   );
@@ -624,7 +628,7 @@ async function copySettings(old: OldPlace, target: NewPlace, wasPaused: boolean)
       client.hgetall(`${keys.groupsPrefix}state:${name}`),
       client.zscore(`${keys.groupsPrefix}resting`, name),
     ]);
-    const fields = picked(state, (field) => !HOLDS.has(field));
+    const fields = pickedFields(state, (field) => !HOLD_FIELDS.has(field));
     groups += (await target.putSettings('group', fields, { name, until: until ?? '' })) ? 1 : 0;
   }
   note(groups > 0, `settings of ${groups} group${groups === 1 ? '' : 's'}`);
@@ -642,6 +646,6 @@ async function copySettings(old: OldPlace, target: NewPlace, wasPaused: boolean)
   return done;
 }
 
-function picked(hash: Record<string, string>, isWanted: (field: string) => boolean): string[] {
+function pickedFields(hash: Record<string, string>, isWanted: (field: string) => boolean): string[] {
   return fieldsOf(Object.fromEntries(Object.entries(hash).filter(([field]) => isWanted(field))));
 }

@@ -104,7 +104,7 @@ function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Ca
       subject,
       `a method ${String(method)}(job)`,
       show(source?.[method]),
-      rename(type, method),
+      renameAdvice(type, method),
     );
   }
   return (each, args) => (each[method] as (...args: unknown[]) => unknown).apply(each, args);
@@ -114,8 +114,8 @@ function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Ca
 const OF_NEST =
   /^(constructor|onModule(Init|Destroy)|onApplication(Bootstrap|Shutdown)|beforeApplicationShutdown)$/;
 
-/** Returns which method of a handler's class was probably meant: the only one. */
-function rename({ prototype }: FoundMethod['type'], method: PropertyKey): string {
+/** Returns the advice to rename the method that was probably meant: the only one of the class. */
+function renameAdvice({ prototype }: FoundMethod['type'], method: PropertyKey): string {
   const own = Object.entries(Object.getOwnPropertyDescriptors(prototype ?? {}))
     .filter(([name, { value }]) => typeof value === 'function' && !OF_NEST.test(name))
     .map(([name]) => name);
@@ -254,7 +254,7 @@ function hasParameters({ type, method }: Decorated): boolean {
 }
 
 /** Statuses of a 4xx that say "later", not "no". */
-const LATER = [408, 425, 429];
+const LATER_STATUSES = [408, 425, 429];
 
 /**
  * Returns whether a guard or a pipe refused the job: an HttpException of 4xx, also of another copy of Nest. Any other
@@ -266,7 +266,7 @@ function isRefusal(error: unknown): error is Error {
     return false;
   }
   const status: unknown = getStatus.call(error);
-  return typeof status === 'number' && status >= 400 && status < 500 && !LATER.includes(status);
+  return typeof status === 'number' && status >= 400 && status < 500 && !LATER_STATUSES.includes(status);
 }
 
 /** Returns the error that fails a refused job permanently, with the name and the details of the refusal. */
@@ -407,11 +407,13 @@ function configOf(app: ApplicationConfig, kinds: readonly EnhancerKind[]): Appli
 /** An instance, or the class that Nest makes it of. */
 type Enhancer = object | Type;
 
-const KINDS = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
+const ENHANCER_METADATA = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
 
 /** Returns whether a handler has its own enhancers or decorated parameters. */
 function hasEnhancers(handler: Decorated): boolean {
-  return KINDS.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0;
+  return (
+    ENHANCER_METADATA.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0
+  );
 }
 
 /** Returns whether a handler has pipes, or parameters for them. */
@@ -441,7 +443,7 @@ function checkEnhancers(handler: Decorated, globalPipes: readonly object[] = [])
   }
   checkSchemas(handler, globalPipes);
   const parameterPipes = parametersOf(handler).flatMap(({ pipes = [] }) => pipes);
-  const classes = [...KINDS.flatMap((kind) => enhancersOf(handler, kind)), ...parameterPipes].filter(
+  const classes = [...ENHANCER_METADATA.flatMap((kind) => enhancersOf(handler, kind)), ...parameterPipes].filter(
     (each): each is Type => typeof each === 'function',
   );
   const unknown = classes.find((each) => !host?.injectables.has(each));

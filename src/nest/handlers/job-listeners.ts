@@ -10,7 +10,7 @@ import type { WorkerEvent, WorkerEventListener } from '../../worker/handlers/att
 import { QuietLogger } from '../connection/quiet-logger.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
 
-const TYPES: readonly JobEventType[] = [
+const EVENT_TYPES: readonly JobEventType[] = [
   'started',
   'completed',
   'retry',
@@ -89,9 +89,9 @@ export class JobListeners {
     const subject = `@OnJobEvent(${typeof types === 'string' ? JSON.stringify(types) : show(types)}) on ${typeName}.${String(name)}`;
     const filter = checkOptions(subject, optionsSchema, options);
     const list = Array.isArray(types) ? (types as unknown[]) : [types];
-    const wrong = list.find((type) => !TYPES.includes(type as JobEventType));
+    const wrong = list.find((type) => !EVENT_TYPES.includes(type as JobEventType));
     if (wrong !== undefined || list.length === 0) {
-      throw new InvalidOptionError(subject, TYPES.join(', '), show(wrong));
+      throw new InvalidOptionError(subject, EVENT_TYPES.join(', '), show(wrong));
     }
     if (unusableScope || !instance) {
       throw new InvalidOptionError(subject, 'a provider of the default scope', `a ${unusableScope ?? 'lazy'} one`);

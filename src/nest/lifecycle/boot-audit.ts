@@ -172,10 +172,10 @@ function unmaintained(queue: string, maintainedAt: Date | null): string {
 }
 
 /** The checked places, with the number of jobs to read in each. */
-const PLACES: readonly JobStatus[] = ['pending', 'scheduled', 'failed'];
-const LOOKS = 3;
+const SAMPLED_PLACES: readonly JobStatus[] = ['pending', 'scheduled', 'failed'];
+const SAMPLED_JOBS = 3;
 
-const REMEDY = 'Give all processes of the queue the same codec and keys.';
+const CODEC_REMEDY = 'Give all processes of the queue the same codec and keys.';
 
 /** Returns the warnings about a queue's codec: workers have another one, or this process cannot read jobs. */
 async function auditCodec(queue: JobQueue): Promise<string[]> {
@@ -192,7 +192,7 @@ async function auditWorkers(queue: JobQueue): Promise<string | undefined> {
   }
   const difference =
     announced.codec === own?.name ? auditKeys(announced.keyIds, own?.keyIds) : auditNames(announced, own);
-  return difference && `Queue "${queue.name}" was last served by a worker with ${difference} ${REMEDY}`;
+  return difference && `Queue "${queue.name}" was last served by a worker with ${difference} ${CODEC_REMEDY}`;
 }
 
 function auditNames({ codec }: AnnouncedContent, own: JobCodec | undefined): string {
@@ -224,7 +224,7 @@ function inWords(codec: string | undefined): string {
 
 /** Reads a few jobs of a queue. Returns a warning if this process cannot read one of them; undefined if it reads all. */
 async function auditJobs(queue: JobQueue): Promise<string | undefined> {
-  const pages = await Promise.all(PLACES.map((status) => queue.list(status, { limit: LOOKS })));
+  const pages = await Promise.all(SAMPLED_PLACES.map((status) => queue.list(status, { limit: SAMPLED_JOBS })));
   const unreadable = pages.flat().find(({ payload }) => codecOf(payload) !== undefined);
   if (!unreadable) {
     return undefined;
@@ -239,7 +239,7 @@ async function auditJobs(queue: JobQueue): Promise<string | undefined> {
   } catch (error) {
     return (
       `Queue "${queue.name}" has jobs that this process cannot read, such as ${unreadable.id}: ${(error as CodecError).message} ` +
-      `Handlers here would fail them. ${REMEDY}`
+      `Handlers here would fail them. ${CODEC_REMEDY}`
     );
   }
 }
@@ -278,14 +278,14 @@ export async function checkSpreads(
   const known = await read([], async () =>
     door.store.queues.registered(await door.calls(), MOST_NAMES, door.callLimit),
   );
-  await Promise.all(spreads.map((spread) => check(spread, shardsIn(spread.name, known), queues, read)));
+  await Promise.all(spreads.map((spread) => checkSpread(spread, shardsIn(spread.name, known), queues, read)));
   registerQueues(...spreads.flatMap(({ shards }) => shards));
 }
 
 /** Returns what a read returns. If it fails, because a master may be away, it warns and returns the fallback. */
 type ReadOr = <Reply>(fallback: Reply, ask: () => Promise<Reply>) => Promise<Reply>;
 
-async function check(
+async function checkSpread(
   { name, shards }: SpreadQueue,
   known: number,
   queues: QueueRegistry,

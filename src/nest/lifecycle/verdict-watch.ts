@@ -263,11 +263,11 @@ const MOST_LOOKS = 5;
 /** The most causes that are remembered. */
 const MOST_CAUSES = 300;
 
-const recordSchema = z.record(
+const causeRecordSchema = z.record(
   z.string(),
   z.object({ queue: z.string(), atMs: z.number(), isTold: z.boolean().optional() }),
 );
-type CauseRecord = z.infer<typeof recordSchema>;
+type CauseRecord = z.infer<typeof causeRecordSchema>;
 
 /** A queue whose kinds are new. With shards it has the history of one of them. */
 type LookedAt = Pick<JobQueue, 'name' | 'history'>;
@@ -349,7 +349,7 @@ export class CausesOfFleet {
       const token = queue.store.clock.randomId();
       const { record: before = '' } =
         (await queue.exec(({ alerts }) => alerts.takeTurn({ token, everyMs: 0 }))) ?? {};
-      const record = parsed(before);
+      const record = parsedCauses(before);
       change(record);
       const kept = Object.entries(record).toSorted(([, a], [, b]) => b.atMs - a.atMs);
       const after = JSON.stringify(Object.fromEntries(kept.slice(0, MOST_CAUSES)));
@@ -361,9 +361,9 @@ export class CausesOfFleet {
 }
 
 /** Reads a record. One of another version or program counts as none. */
-function parsed(text: string): CauseRecord {
+function parsedCauses(text: string): CauseRecord {
   try {
-    return recordSchema.parse(JSON.parse(text));
+    return causeRecordSchema.parse(JSON.parse(text));
   } catch {
     return {};
   }
@@ -401,8 +401,8 @@ async function takeTurnOfShards(shards: readonly JobQueue[], everyMs: number): P
   const there = [shards[at]!, ...others.filter((_, i) => copies[i]!.status === 'fulfilled')];
   const texts = copies.flatMap((copy) => (copy.status === 'fulfilled' ? (copy.value?.record ?? '') : []));
   let kept = [turn.record, ...texts];
-  const [record] = kept.map(parseRecord).toSorted((a, b) => copyOf(b) - copyOf(a));
-  let copy = copyOf(record!);
+  const [record] = kept.map(parseRecord).toSorted((a, b) => copyNumberOf(b) - copyNumberOf(a));
+  let copy = copyNumberOf(record!);
   return {
     nowMs: turn.nowMs,
     record: record!,
@@ -428,7 +428,7 @@ async function takeTurnOfShards(shards: readonly JobQueue[], everyMs: number): P
   };
 }
 
-function copyOf({ copy = 0 }: AlertRecord): number {
+function copyNumberOf({ copy = 0 }: AlertRecord): number {
   return copy;
 }
 
