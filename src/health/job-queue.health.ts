@@ -272,9 +272,9 @@ function unreadableHealth(read: readonly ReadQueue[]): Record<string, Unreadable
 }
 
 /** The time between two readings of the queues that the app does not know, in ms. A check asks each few seconds. */
-const KEPT_MS = 30_000;
+const OTHERS_KEPT_MS = 30_000;
 /** The most queues of a reading. */
-const MOST = 50;
+const MOST_OTHERS = 50;
 
 /** Reads the verdicts on the queues of a Redis that the app does not know. */
 class OtherQueuesWatch {
@@ -300,7 +300,7 @@ class OtherQueuesWatch {
   /** Starts the next reading when it is due. A check never waits for it, and never fails by it. */
   refresh(): void {
     const now = performance.now();
-    if (this.reading || now - this.readAtMs < KEPT_MS) {
+    if (this.reading || now - this.readAtMs < OTHERS_KEPT_MS) {
       return;
     }
     this.readAtMs = now;
@@ -318,7 +318,7 @@ class OtherQueuesWatch {
   private async look(): Promise<QueueVerdict[]> {
     const own = this.registry.all.map((queue) => queue.name);
     await this.others.look(own);
-    const names = this.others.names.filter((name) => !this.registry.has(name)).slice(0, MOST);
+    const names = this.others.names.filter((name) => !this.registry.has(name)).slice(0, MOST_OTHERS);
     const all = await Promise.all(names.map((name) => this.verdictOn(name)));
     return all.filter(({ severity }) => severity === 'warning' || severity === 'critical');
   }

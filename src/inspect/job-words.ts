@@ -80,7 +80,7 @@ export function attemptInWords(
     : `${after}, brought back ${duration(Math.max(0, endedMs - diedMs))} later`;
 }
 
-const ENDS: Record<JobOutcome['status'], string> = {
+const OUTCOME_WORDS: Record<JobOutcome['status'], string> = {
   completed: 'It completed',
   failed: 'It failed',
   cancelled: 'It was cancelled',
@@ -91,7 +91,7 @@ export function outcomeInWords({ status, at, attempts }: Pick<JobOutcome, 'statu
   const when = at.toISOString().replace('T', ' ').slice(0, 19);
   const tried =
     attempts === 0 ? 'before its first attempt' : `after ${count(attempts)} attempt${attempts === 1 ? '' : 's'}`;
-  return `${ENDS[status]} at ${when} UTC ${tried}; its record was dropped.`;
+  return `${OUTCOME_WORDS[status]} at ${when} UTC ${tried}; its record was dropped.`;
 }
 
 /**

@@ -29,7 +29,7 @@ const RATE_STEPS = 3;
 /** The longest step, in minutes. A step is as long as most handlers take: of long jobs none may end in a minute. */
 const LONGEST_STEP = 19;
 /** The current minute, and one that is not closed yet. */
-const LATE = 2;
+const UNCLOSED_MINUTES = 2;
 
 /** The time in which dead letters count as harm, in ms. */
 const LATELY_MS = 600_000;
@@ -47,7 +47,7 @@ const SHOWN_KEYS = 3;
 export const MOST_SCHEDULES = 100;
 
 /** The part of the history that is read for the signs, in ms: an hour. */
-export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + LATE + 1) * MINUTE_MS;
+export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + UNCLOSED_MINUTES + 1) * MINUTE_MS;
 
 /** The most entries of the action log that are searched for the author of a limit. */
 const MOST_ENTRIES = 10;
@@ -378,7 +378,7 @@ export function deathsOf(
 
 /** Returns whether any job ended in three minutes. A new queue has fewer, and its first burst is not slow. */
 function hasEnded({ points, at }: HistoryReport): boolean {
-  const sinceMs = at.getTime() - (RATE_STEPS + LATE) * MINUTE_MS;
+  const sinceMs = at.getTime() - (RATE_STEPS + UNCLOSED_MINUTES) * MINUTE_MS;
   return points.some((point) => point.at.getTime() >= sinceMs && outOf(point) > 0);
 }
 
@@ -391,7 +391,7 @@ function stepFor(usualRunMs: number): number {
 function lastSteps({ points, at }: HistoryReport, minutes: number): HistoryPoint[][] | undefined {
   const most = RATE_STEPS * minutes;
   const recent = points
-    .filter((point) => at.getTime() - point.at.getTime() <= (most + LATE) * MINUTE_MS)
+    .filter((point) => at.getTime() - point.at.getTime() <= (most + UNCLOSED_MINUTES) * MINUTE_MS)
     .slice(-most);
   return recent.length === most
     ? Array.from({ length: RATE_STEPS }, (_, i) => recent.slice(i * minutes, (i + 1) * minutes))
@@ -423,30 +423,30 @@ export function outOf({
 // says it. A queue that is younger has the begin of its last hour.
 
 /** The time between two reads of the last days, in ms. */
-const KEPT_MS = 600_000;
+const USUAL_KEPT_MS = 600_000;
 /** A figure jumps if its last minutes are this many times as high as usual. */
-const JUMP = 3;
+const JUMP_FACTOR = 3;
 /** The minutes that a jump lasts, and the fewest minutes that say what is usual. */
-const LAST = 3;
-const FEWEST = 5;
+const JUMP_MINUTES = 3;
+const FEWEST_USUAL = 5;
 /** The figures that jump, of a minute, and the least difference of a jump. Jobs may come in a burst of each day. */
-const FIGURES = {
+const JUMPING_FIGURES = {
   run: { of: ({ run }: HistoryPoint) => run.p50 ?? [], least: 50, share: 0.5 },
   in: { of: ({ enqueued }: HistoryPoint) => enqueued / 60, least: 0.5, share: 0.9 },
 };
 
-const reads = new WeakMap<JobQueue, { atMs: number; days: Promise<HistoryReport> }>();
+const readsOfDays = new WeakMap<JobQueue, { atMs: number; days: Promise<HistoryReport> }>();
 
 /** Returns this hour of the last days, read at most once in ten minutes. */
 function readDays(queue: JobQueue): Promise<HistoryReport> {
   const atMs = performance.now();
-  const known = reads.get(queue);
-  if (known && atMs - known.atMs < KEPT_MS) {
+  const known = readsOfDays.get(queue);
+  if (known && atMs - known.atMs < USUAL_KEPT_MS) {
     return known.days;
   }
   const days = queue.history.sameHour();
-  reads.set(queue, { atMs, days });
-  days.catch(() => reads.delete(queue));
+  readsOfDays.set(queue, { atMs, days });
+  days.catch(() => readsOfDays.delete(queue));
   return days;
 }
 
@@ -455,7 +455,7 @@ function usualOf(
   hour: HistoryReport,
   days?: HistoryReport,
 ): Pick<QueueSigns, 'usualRunMs' | 'usualWaitMs' | 'change'> {
-  const known = (days?.total?.run.count ?? 0) >= FEWEST ? days : undefined;
+  const known = (days?.total?.run.count ?? 0) >= FEWEST_USUAL ? days : undefined;
   const { total } = known ?? hour;
   const slower = jumpOf('run', hour, known);
   const more = jumpOf('in', hour, known);
@@ -472,17 +472,22 @@ function jumpOf(
   hour: HistoryReport,
   days: HistoryReport | undefined,
 ): RecentChange | undefined {
-  const { of: figure, least, share } = FIGURES[of];
+  const { of: figure, least, share } = JUMPING_FIGURES[of];
   const points = hour.points.filter((point) => typeof figure(point) === 'number');
   const values = points.flatMap(figure);
-  const usual = days ? days.points.flatMap(figure) : values.slice(0, -LAST).slice(0, 2 * FEWEST);
+  const usual = days ? days.points.flatMap(figure) : values.slice(0, -JUMP_MINUTES).slice(0, 2 * FEWEST_USUAL);
   const before = quantile(usual, days ? share : 0.5);
-  const now = quantile(values.slice(-LAST), 0.5);
-  if (usual.length < FEWEST || values.length < LAST || now < JUMP * before || now - before < least) {
+  const now = quantile(values.slice(-JUMP_MINUTES), 0.5);
+  if (
+    usual.length < FEWEST_USUAL ||
+    values.length < JUMP_MINUTES ||
+    now < JUMP_FACTOR * before ||
+    now - before < least
+  ) {
     return undefined;
   }
   // Of a figure that is usually 0, each value is many times as high.
-  const last = values.findLastIndex((value) => value < Math.max(Math.sqrt(JUMP) * before, least));
+  const last = values.findLastIndex((value) => value < Math.max(Math.sqrt(JUMP_FACTOR) * before, least));
   return last > values.length - 2
     ? undefined
     : { of, before, now, ...(last >= 0 && { since: points[last + 1]!.at }) };

@@ -17,8 +17,8 @@ import { count, duration } from './words.js';
 /** A claim of a Redis pattern's client that is older than this may have lost its owner, in ms. */
 const LONG_CLAIM_MS = 60_000;
 
-const WORKERS: Remedy = { at: 'workers' };
-const GROUPS: Remedy = { at: 'groups' };
+const AT_WORKERS: Remedy = { at: 'workers' };
+const AT_GROUPS: Remedy = { at: 'groups' };
 
 /** Why a job does not run now, in words; undefined for one that runs. */
 export type Reason = { because: string; next?: string; remedy?: Remedy } | undefined;
@@ -58,21 +58,21 @@ function runs(job: JobFacts, signs: JobSigns): Reason {
     return {
       because: `its claim has expired: ${owner} died, hangs, or is cut off`,
       next: reclaimOf(signs),
-      remedy: WORKERS,
+      remedy: AT_WORKERS,
     };
   }
   if (job.isolated) {
     return {
       because: `claimed by ${job.worker ?? 'a worker'}, it waits there to run alone, because its worker died ${times(job.crashes)}`,
       next: 'look at what else runs there',
-      remedy: WORKERS,
+      remedy: AT_WORKERS,
     };
   }
   if (job.unstarted) {
     return {
       because: `claimed by ${job.worker ?? 'a worker'}, it waits there for a slot`,
       next: 'look at what runs there; `prefetch: 0` leaves such jobs to other workers',
-      remedy: WORKERS,
+      remedy: AT_WORKERS,
     };
   }
   if (job.cancelRequestedAt) {
@@ -87,7 +87,7 @@ function runs(job: JobFacts, signs: JobSigns): Reason {
     ? {
         because: 'a client of the Redis pattern claimed it and has not ended it',
         next: reclaimOf(signs),
-        remedy: WORKERS,
+        remedy: AT_WORKERS,
       }
     : undefined;
 }
@@ -116,7 +116,7 @@ function scheduled(job: JobFacts, signs: JobSigns): Reason {
     ? {
         because: 'it is due, and the next claim or sweep takes it',
         next: 'look for a worker if it stays',
-        remedy: WORKERS,
+        remedy: AT_WORKERS,
       }
     : heldByQueue(hold);
 }
@@ -168,7 +168,7 @@ function pending(job: JobFacts, signs: JobSigns): Reason {
     return {
       because: `no live worker handles \`${job.name}\``,
       next: START_HANDLER,
-      remedy: WORKERS,
+      remedy: AT_WORKERS,
     };
   }
   const inGroup = groupReason(signs);
@@ -229,7 +229,7 @@ function groupReason({ group, groupLimits, fullKeys, at = new Date() }: JobSigns
       return {
         because: `${name} has been paused for ${duration(at.getTime() - hold.since.getTime())}${pauseNote(hold)}`,
         next: 'resume the group when its jobs may run again',
-        remedy: GROUPS,
+        remedy: AT_GROUPS,
       };
     case 'job':
       if (hold.id === undefined) {
@@ -238,7 +238,7 @@ function groupReason({ group, groupLimits, fullKeys, at = new Date() }: JobSigns
       return {
         because: `${name} waits for job ${hold.id}`,
         next: 'look at that job: redrive or discard it where it failed',
-        remedy: GROUPS,
+        remedy: AT_GROUPS,
       };
     case 'rate':
       if (fullKeys) {
@@ -254,7 +254,7 @@ function groupReason({ group, groupLimits, fullKeys, at = new Date() }: JobSigns
       return {
         because: `${hold.running === 1 ? `1 job of ${name} runs` : `${count(hold.running)} jobs of ${name} run`}, as many as may`,
         next: 'raise `maxRunning` of the group if this is too slow',
-        remedy: GROUPS,
+        remedy: AT_GROUPS,
       };
   }
 }

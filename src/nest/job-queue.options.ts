@@ -519,8 +519,6 @@ function isRedisUrl(url: string): boolean {
   }
 }
 
-// The options of `forRoot` that are not plain values.
-
 /** A kind of global enhancers. */
 export type EnhancerKind = 'guards' | 'interceptors' | 'pipes' | 'filters';
 

@@ -23,7 +23,7 @@ import { JobActions } from './job-actions.js';
 const KEPT_MS = 86_400_000;
 /** A run that has written nothing for this long has lost its process, in ms. */
 const SILENT_MS = 30_000;
-const MOST = 50;
+const MOST_RUNS = 50;
 
 /** Keeps the runs in Redis, so that every replica shows them and can stop them. */
 @Injectable()
@@ -62,8 +62,8 @@ export class RunStore {
       .filter(([field]) => !field.startsWith('stop:'))
       .map(([, json]) => parseJson(json).value as RunView)
       .toSorted((a, b) => b.startedAt - a.startedAt);
-    await this.forget(queue, found.slice(MOST));
-    return found.slice(0, MOST).map((run) => asSeen(run, nowMs, stored[`stop:${run.id}`] !== undefined));
+    await this.forget(queue, found.slice(MOST_RUNS));
+    return found.slice(0, MOST_RUNS).map((run) => asSeen(run, nowMs, stored[`stop:${run.id}`] !== undefined));
   }
 
   private async fieldsOf(queue: JobQueue): Promise<Record<string, string>> {

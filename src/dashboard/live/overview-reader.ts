@@ -350,7 +350,7 @@ export function workersOf(seen: readonly SeenWorker[], claimed: readonly Claimed
   const byId = new Map<string, WorkerView>();
   for (const each of seen) {
     const worker = byId.get(each.id) ?? newWorker(each.id);
-    byId.set(each.id, { ...worker, ...joined(worker, each) });
+    byId.set(each.id, { ...worker, ...joinedWorker(worker, each) });
   }
   for (const { worker: id, isPrefetched, slots: asked, ...job } of claimed) {
     // Also the claims of a client without an announcement, or of a worker that is gone.
@@ -390,7 +390,7 @@ export function endedOf(deaths: readonly (SeenDeath & { queue: string })[]): End
   return [...byId.values()].toSorted((a, b) => b.at - a.at || a.id.localeCompare(b.id)).slice(0, MOST_ENDED);
 }
 
-function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
+function joinedWorker(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
   const {
     queue,
     seenAt,

@@ -26,9 +26,9 @@ import { outboxView, overallVerdict, verdictView, worseFact } from './verdict-vi
 const MOST_ERRORS = 5;
 
 /** The words of a verdict by its signs, which viewers share. */
-const words = new WeakMap<QueueSigns, VerdictView>();
+const wordsOfSigns = new WeakMap<QueueSigns, VerdictView>();
 /** The overview of viewers who may see everything, by its reading. */
-const whole = new WeakMap<OverviewReading, OverviewView>();
+const wholeOverviews = new WeakMap<OverviewReading, OverviewView>();
 
 /**
  * Returns the part of a reading that the request may see. `can` is asked for each queue that occurs in it. Sentences are
@@ -39,10 +39,10 @@ export async function visibleOverview(
   request: DashboardRequest,
   reading: OverviewReading,
 ): Promise<OverviewView> {
-  const known = permissions.areOpen ? whole.get(reading) : undefined;
+  const known = permissions.areOpen ? wholeOverviews.get(reading) : undefined;
   const seen = known ?? (await partFor(permissions, request, reading));
   if (permissions.areOpen) {
-    whole.set(reading, seen);
+    wholeOverviews.set(reading, seen);
   }
   return seen;
 }
@@ -143,8 +143,8 @@ function sharedErrorViews({
 }
 
 function inWords(signs: QueueSigns): VerdictView {
-  const known = words.get(signs) ?? verdictView(findingOf(signs));
-  words.set(signs, known);
+  const known = wordsOfSigns.get(signs) ?? verdictView(findingOf(signs));
+  wordsOfSigns.set(signs, known);
   return known;
 }
 

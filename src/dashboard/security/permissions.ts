@@ -285,14 +285,14 @@ export async function gatherVisible<Item>(
 // what the viewer may not see.
 
 /** A row of a job, with its parts that name others. */
-interface Row extends JobReference {
+interface NamingRecord extends JobReference {
   group?: string | null;
   error?: string | null;
   sample?: string;
 }
 
 /** A schedule with the jobs of its last runs. */
-interface Runs {
+interface ScheduleRuns {
   queue: string;
   runs: readonly { jobId: string | null }[];
 }
@@ -329,7 +329,7 @@ export class HiddenParts {
   ) {}
 
   /** Returns the jobs that may be seen, without the groups and the jobs that they name and that may not. */
-  async rows<Job extends Row>(jobs: readonly Job[]): Promise<Job[]> {
+  async rows<Job extends NamingRecord>(jobs: readonly Job[]): Promise<Job[]> {
     const seen = await this.permissions.visible(this.request, jobs);
     if (this.permissions.areOpen) {
       return seen;
@@ -402,7 +402,7 @@ export class HiddenParts {
   }
 
   /** Returns a schedule whose runs have no id of a job that may not be seen. */
-  async ofSchedule<Schedule extends Runs>(schedule: Schedule): Promise<Schedule> {
+  async ofSchedule<Schedule extends ScheduleRuns>(schedule: Schedule): Promise<Schedule> {
     const { queue, runs } = schedule;
     const jobs = runs.flatMap(({ jobId }) => (jobId === null ? [] : [{ queue, id: jobId }]));
     const seen = new Set((await this.permissions.visible(this.request, jobs)).map(({ id }) => id));

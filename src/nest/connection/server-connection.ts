@@ -96,7 +96,7 @@ export class RedisConnection implements ServerConnection {
   /** @throws RedisUnsuitableError for a client with `keyPrefix` */
   constructor(redis: ResolvedModuleOptions['redis'], logger: JobQueueLogger) {
     this.owned = !isRedisClient(redis);
-    const client = isRedisClient(redis) ? redis : open(redis);
+    const client = isRedisClient(redis) ? redis : openRedis(redis);
     this.connection = Connection.of(client);
     this.connection.logger = logger;
     if (this.owned) {
@@ -274,7 +274,7 @@ export class RedisConnection implements ServerConnection {
   }
 }
 
-function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
+function openRedis(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
   // Connects on first use, so that an app that fails to boot for another reason leaves no connection behind.
   const base = {
     connectionName: 'nest-job-queue',
@@ -312,7 +312,7 @@ function logReturns(client: RedisClient, connection: Connection, logger: JobQueu
 }
 
 /** The memory of each app. It goes with the app. */
-const servers = new WeakMap<object, ScriptServer>();
+const memoryServers = new WeakMap<object, ScriptServer>();
 
 /**
  * Connects to the memory of an app, by the time of the process: `forRoot({ redis: 'memory' })`. The store is loaded now,
@@ -320,8 +320,8 @@ const servers = new WeakMap<object, ScriptServer>();
  */
 export async function connectInMemory(app: object, logger: SafeLogger): Promise<ServerConnection> {
   const { ScriptStore } = await import('../../memory/script-store.js');
-  const store = new ScriptStore(systemClock, { server: servers.get(app) });
-  servers.set(app, store.server);
+  const store = new ScriptStore(systemClock, { server: memoryServers.get(app) });
+  memoryServers.set(app, store.server);
   return new EmbeddedConnection(store, logger);
 }
 
