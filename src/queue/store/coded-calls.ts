@@ -221,11 +221,10 @@ function withOwn<Verbs extends object>(verbs: Verbs, own: Partial<Verbs>): Verbs
   return Object.assign(Object.create(verbs) as Verbs, own);
 }
 
-// The rule below every window: a process without the key stores nothing in the clear in an encrypted queue.
-
 /**
- * Whose content a verb stores. A worker's codec has read the content of a claim. Content as stored was sealed before.
- * Entries may be of other processes, such as rows of a database: each tells by itself whether it is sealed.
+ * Whose content a verb stores. A process without the key stores nothing in the clear in an encrypted queue. A worker's
+ * codec has read the content of a claim. Content as stored was sealed before. Entries may be of other processes, such as
+ * rows of a database: each tells by itself whether it is sealed.
  */
 type Origin = 'none' | 'as stored' | 'of a claim' | 'of entries' | HasContent;
 

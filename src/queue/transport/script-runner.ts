@@ -73,7 +73,7 @@ function digestOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): str
 }
 
 /** Returns the script of a call: inside the frame of the audit trail if the call is marked for it. */
-function textOf({ script, audit }: ScriptCall<unknown>, sharded: boolean): string {
+function textOfCall({ script, audit }: ScriptCall<unknown>, sharded: boolean): string {
   return audit ? auditedScript(script, sharded).text : scriptText(script, sharded);
 }
 
@@ -183,7 +183,7 @@ export class ScriptRunner {
    * it. Otherwise all queues of a process would send the same text after a restart of the server.
    */
   private async sendText(sha: string, sharded: boolean, call: ScriptCall<unknown>): Promise<unknown> {
-    const text = textOf(call, sharded);
+    const text = textOfCall(call, sharded);
     const place = `${sha} ${serverOfKey(this.client, call.keys[0] ?? '')}`;
     const first = this.texts.get(place);
     if (first) {
@@ -248,7 +248,7 @@ export class ScriptRunner {
 
 /** Returns the arguments of EVAL for a call, for a connection that sends texts instead of digests. */
 export function evalArguments(call: ScriptCall<unknown>, sharded: boolean): string[] {
-  return textsOf(textOf(call, sharded), call);
+  return textsOf(textOfCall(call, sharded), call);
 }
 
 /**

@@ -82,13 +82,13 @@ function errorOf({ lastError, attemptLog }: JobRecord, cause: string): Error {
 }
 
 /** About how many claims one script call reads. */
-const SLICE = 200;
+const CLAIMS_READ = 200;
 
 /** Reclaims the claims of a worker in a queue. The caller has proof that the worker's process has ended. */
 export async function reclaimWorker(queue: JobQueue, worker: string, reports: EndReports): Promise<void> {
   let cursor = '0';
   do {
-    const reply = await queue.exec((calls) => calls.sweep.reclaimWorker({ worker, cursor, limit: SLICE }), {
+    const reply = await queue.exec((calls) => calls.sweep.reclaimWorker({ worker, cursor, limit: CLAIMS_READ }), {
       timeoutMs: LONGEST_TRIP_MS,
     });
     await reports.reclaimed(queue, reply.reclaimed);
