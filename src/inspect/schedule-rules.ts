@@ -120,7 +120,7 @@ function isOpen(status: ScheduleRun['status']): boolean {
 }
 
 /** The number of next times that every window shows. */
-const SHOWN = 3;
+const SHOWN_TIMES = 3;
 
 /** Returns the next times of an active schedule, in epoch ms; none of one that rests or has ended. */
 export function nextTimes(schedule: ScheduleRecord): number[] {
@@ -139,7 +139,7 @@ export function nextTimes(schedule: ScheduleRecord): number[] {
 
 /** Returns how many times to show: no more than the limit leaves. */
 function leftOf({ limit = Infinity, ticks = 0 }: { limit?: number; ticks?: number | undefined }): number {
-  return Math.min(SHOWN, limit - ticks);
+  return Math.min(SHOWN_TIMES, limit - ticks);
 }
 
 /** Returns whether its figures can have next times. Any client can write the hash of a schedule. */

@@ -124,7 +124,7 @@ export async function checkTables(database: OutboxDatabase): Promise<string[]> {
   const dialect = dialectOf(database);
   const wanted = shapesOf(dialect.ddl);
   const found = await readShapes(database, [...wanted.keys()]);
-  const wrong = [...wanted].flatMap(([table, shape]) => compare(table, shape, found.get(table)));
+  const wrong = [...wanted].flatMap(([table, shape]) => wrongOf(table, shape, found.get(table)));
   return [
     ...wrong,
     ...(found.has('job_outbox_source') ? await checkSource(database) : []),
@@ -141,7 +141,7 @@ function readShapes(database: OutboxDatabase, tables: readonly string[]): Promis
   });
 }
 
-function compare(table: string, wanted: TableShape, found: TableShape | undefined): string[] {
+function wrongOf(table: string, wanted: TableShape, found: TableShape | undefined): string[] {
   if (!found) {
     return [`The ${wanted.columns.size > 0 ? 'table' : 'sequence'} ${table} is missing.`];
   }

@@ -76,10 +76,10 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
   }
 }
 
-const NAMES = ['redis-server', 'valkey-server'];
+const SERVER_NAMES = ['redis-server', 'valkey-server'];
 
 /** The number of times another port is tried after a parallel test took the free one. */
-const TRIES = 5;
+const PORT_TRIES = 5;
 
 /** The time a server may take to be ready, in ms. */
 const READY_MS = 10_000;
@@ -92,7 +92,7 @@ const READY_MS = 10_000;
 async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const binary = findBinary();
   let problem = '';
-  for (let i = 0; i < TRIES; i++) {
+  for (let i = 0; i < PORT_TRIES; i++) {
     const port = await freePort();
     const folder = mkdtempSync(join(tmpdir(), 'nest-job-queue-redis-'));
     const server = spawn(binary, argumentsFor(port, folder), { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -119,7 +119,7 @@ function argumentsFor(port: number, folder: string): string[] {
 function findBinary(): string {
   const given = process.env.REDIS_SERVER_BIN;
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  const candidates = given ? [given] : folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  const candidates = given ? [given] : folders.flatMap((folder) => SERVER_NAMES.map((name) => join(folder, name)));
   const found = candidates.find(isExecutable);
   if (found === undefined) {
     throw new TestingError(

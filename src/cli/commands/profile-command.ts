@@ -61,7 +61,7 @@ async function profile({ session, out }: Context, [name, job]: string[], options
   }
   const { record, json } = await queue.profiles.download();
   if (top) {
-    return show(out, record, topFunctions(queue.name, record.kind, json));
+    return showProfile(out, record, topFunctions(queue.name, record.kind, json));
   }
   const path =
     (file as string | undefined) ?? `${queue.name.replaceAll(/[^\w.-]/g, '-')}.${PROFILE_ENDINGS[record.kind]}`;
@@ -75,7 +75,7 @@ async function profile({ session, out }: Context, [name, job]: string[], options
 }
 
 /** Shows the functions that took most. */
-function show(out: Output, record: ProfileRecord, functions: readonly ProfiledFunction[]): void {
+function showProfile(out: Output, record: ProfileRecord, functions: readonly ProfiledFunction[]): void {
   const rows = functions.map(({ share, name, place }) => [`${(share * 100).toFixed(1)} %`, name, place]);
   const what = record.kind === 'cpu' ? 'time' : 'memory';
   out.show({ ...record, functions }, () => out.table([what, 'function', 'place'], rows));
@@ -165,10 +165,10 @@ export function topFunctions(queue: string, kind: ProfileKind, json: string): Pr
     .map((each) => ({ ...each, share: each.share / all }));
 }
 
-type Parts = [frame: z.output<typeof frame>, amount: number][];
+type FrameAmounts = [frame: z.output<typeof frame>, amount: number][];
 
 /** Returns the functions of a profile with the time or the bytes of each. Undefined for another text. */
-function partsOf(kind: ProfileKind, json: string): Parts | undefined {
+function partsOf(kind: ProfileKind, json: string): FrameAmounts | undefined {
   const value = parsed(json);
   if (kind === 'heap') {
     const heap = heapSchema.safeParse(value);
@@ -184,8 +184,8 @@ function partsOf(kind: ProfileKind, json: string): Parts | undefined {
   return nodes.map(({ id, callFrame }) => [callFrame, times.get(id) ?? 0]);
 }
 
-function heapParts(head: HeapNode): Parts {
-  const parts: Parts = [];
+function heapParts(head: HeapNode): FrameAmounts {
+  const parts: FrameAmounts = [];
   const open = [head];
   for (let node = open.pop(); node; node = open.pop()) {
     parts.push([node.callFrame, node.selfSize]);
