@@ -52,7 +52,7 @@ export {
   getQueueToken,
   InjectJobQueueService,
   InjectQueue,
-} from './nest/connection/connection-tokens.js';
+} from './nest/connection/inject-queue.decorator.js';
 export type { JobBatchOptions } from './spread/shard-choice.js';
 export type { QueueChoice } from './nest/service/enqueue-call.js';
 export type { Once, OnceJob, OnceOutcome } from './nest/service/once.js';

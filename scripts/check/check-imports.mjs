@@ -191,6 +191,7 @@ export function checkImports(src) {
     problems.push(
       ...imports.map((name) => directionProblem(src, file, name)).filter((problem) => problem !== undefined),
       ...onDemandProblems(src, file),
+      ...nestProblems(src, file),
     );
   }
   return [...problems, ...cycles(graph)];
@@ -292,6 +293,30 @@ function onDemandProblems(src, file) {
       ([, name]) =>
         `${file}: src/${folderOf(file)} loads this by import() alone, but imports "${name}" with itself`,
     );
+}
+
+/** Returns a line for each file of `nest` that a folder without Nest loads, and that loads Nest itself. */
+function nestProblems(src, file) {
+  if (!WITHOUT_NEST.includes(folderOf(file))) return [];
+  return loadedBy(src, file)
+    .filter((name) => folderOf(resolve(src, file, name) ?? '') === 'nest')
+    .filter((name) => loadsNest(src, resolve(src, file, name), new Set()))
+    .map((name) => `${file}: src/${folderOf(file)} works without Nest, but "${name}" loads it`);
+}
+
+function loadsNest(src, file, seen) {
+  if (file === undefined || seen.has(file) || !existsSync(join(src, file))) return false;
+  seen.add(file);
+  return loadedBy(src, file).some(
+    (name) => name.startsWith('@nestjs/') || loadsNest(src, resolve(src, file, name), seen),
+  );
+}
+
+/** Returns what a file loads with itself. Imports of types leave nothing to load. */
+function loadedBy(src, file) {
+  const text = readFileSync(join(src, file), 'utf8');
+  const onlyTypes = /^(?:import|export) \{(?:\s*type \w+(?: as \w+)?,?)*\s*\} from/;
+  return [...text.matchAll(STATIC_IMPORT)].filter(([whole]) => !onlyTypes.test(whole)).map(([, name]) => name);
 }
 
 function roomProblem(file, target, name) {

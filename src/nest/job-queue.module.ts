@@ -14,14 +14,8 @@ import { show, showName } from '../queue/errors/show.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { checkQueueName, isQueueName } from '../queue/validation/names.js';
 import { checkFlag, checkNestModules, checkOptions } from '../queue/validation/validate-options.js';
-import {
-  DEFAULT_CONNECTION,
-  checkConnectionName,
-  partToken,
-  declaredNames,
-  getQueueToken,
-  serviceProviders,
-} from './connection/connection-tokens.js';
+import { DEFAULT_CONNECTION, checkConnectionName, partToken } from './connection/connection-tokens.js';
+import { declaredNames, getQueueToken, serviceProviders } from './connection/inject-queue.decorator.js';
 import type { QueueRegistry } from './connection/queue-registry.js';
 import type { HandlerRegistry } from './handlers/handler-registry.js';
 import {

@@ -14,7 +14,8 @@ import { ANY_NAME, isQueueName } from '../../queue/validation/names.js';
 import type { TypedBulkFunction, TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
 import type { BulkOptions, HandlerOptions } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
-import { DEFAULT_CONNECTION, declareQueue } from '../connection/connection-tokens.js';
+import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
+import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { ThreadOptions } from './thread-option.js';
 
 // A fixed text, so that classes decorated by another copy of the package are found.

@@ -41,7 +41,7 @@ import {
 } from '../../spread/shard-choice.js';
 import { SpreadQueue } from '../../spread/spread-queue.js';
 import { type Publication, type PublishOptions, TopicPublisher } from '../../worker/topics.js';
-import { addServiceClass } from '../connection/connection-tokens.js';
+import { addServiceClass } from '../connection/inject-queue.decorator.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { UnusedNames } from '../lifecycle/unused-names.js';

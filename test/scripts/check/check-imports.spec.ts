@@ -3,6 +3,19 @@ import { checkImports, checkPrograms, checkUnused } from '../../../scripts/check
 import { folderWith } from '../folder.js';
 
 describe('check-imports', () => {
+  it('finds Nest behind a file that a folder without Nest loads', () => {
+    const src = folderWith({
+      'nest/tokens.ts': "import { Inject } from '@nestjs/common';\n",
+      'nest/names.ts': "import { type X } from './tokens.js';\nimport './more.js';\n",
+      'nest/more.ts': "import './tokens.js';\n",
+      'nest/plain.ts': "import type { Provider } from '@nestjs/common';\n",
+      'outbox/rows.ts': "import '../nest/names.js';\nimport '../nest/plain.js';\n",
+    });
+    expect(checkImports(src)).toEqual([
+      'outbox/rows.ts: src/outbox works without Nest, but "../nest/names.js" loads it',
+    ]);
+  });
+
   it('lets each layer import those below it', () => {
     const src = folderWith({
       'index.ts': "export * from './nest/module.js';\nexport * from './health/indicator.js';\n",
