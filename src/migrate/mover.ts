@@ -29,7 +29,7 @@ import {
 
 /** The most characters of payload in one call, which must not block the server. */
 const MOST_LENGTH = 1_000_000;
-/** The marks that a dead mover can leave: those of one step. */
+/** The most marks that are read at once. A dead mover leaves fewer. */
 const MOST_MARKS = 10 * STEP;
 /** The pause between two passes over the old queue, in ms. */
 const PASS_MS = 250;

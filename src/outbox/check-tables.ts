@@ -1,4 +1,4 @@
-// Compares the tables of an outbox with those that it needs.
+// Checks that the tables of an outbox have what it needs.
 import { show } from '../queue/errors/show.js';
 import { dialectOf } from './dialects.js';
 import type { OutboxRow, OutboxDatabase } from './outbox-database.js';

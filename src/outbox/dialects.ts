@@ -129,7 +129,7 @@ function turnOf(
   };
 }
 
-/** Counts the rows of a statement by those that it returns. */
+/** Counts the changed rows. The statement returns one row for each. */
 const countReturned: Dialect['changed'] = async (database, transaction, sql, values) =>
   (await database.run(transaction, `${sql} RETURNING 1 AS one`, values)).length;
 
@@ -361,7 +361,7 @@ function toHex(text: string): string {
   return Buffer.from(text).toString('hex');
 }
 
-/** Returns the row that stands for a group. */
+/** Returns the number of the lock row of a group. */
 function slotOf(group: string): number {
   return createHash('sha256').update(group).digest().readUInt16BE() % MYSQL_SLOTS;
 }

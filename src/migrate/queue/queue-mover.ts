@@ -16,7 +16,7 @@ import {
   CopyEvictedError,
 } from './transit.js';
 
-/** The marks that a dead mover can leave: those of a few steps. */
+/** The most marks that are read at once. A dead mover leaves fewer. */
 const MOST_MARKS = 10 * STEP;
 /** The pause between two passes over the old place, in ms. */
 const PASS_MS = 250;
